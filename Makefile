@@ -1,0 +1,69 @@
+# Every target sets up its own .venv; nothing has to be installed by hand.
+PYTHON ?= python3
+CONSTRAINTS ?= constraints.txt
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+RUN := $(BIN)/python -m
+PIP := $(RUN) pip --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-slow lint bench docs clean
+
+help:
+	@echo "make demo       compare our methods with strong baselines on a bundled dataset"
+	@echo "make test       the tests and doctests, with branch coverage"
+	@echo "make test-slow  the statistical and heavy tests"
+	@echo "make lint       style, types, import rules, docstrings, spelling"
+	@echo "make bench      speed, side by side with the peers"
+	@echo "make docs       the documentation, in docs/_build/html"
+
+$(VENV)/made: pyproject.toml $(CONSTRAINTS)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "pip>=25.1"
+	@touch $@
+
+$(VENV)/core: $(VENV)/made
+	$(PIP) install --constraint $(CONSTRAINTS) --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/core
+	$(PIP) install --constraint $(CONSTRAINTS) --editable ".[all]" --group test
+	@touch $@
+
+$(VENV)/lint: $(VENV)/test
+	$(PIP) install --constraint $(CONSTRAINTS) --group lint
+	@touch $@
+
+$(VENV)/docs: $(VENV)/test
+	$(PIP) install --constraint $(CONSTRAINTS) --group docs
+	@touch $@
+
+demo: $(VENV)/core
+	$(BIN)/ensemblage compare --output demo.csv
+
+test: $(VENV)/test
+	$(RUN) pytest --numprocesses=2 --cov --cov-report=term
+
+test-slow: $(VENV)/test
+	$(RUN) pytest -m slow --numprocesses=2
+
+lint: $(VENV)/lint
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(BIN)/lint-imports
+	$(RUN) numpydoc lint $$(git ls-files 'src/**/*.py')
+	$(RUN) codespell_lib src tests docs benchmarks changes README.md CONTRIBUTING.md
+	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
+
+bench: $(VENV)/test
+	for script in benchmarks/bench_*.py; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/docs
+	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) docs/_build build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache

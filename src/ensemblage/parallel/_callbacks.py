@@ -1,0 +1,42 @@
+"""scikit-learn's callbacks behind one door: the API is experimental and may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+__all__ = ["CallbackSupportMixin", "fit_progress", "with_callbacks"]
+
+
+@contextmanager
+def fit_progress(
+    estimator: CallbackSupportMixin, task: str, max_steps: int | None
+) -> Iterator[Callable[[], bool]]:
+    """Tell the estimator's callbacks about a fit and its steps.
+
+    Parameters
+    ----------
+    estimator : CallbackSupportMixin
+        The estimator being fitted, inside a method decorated by ``with_callbacks``.
+    task : str
+        What one step is called.
+    max_steps : int or None
+        Upper bound on the number of steps; None if not known.
+
+    Yields
+    ------
+    callable
+        To be called once after each step; true if a callback asks to stop.
+    """
+    context = estimator._init_callback_context(max_subtasks=max_steps)  # noqa: SLF001
+    context.call_on_fit_task_begin(estimator=estimator)
+
+    def step() -> bool:
+        inner = context.subcontext(task_name=task)
+        inner.call_on_fit_task_begin(estimator=estimator)
+        return bool(inner.call_on_fit_task_end(estimator=estimator))
+
+    yield step
+    context.call_on_fit_task_end(estimator=estimator)
