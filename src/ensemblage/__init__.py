@@ -11,13 +11,19 @@ from types import ModuleType
 
 __version__ = "0.1.0.dev0"
 
-_SUBPACKAGES = ("datasets", "evaluation", "experiments", "fusion", "persistence", "strata")
-
-__all__ = ["__version__", *_SUBPACKAGES]
+__all__ = [
+    "__version__",
+    "datasets",
+    "evaluation",
+    "experiments",
+    "fusion",
+    "persistence",
+    "strata",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in _SUBPACKAGES:
+    if name in __all__:
         return import_module(f"ensemblage.{name}")
     raise AttributeError(f"module 'ensemblage' has no attribute {name!r}")
 
