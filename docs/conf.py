@@ -27,7 +27,7 @@ autosummary_imported_members = True
 autodoc_typehints = "none"  # the docstrings say it better
 numpydoc_show_class_members = False
 
-myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
