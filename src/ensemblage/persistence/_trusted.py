@@ -20,6 +20,7 @@ TRUSTED_TYPES = (
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
+    "ensemblage.strata._stack_members.MemberStackingClassifier",
     "numpy.dtype",
     PREDICTOR,
     TREE,

@@ -5,11 +5,14 @@ from ensemblage.strata._contract import stratifier_checks
 from ensemblage.strata._ensemble import StrataEnsembleClassifier
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
+from ensemblage.strata._stack_members import MemberStackingClassifier, stack_members
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "MemberStackingClassifier",
     "MixtureStrata",
     "StrataEnsembleClassifier",
+    "stack_members",
     "stratifier_checks",
 ]
