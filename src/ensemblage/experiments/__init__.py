@@ -1,6 +1,14 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._explain import (
+    Explanation,
+    MemberFacts,
+    draw_strata,
+    explain_model,
+    explain_row,
+    plain_explanation,
+)
 from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
 from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
@@ -17,6 +25,8 @@ __all__ = [
     "HISS_NOTES",
     "METHODS",
     "Comparison",
+    "Explanation",
+    "MemberFacts",
     "Method",
     "MethodScores",
     "Predictions",
@@ -25,8 +35,12 @@ __all__ = [
     "UnknownMethodError",
     "as_plain",
     "compare",
+    "draw_strata",
+    "explain_model",
+    "explain_row",
     "get_method",
     "make_model",
+    "plain_explanation",
     "predict_rows",
     "reproduce_hiss",
     "summary_rows",
