@@ -5,10 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.datasets import make_multi_source
+from ensemblage.datasets import make_multi_source, open_dataset, table_encoder
+from ensemblage.persistence import save
+from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +26,14 @@ def folder(tmp_path_factory):
         cells[0] = "" if i % 29 == 0 else cells[0]
         lines.append(",".join([*cells, "uvw"[source], "ny"[label]]))
     (folder / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for method in ("strata", "logistic"):
-        done = run(folder, "fit", "rows.csv", "-t", "class", "-m", method, "-o", f"{method}.skops",
-                   "--folds", "2", "-j", "1")  # fmt: skip
-        assert done.returncode == 0
+    dataset = open_dataset(str(folder / "rows.csv"), "class")
+    few = StrataEnsembleClassifier(HISS(5, 0.3), random_state=0)
+    for name, estimator in {"strata": few, "logistic": LogisticRegression()}.items():
+        model = make_pipeline(table_encoder(dataset.kinds), estimator).fit(dataset.X, dataset.y)
+        save(
+            model, folder / f"{name}.skops",
+            columns=dataset.feature_names, kinds=dataset.kinds, target="class",
+        )  # fmt: skip
     return folder
 
 
