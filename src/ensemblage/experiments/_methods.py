@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import VarianceThreshold
@@ -43,6 +44,8 @@ class Method:
         ``factory(seed, n_jobs)`` makes the unfitted estimator.
     ours : bool, default=False
         Whether it is one of this library's own methods.
+    takes : tuple of {"sources", "groups"}, default=()
+        What its ``fit`` takes beside rows and classes.
     """
 
     name: str
@@ -50,6 +53,30 @@ class Method:
     description: str
     factory: Callable[[int, int | None], Any]
     ours: bool = False
+    takes: tuple[str, ...] = ()
+
+    def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
+        """Name what a pipeline's ``fit`` passes on to the method.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_rows,) or None
+            Where the rows to fit on come from.
+        new_sources : bool
+            Whether predictions are for sources never seen in training.
+
+        Returns
+        -------
+        dict
+            Parameters of ``fit``.
+        """
+        if "sources" in self.takes and sources is None:
+            raise ValueError(
+                f"The method {self.name!r} needs to know where rows come from: name the column by "
+                "--source."
+            )
+        given = {"sources": sources, "groups": sources if new_sources else None}
+        return {f"model__{name}": given[name] for name in self.takes if given[name] is not None}
 
 
 def _majority(seed: int, n_jobs: int | None) -> Any:
@@ -85,6 +112,12 @@ def _strata(seed: int, n_jobs: int | None) -> Any:
     return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
 
 
+def _strata_sources(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import SourceStrata, StrataEnsembleClassifier  # noqa: PLC0415
+
+    return StrataEnsembleClassifier(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
+
+
 def _strata_paper(seed: int, n_jobs: int | None) -> Any:
     from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
 
@@ -99,7 +132,22 @@ METHODS = {
         Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm),
         Method("forest", "random forest", "200 trees", _forest),
         Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting),
-        Method("strata", "strata ensemble", "a member per stratum, stacked", _strata, ours=True),
+        Method(
+            "strata",
+            "strata ensemble",
+            "a member per stratum, behind a gate",
+            _strata,
+            ours=True,
+            takes=("groups",),
+        ),
+        Method(
+            "strata-sources",
+            "strata of sources",
+            "a member per known source behind a gate, pooled with an SVM; needs --source",
+            _strata_sources,
+            ours=True,
+            takes=("sources", "groups"),
+        ),
         Method(
             "strata-paper",
             "strata ensemble (paper)",
