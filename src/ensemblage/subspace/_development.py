@@ -19,7 +19,7 @@ MAX_MEMBERS = 50
 # With n_estimators="auto", so many members without a better ensemble end the search.
 MEMBER_PATIENCE = 5
 GATE_SIZES = (2, 5, 10)
-GATE_STRENGTHS = (0.3, 3.0)
+GATE_STRENGTHS = (0.3, 3.0, 30.0, 300.0)
 
 
 class Plan(NamedTuple):
@@ -185,8 +185,8 @@ def plan_scores(train, held, seeds, settings: Settings, *, auto_size, product, g
     return scores
 
 
-def best_plan(scores):
-    """Plan with the best mean score over splits; of equals, the plainest and smallest.
+def mean_scores(scores):
+    """Mean over splits of each plan that every split tried.
 
     Parameters
     ----------
@@ -195,10 +195,44 @@ def best_plan(scores):
 
     Returns
     -------
-    Plan
+    dict of Plan to float
+        In the first split's order.
     """
     everywhere = set.intersection(*(set(split) for split in scores))
-    means = {plan: float(np.mean([split[plan] for split in scores])) for plan in everywhere}
+    return {
+        plan: float(np.mean([split[plan] for split in scores]))
+        for plan in scores[0] if plan in everywhere
+    }  # fmt: skip
+
+
+def best_plan(means):
+    """Plan with the best score; of equals, the plainest and smallest.
+
+    Parameters
+    ----------
+    means : dict of Plan to float
+        From :func:`mean_scores`.
+
+    Returns
+    -------
+    Plan
+    """
     top = max(means.values())
     equals = [plan for plan, mean in means.items() if mean >= top - 1e-12]
     return min(equals, key=lambda plan: (plan.gate is not None, plan.n_members, plan.gate or 0))
+
+
+def plan_name(plan: Plan):
+    """Name of a plan for people.
+
+    Parameters
+    ----------
+    plan : Plan
+        An ensemble that was tried.
+
+    Returns
+    -------
+    str
+    """
+    fused = "product" if plan.gate is None else f"gate with C={plan.gate:g}"
+    return f"{fused}, {plan.n_members} members"

@@ -10,7 +10,7 @@ from ensemblage.subspace._climb import first_member
 from ensemblage.subspace._development import take_rows
 from ensemblage.subspace._member import Rows
 
-STRENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01)
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
 N_FOLDS = 5
 
 
@@ -51,7 +51,7 @@ def choose_strength(rows: Rows, rng):
     Returns
     -------
     float
-        One of 0.01, 0.1, 1, 10 and 100.
+        A power of ten from 0.01 to 1000.
     """
     folds = fold_numbers(rows.labels, min(N_FOLDS, rows.labels.size), rng)
     losses = np.zeros(len(STRENGTHS))
