@@ -92,6 +92,6 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
         self.intercepts_ = np.array([member.intercept for member in members])
         self.supports_ = np.array([member.support for member in members])
         self.accuracy_path_ = [member.accuracy_path for member in members]
-        self.n_iter_ = np.array([member.n_iter for member in members])
+        self.n_iter_ = max(member.n_iter for member in members)
         self.co_selection_ = co_selection(self.supports_)
         self.n_estimators_ = len(members)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ensemblage.fusion import product_rule
 from ensemblage.kernels import member_log_proba
-from ensemblage.subspace._gate import gated_proba, refit_with_gate, ungated
+from ensemblage.subspace._gate import gated_proba, loosely_gated, refit_with_gate, ungated
 from ensemblage.subspace._member import Rows
 from ensemblage.subspace._sequence import Settings, fit_sequence
 
@@ -144,9 +144,10 @@ def _product_path(train, held, seeds, settings, until_stale):
     return members, scores
 
 
-def _gate_score(train, held, members, strength):
+def _gate_score(train, held, members, strength, seed):
     supports = np.array([member.support for member in members])
-    mixture = refit_with_gate(train, ungated(members), supports, 1.0 / (strength * train.total))
+    start = loosely_gated(members, seed)
+    mixture = refit_with_gate(train, start, supports, 1.0 / (strength * train.total))
     return score(gated_proba(held.features, mixture), held)
 
 
@@ -181,7 +182,9 @@ def plan_scores(train, held, seeds, settings: Settings, *, auto_size, product, g
     gate_sizes = GATE_SIZES if auto_size else [len(seeds)]
     for size in gate_sizes:
         for strength in gates:
-            scores[Plan(size, strength)] = _gate_score(train, held, members[:size], strength)
+            scores[Plan(size, strength)] = _gate_score(
+                train, held, members[:size], strength, seeds[0]
+            )  # fmt: skip
     return scores
 
 

@@ -9,6 +9,8 @@ from ensemblage.kernels import MixtureParameters, log_softmax, member_log_proba,
 from ensemblage.subspace._member import Rows
 
 GATE_ITERATIONS = 300
+# Spread of the gate's logits at the start: enough that each member begins with rows of its own.
+GATE_START = 4.0
 
 
 def ungated(members):
@@ -27,6 +29,29 @@ def ungated(members):
     intercept = np.array([member.intercept for member in members])
     gate_coef = np.zeros((len(members), coef.shape[2]), coef.dtype)
     return MixtureParameters(coef, intercept, gate_coef, np.zeros(len(members), coef.dtype))
+
+
+def loosely_gated(members, seed):
+    """Mixture of the members under a random gate, from which a refit starts.
+
+    Members of one ensemble can be near copies of each other. Under an even gate they would move
+    together; a random one gives each a region of its own to begin with.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        As the sequential pass left them.
+    seed : int
+        Draws the gate.
+
+    Returns
+    -------
+    MixtureParameters
+    """
+    mixture = ungated(members)
+    shape, dtype = mixture.gate_coef.shape, mixture.gate_coef.dtype
+    drawn = np.random.default_rng([seed, shape[0]]).normal(size=shape)
+    return mixture._replace(gate_coef=(GATE_START / np.sqrt(shape[1]) * drawn).astype(dtype))
 
 
 def random_mixture(n_members, n_classes, n_features, rng):
