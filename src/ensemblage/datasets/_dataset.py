@@ -33,7 +33,7 @@ class Dataset:
     name : str
         A short name.
     X : ndarray of shape (n_rows, n_features)
-        float64 with NaN for missing; or objects (float, str, None) if a column holds words.
+        Numbers with NaN for missing; or objects (float, str, None) if a column holds words.
     y : ndarray of shape (n_rows,)
         The class of each row, as text.
     feature_names : tuple of str
@@ -64,7 +64,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     @property
-    def classes(self) -> dict[str, int]:
+    def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
         """Number of rows per class, in the order of the labels."""
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
@@ -123,7 +123,7 @@ class Dataset:
         if all(is_constant(column) for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
         left_out = int((~known).sum())
-        notes = [f"{left_out} rows without a value of {target!r} are left out."] if left_out else []
+        notes = [f"Rows without a value of {target!r}, left out: {left_out}."] if left_out else []
         return cls(
             name=name, X=features.to_array(), y=y,
             feature_names=features.names, kinds=features.kinds, target=target,
