@@ -35,7 +35,11 @@ def plainly(features, labels, weights, parameters):
 @given(st.integers(0, 2**32 - 1))
 def test_equals_the_loss_row_by_row_and_its_slope(seed):
     rng = np.random.default_rng(seed)
-    features, labels, weights = rng.normal(size=(2, 7)), rng.integers(3, size=7), rng.uniform(size=7)
+    features, labels, weights = (
+        rng.normal(size=(2, 7)),
+        rng.integers(3, size=7),
+        rng.uniform(size=7),
+    )
     start = mixture(rng)
     assert mixture_loss(features, labels, weights, start, 0.0)[0] == pytest.approx(
         plainly(features, labels, weights, start)
@@ -50,7 +54,11 @@ def test_equals_the_loss_row_by_row_and_its_slope(seed):
 
 def test_one_member_is_a_softmax_classifier():
     rng = np.random.default_rng(0)
-    features, labels, weights = rng.normal(size=(2, 7)), rng.integers(3, size=7), rng.uniform(size=7)
+    features, labels, weights = (
+        rng.normal(size=(2, 7)),
+        rng.integers(3, size=7),
+        rng.uniform(size=7),
+    )
     one = mixture(rng, n_members=1)
     plain = np.column_stack([one.coef[0], one.intercept[0]])
     loss, slope = softmax_loss(features, labels, weights, plain, 0.0)

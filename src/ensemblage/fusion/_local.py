@@ -109,7 +109,8 @@ class LocalCompetence(Fusion):
         """
         self._validate_params()
         count = min(self.n_neighbors, len(y))
-        self.neighbors_ = NearestNeighbors(n_neighbors=count).fit(X)
+        # no search tree: a model file must not hold one
+        self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(X)
         self.right_ = np.asarray(outputs).argmax(axis=2) == np.asarray(y)
         self.weights_ = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
         return self

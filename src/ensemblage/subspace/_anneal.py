@@ -52,7 +52,9 @@ def converge(rows: Rows, weights, member: Member, decay, tol=1e-5):
 
     start = np.column_stack([member.coef[:, member.support], member.intercept])
     options = {"maxiter": MAX_LBFGS, "gtol": tol * float(weights.sum()), "ftol": 1e-12}
-    found = minimize(loss, start.ravel().astype(float), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss, start.ravel().astype(float), jac=True, method="L-BFGS-B", options=options
+    )
     top = found.x.astype(seen.dtype).reshape(shape)
     coef = member.coef.copy()
     coef[:, member.support] = top[:, :-1]

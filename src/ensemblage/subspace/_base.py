@@ -40,7 +40,7 @@ def encode_classes(y):
     encoder = LabelEncoder().fit(y)
     if len(encoder.classes_) < 2:
         raise ValueError(
-            f"y holds one class only, {encoder.classes_[0]!r}; a classifier needs at least two "
+            f"y holds one class only, {encoder.classes_[:1].tolist()[0]!r}; a classifier needs at least two "
             "classes. Check how the rows were chosen."
         )
     return encoder.classes_, encoder.transform(y)

@@ -275,8 +275,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             return Plan(len(seeds), gates[0] if gates else None)
         options = {"auto_size": auto_size, "product": product, "gates": gates}
         tasks = [
-            (rows, held, seeds, settings, options)
-            for held in development_splits(rows.labels, rng)
+            (rows, held, seeds, settings, options) for held in development_splits(rows.labels, rng)
         ]
         means = mean_scores(run_tasks(_try_plans, tasks, self.n_jobs))
         self.development_scores_ = {plan_name(plan): mean for plan, mean in means.items()}

@@ -161,9 +161,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         rows, settings, random_state, rng = self._prepare(X, y, sample_weight)
         members = []
         with fit_progress(self, "member", self.n_estimators) as step:
-            for member in fit_sequence(
-                rows, draw_seeds(random_state, self.n_estimators), settings
-            ):
+            for member in fit_sequence(rows, draw_seeds(random_state, self.n_estimators), settings):
                 members.append(member)
                 if step():
                     break
