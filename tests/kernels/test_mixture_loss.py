@@ -16,8 +16,10 @@ from ensemblage.subspace._gate import _pack, _unpack
 
 def mixture(rng, n_members=3, n_classes=3, n_features=2):
     return MixtureParameters(
-        rng.normal(size=(n_members, n_classes, n_features)), rng.normal(size=(n_members, n_classes)),
-        rng.normal(size=(n_members, n_features)), rng.normal(size=n_members),
+        rng.normal(size=(n_members, n_classes, n_features)),
+        rng.normal(size=(n_members, n_classes)),
+        rng.normal(size=(n_members, n_features)),
+        rng.normal(size=n_members),
     )  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from reference.joint_subspace import algorithm_1
 from sklearn.datasets import (
     load_breast_cancer,
     load_iris,
@@ -12,6 +11,7 @@ from sklearn.datasets import (
 from ensemblage.subspace._climb import empties, step_length
 from ensemblage.subspace._member import as_rows, standardise
 from ensemblage.subspace._sequence import Settings, fit_sequence
+from reference.joint_subspace import algorithm_1
 
 DATASETS = {
     "iris": lambda: load_iris(return_X_y=True),

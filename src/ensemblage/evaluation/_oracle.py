@@ -77,8 +77,9 @@ def oracle_score(outputs, y, X, *, n_draws=20, random_state=None):
     spread = X.std(axis=0)
     X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     random_state = check_random_state(random_state)
+    size = (n_members, X.shape[1], n_classes)
     chance = [
-        _covered((X @ random_state.normal(size=(n_members, X.shape[1], n_classes))).argmax(2), labels)
+        _covered((X @ random_state.normal(size=size)).argmax(axis=2), labels)
         for _ in range(n_draws)
-    ]  # fmt: skip
+    ]
     return OracleScore(_covered(outputs.argmax(axis=2), labels), float(np.mean(chance)))

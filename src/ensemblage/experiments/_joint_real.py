@@ -75,7 +75,7 @@ def plain_numbers(dataset):
 
 
 def stand_in(random_state=0):
-    """Generated rows of the shape of IEMOCAP, which is licensed and cannot be had here.
+    """Generate rows of the shape of IEMOCAP, which is licensed and cannot be had here.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _literal(X, y, parts, settings, flip_probability, seed):
 
 
 def table_2_split(X, y, settings, seed):
-    """One 80/10/10 split of Table 2, literally, with two controls.
+    r"""One 80/10/10 split of Table 2, literally, with two controls.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def table_2_split(X, y, settings, seed):
     y : ndarray of shape (n_rows,)
         Class numbers.
     settings : tuple
-        Step :math:`\\eta` and threshold of the paper.
+        Step :math:`\eta` and threshold of the paper.
     seed : int
         Of the split and of everything else.
 
@@ -150,7 +150,7 @@ def table_2_split(X, y, settings, seed):
 
 
 def table_2_rows(name, splits):
-    """The paper's row, ours, and the controls.
+    """Put the paper's row, ours, and the controls together.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def figure_2_lines(runs):
 
 
 def gate_lines(n_datasets):
-    """The refined gate on the quarter circle, beside its controls.
+    """Show the refined gate on the quarter circle, beside its controls.
 
     Parameters
     ----------
@@ -96,7 +96,8 @@ def gate_lines(n_datasets):
         for name, values in scores.items():
             gain = values - scores["logistic regression"]
             error = gain.std(ddof=1) / np.sqrt(n_datasets)
-            yield f"{n_samples} per class, {name:32}{values.mean():7.2f}{gain.mean():+7.2f} ± {error:.2f}"
+            figures = f"{values.mean():7.2f}{gain.mean():+7.2f} ± {error:.2f}"
+            yield f"{n_samples} per class, {name:32}{figures}"
 
 
 def selection_lines(n_seeds):

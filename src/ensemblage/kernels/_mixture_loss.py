@@ -90,7 +90,6 @@ def mixture_loss(
         Same shapes as ``parameters``; masked coefficients are not excluded.
     """
     coef, intercept, gate_coef, gate_intercept = parameters
-    n_members, n_classes, n_features = coef.shape
     log_proba = member_log_proba(features, coef, intercept)
     log_gate = log_softmax(gate_coef @ features + gate_intercept[:, None], axis=0)
     joint = log_gate + np.take_along_axis(log_proba, labels[None, None, :], axis=1)[:, 0]
@@ -104,7 +103,7 @@ def mixture_loss(
     residual[:, labels, np.arange(labels.size)] -= share
     gate_residual = np.exp(log_gate) * weights - share
     stacked = np.concatenate([residual.reshape(-1, labels.size), gate_residual]) @ features.T
-    split = n_members * n_classes
+    split = intercept.size
     slope = MixtureParameters(
         stacked[:split].reshape(coef.shape) + decay * coef,
         residual.sum(axis=2),

@@ -39,9 +39,10 @@ def encode_classes(y):
     check_classification_targets(y)
     encoder = LabelEncoder().fit(y)
     if len(encoder.classes_) < 2:
+        only = encoder.classes_.tolist()[0]
         raise ValueError(
-            f"y holds one class only, {encoder.classes_[:1].tolist()[0]!r}; a classifier needs at least two "
-            "classes. Check how the rows were chosen."
+            f"y holds one class only, {only!r}; a classifier needs at least two classes. Check "
+            "how the rows were chosen."
         )
     return encoder.classes_, encoder.transform(y)
 

@@ -46,7 +46,7 @@ def _outputs(features, members):
 
 
 def _outputs_elsewhere(rows, held, seeds, settings):
-    """Outputs on held-out rows of members that were fitted to the others."""
+    """Fit members to the other rows; give their outputs on the held-out ones."""
     members = list(fit_sequence(take_rows(rows, ~held), seeds, settings))
     return _outputs(rows.features[:, held], members)
 
@@ -173,7 +173,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **JointSubspaceBase._parameter_constraints,
+        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
         "refine": [StrOptions({"gate"}), None],

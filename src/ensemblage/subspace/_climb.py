@@ -52,7 +52,7 @@ def step_length(rows: Rows):
 
 
 def proposals(rng, n_features, flip_probability):
-    """Features to flip, one proposal after another (lines 6 and 7).
+    r"""Features to flip, one proposal after another (lines 6 and 7).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def proposals(rng, n_features, flip_probability):
     n_features : int
         Number of features.
     flip_probability : float
-        :math:`p_\\lambda`.
+        :math:`p_\lambda`.
 
     Yields
     ------
@@ -141,7 +141,9 @@ def climb(rows: Rows, weights, rng, *, flip_probability, learning_rate, tol, max
     buffers = step_buffers(rows.n_classes, rows.features)
     drawn = proposals(rng, len(support), flip_probability)
     n_iter = 0
-    for n_iter, flipped in zip(range(1, max_iter + 1), drawn, strict=False):
+    for n_iter, flipped in zip(  # noqa: B007  counts the last one too
+        range(1, max_iter + 1), drawn, strict=False
+    ):
         if empties(support, flipped):
             flipped = flipped[:0]  # noqa: PLW2901  an empty mask is not a proposal
         candidate_step(

@@ -105,7 +105,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **JointSubspaceBase._parameter_constraints,
+        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
         "n_features_to_select": [
             Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None
         ],
