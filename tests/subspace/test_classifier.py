@@ -166,7 +166,7 @@ def test_wrong_data(wine):
         JointSubspaceClassifier().fit(X, np.ones(len(y), int))
     with pytest.raises(ValueError, match="NaN"):
         JointSubspaceClassifier().fit(np.where(X > 14, np.nan, X), y)
-    with pytest.raises(ValueError, match="adds up to 0"):
+    with pytest.raises(ValueError, match="at least one non-zero"):
         JointSubspaceClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
 
 

@@ -69,8 +69,6 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )  # fmt: skip
-        if weights.sum() <= 0:
-            raise ValueError("sample_weight adds up to 0; give at least one row a weight above 0.")
         self.mean_, self.scale_ = standardise(X, weights)
         rows = as_rows(X, labels, len(self.classes_), self.mean_, self.scale_, weights)
         random_state = check_random_state(self.random_state)
