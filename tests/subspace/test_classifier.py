@@ -170,6 +170,19 @@ def test_wrong_data(wine):
         JointSubspaceClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_members_than_useful_are_no_trouble(dtype):
+    # after the first member every row is right, and all weights are next to nothing
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = np.column_stack([10.0 * y + rng.normal(size=40), rng.normal(size=(40, 3))]).astype(dtype)
+    ensemble = JointSubspaceClassifier(25, C=1000.0, **QUICK).fit(X, y)
+    assert ensemble.score(X, y) == 1
+    assert ensemble.supports_[:, 0].all()
+    for fitted in (ensemble.coefs_, ensemble.intercepts_, ensemble.predict_proba(X)):
+        assert np.isfinite(fitted).all()
+
+
 def test_local_competence_with_its_own_neighbours(wine):
     ensemble = JointSubspaceClassifier(2, fusion=LocalCompetence(5), **QUICK).fit(*wine)
     assert ensemble.fusion_.neighbors_.n_neighbors == 5

@@ -17,8 +17,8 @@ from ensemblage.subspace._climb import (
 )
 from ensemblage.subspace._member import Member, Rows, member_logits
 
-# Differences of accuracy below this are rounding, not rows.
-TIE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+# Differences of accuracy below this share of the mean weight are rounding, not rows.
+TIE = 1e-10
 MAX_LBFGS = 200
 
 
@@ -97,7 +97,7 @@ def _at_least_one(drawn, rng, n_features):
 def _explore(rows, weights, state, drawn, *, rate, decay, price, patience, max_iter):
     """Walk over masks; give the best state met and the accuracies on the way."""
     buffers = step_buffers(rows.n_classes, rows.features)
-    tie = TIE[rows.features.dtype]
+    tie = TIE * float(weights.sum())
     path, stale = [state.accuracy], 0
     best, best_value = state, state.accuracy - price * state.member.support.sum()
     for _, flipped in zip(range(max_iter), drawn, strict=False):
