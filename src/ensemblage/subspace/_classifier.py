@@ -344,7 +344,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
 
         Returns
         -------
-        ndarray of shape (n_estimators_, n_samples, n_classes)
+        ndarray of shape (n_members, n_samples, n_classes)
             Before fusion.
         """
         return self._member_outputs(self._features(X))
@@ -361,7 +361,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
 
         Returns
         -------
-        ndarray of shape (n_estimators_, n_samples)
+        ndarray of shape (n_members, n_samples)
             For the training rows, and if nothing was refined, the weights used in ``fit``, before
             ``sample_weight``.
         """
