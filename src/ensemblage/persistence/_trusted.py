@@ -13,15 +13,19 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
+    "ensemblage.fusion._anchored.AnchoredGate",
     "ensemblage.fusion._fusion.Mean",
     "ensemblage.fusion._fusion.Vote",
+    "ensemblage.fusion._gate.Gate",
     "ensemblage.fusion._local.LocalCompetence",
+    "ensemblage.fusion._logpool.LogPool",
     "ensemblage.fusion._product.Product",
     "ensemblage.fusion._stacking.Stacking",
     "ensemblage.strata._bootstrap.BootstrapStrata",
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
+    "ensemblage.strata._sources.SourceStrata",
     "ensemblage.subspace._classifier.JointSubspaceClassifier",
     "ensemblage.subspace._selector.JointSubspaceSelector",
     "numpy.dtype",
