@@ -42,7 +42,7 @@ def kinds():
 
 
 def pool_alone(X, y, X_new, n_classes, seed):
-    """The same anchors and the same pool, fitted out-of-fold, without any strata."""
+    """Pool the same anchors out-of-fold, without any strata."""
     jobs = anchor_jobs([tuned_svm(), boosting()], np.ones(len(y)), weighted=False)
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
     pool = LogPool().fit(held_out_crew(jobs, X, y, folds, n_classes, seed, 1), y)
@@ -74,7 +74,8 @@ def loss(p, y):
 def main():
     folder = Path(sys.argv[1])
     names = sys.argv[2:] or sorted(path.stem for path in folder.glob("*.csv"))
-    print(f"{'':10}{'pool: log loss':>16}{'error':>9}{'with strata':>14}{'error':>9}{'ratio':>9}{'s.e. of the difference':>25}")
+    heads = f"{'pool: log loss':>16}{'error':>9}{'with strata':>14}{'error':>9}"
+    print(f"{'':10}{heads}{'ratio':>9}{'s.e. of the difference':>25}")
     for name in names:
         runs = Parallel(n_jobs=2)(
             delayed(one_split)(folder / f"{name}.csv", seed) for seed in range(REPEATS)
@@ -82,7 +83,8 @@ def main():
         (a, ae), (b, be) = np.array(runs).mean(axis=0)
         gaps = np.array([taught[0] - alone[0] for alone, taught in runs])
         spread = gaps.std(ddof=1) / np.sqrt(REPEATS)
-        print(f"{name:10}{a:16.4f}{ae:9.4f}{b:14.4f}{be:9.4f}{b / a:9.4f}{spread:25.4f}", flush=True)
+        figures = f"{a:16.4f}{ae:9.4f}{b:14.4f}{be:9.4f}{b / a:9.4f}{spread:25.4f}"
+        print(f"{name:10}{figures}", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ __all__ = [
     "fusion",
     "persistence",
     "strata",
+    "subspace",
 ]
 
 

@@ -8,7 +8,11 @@ from typing import Annotated
 import typer
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
-METHOD_NAMES = "majority, logistic, svm, forest, boosting, strata, strata-sources, strata-paper"
+METHOD_NAMES = (
+    "majority, logistic, svm, forest, boosting, "
+    "strata, strata-sources, strata-paper, "
+    "subspace"
+)
 LARGEST_SEED = 2**32 - 1
 
 

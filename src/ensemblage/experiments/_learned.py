@@ -26,7 +26,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
     lines = [f"{_count(model.n_features_in_, 'column')}, encoded as {_count(width, 'feature')}"]
-    for describe in (_chosen, _trees, _rounds, _strata):
+    for describe in (_chosen, _trees, _rounds, _strata, _subspace):
         lines.extend(describe(estimator))
     return lines
 
@@ -73,6 +73,17 @@ def _strata(estimator: Any) -> Iterator[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _subspace(estimator: Any) -> Iterator[str]:
+    if not hasattr(estimator, "co_selection_"):
+        return
+    sizes = estimator.supports_.sum(axis=1)
+    fused = estimator.fusion_
+    name = fused if isinstance(fused, str) else type(fused).__name__.lower()
+    yield f"{len(sizes)} members on {_range(sizes)} features each, fused by {name}"
+    always = int((np.diag(estimator.co_selection_) == 1).sum())
+    yield f"{always} features are used by every member"
 
 
 def _range(counts: np.ndarray) -> str:

@@ -124,6 +124,12 @@ def _strata_paper(seed: int, n_jobs: int | None) -> Any:
     return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
 
 
+def _subspace(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.subspace import JointSubspaceClassifier  # noqa: PLC0415
+
+    return JointSubspaceClassifier(C="auto", fusion="auto", random_state=seed, n_jobs=n_jobs)
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -153,6 +159,13 @@ METHODS = {
             "strata ensemble (paper)",
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
             _strata_paper,
+            ours=True,
+        ),
+        Method(
+            "subspace",
+            "joint subspaces",
+            "members on features chosen while they learn; product or gate",
+            _subspace,
             ours=True,
         ),
     )
