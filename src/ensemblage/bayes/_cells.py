@@ -1,0 +1,151 @@
+"""How many cells a table may have, and which configurations of parents occur."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.kernels._tables import refine
+
+MAX_CELLS = 2**24
+
+
+class CellCapError(ValueError):
+    """A table would have more cells than ``max_cells`` allows."""
+
+
+def check_cells(cells: int, max_cells: int, node: str, parents: Sequence[str]) -> None:
+    """Refuse a table that is too large, before any of it is allocated.
+
+    Parameters
+    ----------
+    cells : int
+        What the table would take.
+    max_cells : int
+        The cap.
+    node : str
+        Name of the table's node.
+    parents : sequence of str
+        Names of the parents that it would have.
+    """
+    if cells > max_cells:
+        given = ", ".join(map(repr, parents)) or "no parents"
+        raise CellCapError(
+            f"The table of {node!r} given {given} would take {cells} cells, more than "
+            f"max_cells={max_cells}. Lower max_parents, leave out or merge columns with many "
+            "categories, or raise max_cells."
+        )
+
+
+class Configurations:
+    """Numbers the observed configurations of growing sets of parents.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_nodes, n_rows)
+        Codes; the class first.
+    n_categories : ndarray of shape (n_nodes,)
+        Number of codes of each node.
+    names : list of str
+        Names of the nodes, for errors.
+    max_cells : int
+        Cap on the cells of any table.
+    """
+
+    def __init__(
+        self,
+        columns: NDArray[np.int32],
+        n_categories: NDArray[np.int64],
+        names: list[str],
+        max_cells: int = MAX_CELLS,
+    ) -> None:
+        self.columns = columns
+        self.n_categories = n_categories
+        self.names = names
+        self.max_cells = max_cells
+        self._empty = np.zeros(columns.shape[1], dtype=np.int32)
+        self._last: tuple[tuple[int, ...], NDArray[np.int32], int] = ((), self._empty, 1)
+
+    def of(self, parents: Sequence[int]) -> tuple[NDArray[np.int32], int]:
+        """Number the rows' configurations of some parents.
+
+        Parameters
+        ----------
+        parents : sequence of int
+            Nodes, in the order in which they were added.
+
+        Returns
+        -------
+        configuration : ndarray of shape (n_rows,)
+            Number of each row's configuration.
+        n_configurations : int
+            How many occur.
+        """
+        wanted = tuple(parents)
+        known, configuration, count = self._last
+        if wanted[: len(known)] != known:
+            known, configuration, count = (), self._empty, 1
+        for parent in wanted[len(known) :]:
+            configuration, _, count = self._refine(configuration, count, parent)
+        self._last = (wanted, configuration, count)
+        return configuration, count
+
+    def steps(
+        self, parents: Sequence[int]
+    ) -> tuple[NDArray[np.int32], int, list[NDArray[np.int32]]]:
+        """Number the configurations and remember where each parent's value leads.
+
+        Parameters
+        ----------
+        parents : sequence of int
+            Nodes, in the order in which they were added.
+
+        Returns
+        -------
+        configuration : ndarray of shape (n_rows,)
+            Number of each row's configuration.
+        n_configurations : int
+            How many occur.
+        steps : list of ndarray
+            One per parent; see :func:`ensemblage.kernels._tables.refine`.
+        """
+        configuration, count, steps = self._empty, 1, []
+        for parent in parents:
+            configuration, step, count = self._refine(configuration, count, parent)
+            steps.append(step)
+        return configuration, count, steps
+
+    def check(self, node: int, parents: Sequence[int], n_configurations: int, extra: int) -> int:
+        """Count a candidate's cells and refuse too many.
+
+        Parameters
+        ----------
+        node : int
+            Whose table it is.
+        parents : sequence of int
+            Its parents now.
+        n_configurations : int
+            Their observed configurations, times the classes if the class is a parent.
+        extra : int
+            The candidate; the node itself for none.
+
+        Returns
+        -------
+        int
+            Cells of the table.
+        """
+        split = 1 if extra == node else int(self.n_categories[extra])
+        cells = n_configurations * split * int(self.n_categories[node])
+        if cells > self.max_cells:
+            given = [*parents, extra] if extra != node else [*parents]
+            check_cells(cells, self.max_cells, self.names[node], [self.names[p] for p in given])
+        return cells
+
+    def _refine(
+        self, configuration: NDArray[np.int32], count: int, parent: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+        n_codes = int(self.n_categories[parent])
+        check_cells(count * n_codes, self.max_cells, self.names[parent], ["other parents"])
+        return refine(configuration, count, self.columns[parent], n_codes)
