@@ -18,6 +18,7 @@ from ensemblage.kernels._k2 import (
     PROBABILITY,
     add_log_ratios,
     leave_one_out_scores,
+    leave_one_out_scores_by_cell,
     local_scores,
 )
 
@@ -111,7 +112,7 @@ class _NodeMeasure:
         self.cells = cells
         self.metric = metric
         self._key: NDArray[np.float64] | None = None
-        self._counts = np.empty(0)
+        self._buffers: dict[str, NDArray[np.float64]] = {}
 
     def __call__(self, candidates: Candidates, view: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score the candidates on one view; see :class:`ensemblage.inner.Measure`.
@@ -158,10 +159,10 @@ class _NodeMeasure:
     def _see(self, views: CompressedViews) -> None:
         self._views = views
 
-    def _scratch(self, cells: int) -> NDArray[np.float64]:
-        if len(self._counts) < cells:
-            self._counts = np.empty(cells)
-        return self._counts
+    def _scratch(self, name: str, cells: int) -> NDArray[np.float64]:
+        if name not in self._buffers or len(self._buffers[name]) < cells:
+            self._buffers[name] = np.empty(cells)
+        return self._buffers[name]
 
     def _score(self, candidates: Candidates) -> NDArray[np.float64]:
         raise NotImplementedError  # pragma: no cover
@@ -200,6 +201,9 @@ class LeaveOneOutMeasure(_NodeMeasure):
         self._log_ratios[np.arange(len(labels)), labels] = 0.0
         self._included: dict[int, list[int]] = {}
         self._node = -1
+        # by cell, a candidate costs its cells times the classes; by row, its rows times them
+        self._few_cells = 2 * n_classes * int(np.diff(views.starts).min())
+        self._whole_rows = bool(views.weights.min() >= 1.0)
 
     def _score(self, candidates: Candidates) -> NDArray[np.float64]:
         structure, node, extras = candidates
@@ -213,10 +217,16 @@ class LeaveOneOutMeasure(_NodeMeasure):
             self.cells.check(node, parents, count * n_classes, extra if extra != 0 else node)
             for extra in extras.tolist()
         )
+        shared = (self.cells.columns, self.cells.n_categories, node)
+        views = (*self._views, self._ratios, self.smoothing, self.metric)
+        if self._whole_rows and 0 in parents and cells * n_classes <= self._few_cells:
+            return leave_one_out_scores_by_cell(
+                *shared, configuration, count, extras, *views,
+                self._scratch("counts", cells), self._scratch("factors", cells * n_classes),
+            )  # fmt: skip
         return leave_one_out_scores(
-            self.cells.columns, self.cells.n_categories, node, 0 in parents,
-            configuration, count, extras, *self._views, self._ratios,
-            self.smoothing, self.metric, self._scratch(cells), self._totals(cells),
+            *shared, 0 in parents, configuration, count, extras, *views,
+            self._scratch("counts", cells), self._scratch("totals", cells),
         )  # fmt: skip
 
     def _leave_out(self, structure: Structure, node: int) -> None:
@@ -240,11 +250,6 @@ class LeaveOneOutMeasure(_NodeMeasure):
             *self._views, self.smoothing, sign, self._log_ratios,
         )  # fmt: skip
 
-    def _totals(self, cells: int) -> NDArray[np.float64]:
-        if getattr(self, "_totals_scratch", np.empty(0)).size < cells:
-            self._totals_scratch = np.empty(cells)
-        return self._totals_scratch
-
 
 class LocalMeasure(_NodeMeasure):
     """Decomposable score of one node given its parents, the class among them.
@@ -265,7 +270,7 @@ class LocalMeasure(_NodeMeasure):
         possible = float(np.prod([float(self.cells.n_categories[p]) for p in parents]))
         return local_scores(
             self.cells.columns, self.cells.n_categories, node, configuration, count, possible,
-            extras, *self._views, self.metric, self._scratch(cells),
+            extras, *self._views, self.metric, self._scratch("counts", cells),
         )  # fmt: skip
 
 

@@ -78,8 +78,8 @@ def leave_one_out_scores(  # noqa: C901, PLR0912  one kernel: compiled functions
     -----
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
     copies) taken from its own cell, :math:`p_y = a / b`, the true class has probability
-    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: one division per row, no exponential. A node
-    that does not have the class as a parent cancels.
+    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm. A node that
+    does not have the class as a parent cancels.
     """
     n_views, n_extras, n_classes = len(starts) - 1, len(extras), n_categories[0]
     labels, own, n_own = columns[0], columns[node], n_categories[node]
@@ -100,15 +100,12 @@ def leave_one_out_scores(  # noqa: C901, PLR0912  one kernel: compiled functions
             if involved:
                 n_cells = n_configurations * n_extra * n_classes
                 counts[: n_cells * n_own] = 0.0
-                totals[:n_cells] = 0.0
+                totals[:n_cells] = floor
                 for i in range(first, last):
                     m = rows[i]
                     g = configuration[m] * n_extra + (column[m] if split else 0)
                     counts[(g * n_own + own[m]) * n_classes + labels[m]] += weights[i]
                     totals[g * n_classes + labels[m]] += weights[i]
-                for j in range(n_cells):
-                    # kept as the inverse: most rows need it for all classes but their own
-                    totals[j] = 1.0 / (totals[j] + floor)
             score, weight = 0.0, 0.0
             for i in range(first, last):
                 m = rows[i]
@@ -119,13 +116,13 @@ def leave_one_out_scores(  # noqa: C901, PLR0912  one kernel: compiled functions
                     cell, total = (g * n_own + own[m]) * n_classes, g * n_classes
                     removed = min(weights[i], 1.0)
                     a = counts[cell + y] - removed + smoothing
-                    b = 1.0 / totals[total + y] - removed
+                    b = totals[total + y] - removed
                 others, correct = 0.0, 1.0
                 for k in range(n_classes):
                     if k != y:
                         rival = b * ratios[i, k]
                         if involved:
-                            rival *= (counts[cell + k] + smoothing) * totals[total + k]
+                            rival *= (counts[cell + k] + smoothing) / totals[total + k]
                         others += rival
                         # the first of equally probable classes is predicted
                         if rival > a * (1.0 + 1e-10) or (k < y and rival >= a * (1.0 - 1e-10)):
@@ -140,6 +137,122 @@ def leave_one_out_scores(  # noqa: C901, PLR0912  one kernel: compiled functions
             scores[e, c] = score / weight
             if not involved:
                 unchanged = c
+    return scores
+
+
+@compiled
+def leave_one_out_scores_by_cell(  # noqa: C901, PLR0912, PLR0915  as above
+    columns: Codes,
+    n_categories: NDArray[np.int64],
+    node: int,
+    configuration: Codes,
+    n_configurations: int,
+    extras: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    weights: Floats,
+    ratios: Floats,
+    smoothing: float,
+    metric: int,
+    counts: Floats,
+    factors: Floats,
+) -> Floats:
+    r"""Do the same for a node under the class, faster where rows outnumber cells.
+
+    What a row contributes depends on its cell and on its ratios only, as long as one whole
+    row is left out: the factors :math:`p_k b / a` are computed once per cell, and a row costs
+    :math:`C` products and one division.
+
+    Parameters
+    ----------
+    columns, n_categories, node, configuration, n_configurations, extras : ndarray and int
+        As in ``leave_one_out_scores``, with the class among the parents.
+    rows, starts, weights : ndarray
+        Compressed views, with no weight below one.
+    ratios : ndarray of shape (n_entries, n_classes)
+        As in ``leave_one_out_scores``; 1 for the row's own class.
+    smoothing, metric : float and int
+        As in ``leave_one_out_scores``.
+    counts, factors : ndarray
+        Scratch; factors has n_classes times the cells of counts.
+
+    Returns
+    -------
+    ndarray of shape (n_views, n_extras)
+        Weighted mean score; more is better.
+    """
+    n_views, n_extras, n_classes = len(starts) - 1, len(extras), n_categories[0]
+    labels, own, n_own = columns[0], columns[node], n_categories[node]
+    floor, block = smoothing * n_own, n_own * n_classes
+    scores = np.empty((n_views, n_extras))
+    largest = 0
+    for e in range(n_views):
+        largest = max(largest, starts[e + 1] - starts[e])
+    outer, inner = np.empty(largest, dtype=np.int32), np.empty(largest, dtype=np.int32)
+    cells = np.empty(largest, dtype=np.int32)
+    totals = np.empty(n_classes)
+    for e in range(n_views):
+        first, size = starts[e], starts[e + 1] - starts[e]
+        weight = 0.0
+        for i in range(size):
+            m = rows[first + i]
+            outer[i] = configuration[m]
+            inner[i] = own[m] * n_classes + labels[m]
+            weight += weights[first + i]
+        for c in range(n_extras):
+            extra = extras[c]
+            column = columns[extra]
+            n_extra = n_categories[extra] if extra not in (0, node) else 1
+            n_groups = n_configurations * n_extra
+            counts[: n_groups * block] = 0.0
+            if n_extra > 1:
+                for i in range(size):
+                    g = outer[i] * n_extra + column[rows[first + i]]
+                    cells[i] = g * block + inner[i]
+                    counts[cells[i]] += weights[first + i]
+            else:
+                for i in range(size):
+                    cells[i] = outer[i] * block + inner[i]
+                    counts[cells[i]] += weights[first + i]
+            for g in range(n_groups):
+                totals[:] = floor
+                for v in range(n_own):
+                    for k in range(n_classes):
+                        totals[k] += counts[g * block + v * n_classes + k]
+                for v in range(n_own):
+                    cell = g * block + v * n_classes
+                    for y in range(n_classes):
+                        if counts[cell + y] > 0.0:
+                            odds = (totals[y] - 1.0) / (counts[cell + y] - 1.0 + smoothing)
+                            for k in range(n_classes):
+                                p = (counts[cell + k] + smoothing) / totals[k]
+                                factors[(cell + y) * n_classes + k] = p * odds
+                            factors[(cell + y) * n_classes + y] = 1.0
+            score = 0.0
+            if metric == 1 and n_classes == 2:
+                for i in range(size):
+                    f, j = cells[i] * 2, first + i
+                    both = ratios[j, 0] * factors[f] + ratios[j, 1] * factors[f + 1]
+                    score += weights[j] / both
+            elif metric == 0:
+                for i in range(size):
+                    f, y = cells[i] * n_classes, labels[rows[first + i]]
+                    correct = 1.0
+                    for k in range(n_classes):
+                        rival = ratios[first + i, k] * factors[f + k]
+                        if rival > 1.0 + 1e-10 or (k < y and rival >= 1.0 - 1e-10):
+                            correct = 0.0
+                    score += weights[first + i] * correct
+            else:
+                for i in range(size):
+                    f, total = cells[i] * n_classes, 0.0
+                    for k in range(n_classes):
+                        total += ratios[first + i, k] * factors[f + k]
+                    if metric == 1:
+                        score += weights[first + i] / total
+                    else:
+                        score -= weights[first + i] * np.log(total)
+            scores[e, c] = score / weight
     return scores
 
 
