@@ -17,9 +17,12 @@ class Fusion(BaseEstimator):
     ----------
     learns : bool
         Whether ``fit`` needs outputs on rows that the members have not seen.
+    uses_affinity : bool
+        Whether ``fit`` and ``combine`` need affinities.
     """
 
     learns = False
+    uses_affinity = False
 
     def fit(self, outputs, y, *, affinity=None, sample_weight=None):
         """Learn from outputs and true classes.
