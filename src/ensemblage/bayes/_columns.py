@@ -81,7 +81,9 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
         return _read_array(series.cast(nw.Float64).to_numpy(), name)
     if dtype == nw.Boolean:
         return Column(name, None, series.to_list(), [False, True])._replace(
-            cells=[None if cell is None or cell != cell else bool(cell) for cell in series.to_list()]
+            cells=[
+                None if cell is None or cell != cell else bool(cell) for cell in series.to_list()
+            ]
         )
     if dtype == nw.Enum or dtype == nw.Categorical:
         return _read_categorical(series, name)
@@ -91,7 +93,9 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
             "values. Turn dates into numbers (or parts such as the month) first."
         )
     cells = series.to_list()
-    return _read_objects([None if gap else c for c, gap in zip(cells, series.is_null(), strict=True)], name)
+    return _read_objects(
+        [None if gap else c for c, gap in zip(cells, series.is_null(), strict=True)], name
+    )
 
 
 def _read_categorical(series: nw.Series[Any], name: str) -> Column:

@@ -165,9 +165,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, labels = np.unique(y, return_inverse=True)
         tasks = [(column, labels, weights, len(classes)) for column in X.T]
         self.cut_points_ = run_tasks(cut_column, tasks, self.n_jobs)

@@ -274,9 +274,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two."
             )
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         absent = np.bincount(y, weights) == 0
         if absent.any():
             raise ValueError(
@@ -317,9 +315,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_members(self, X, y, plans, seed: int) -> None:
         seeds = draw_seeds(seed, len(plans))
-        tasks = [
-            (self._member(), X, y, *plan, own) for plan, own in zip(plans, seeds, strict=True)
-        ]
+        tasks = [(self._member(), X, y, *plan, own) for plan, own in zip(plans, seeds, strict=True)]
         self.estimators_ = run_tasks(fit_member, tasks, self.n_jobs)
         self.member_sizes_ = np.array([len(rows) for rows, _ in plans])
         one_class = [len(member.classes_) == 1 for member in self.estimators_]
@@ -360,7 +356,17 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
             kept = np.intersect1d(rows, train)
             kept = kept if len(kept) > 0 else train
             tasks.append(
-                (self._member(), X, y, kept, passed, own, test, len(self.classes_), self._response())
+                (
+                    self._member(),
+                    X,
+                    y,
+                    kept,
+                    passed,
+                    own,
+                    test,
+                    len(self.classes_),
+                    self._response(),
+                )
             )
         results = run_tasks(held_out_outputs, tasks, self.n_jobs)
         outputs = np.full((len(plans), len(y), len(self.classes_)), np.nan)

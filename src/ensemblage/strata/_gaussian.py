@@ -128,9 +128,7 @@ class GaussianStrata(
             Fitted stratifier.
         """
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._check_sizes(len(X))
         source = MemoryBlocks(X, weights)
         centre, variance = column_spread(source)
