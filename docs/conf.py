@@ -27,18 +27,21 @@ autosummary_imported_members = True
 autodoc_typehints = "none"  # the docstrings say it better
 numpydoc_show_class_members = False
 
-myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
 
-def quote_fitted_names(app, what, name, obj, options, lines):  # noqa: ARG001, PLR0917
-    """Mark names such as ``n_iter_`` in types as code; reStructuredText takes them for links."""
-    for number, line in enumerate(lines):
+def mend_types(app, what, name, obj, options, lines):  # noqa: ARG001, PLR0917
+    """Help reStructuredText with types: a line continued by a backslash, names like ``n_iter_``."""
+    joined = re.sub(r" \\\n\s*", " ", "\n".join(lines)).split("\n")
+    for number, line in enumerate(joined):
         parameter, colon, kind = line.partition(" : ")
-        lines[number] = parameter + colon + re.sub(r"(?<![`\w])(\w+_)(?![`\w])", r"``\1``", kind)
+        # a trailing underscore would make a link
+        joined[number] = parameter + colon + re.sub(r"(?<![`\w])(\w+_)(?![`\w])", r"``\1``", kind)
+    lines[:] = joined
 
 
 def setup(app):
     """Run before numpydoc, which listens to the same event."""
-    app.connect("autodoc-process-docstring", quote_fitted_names, priority=400)
+    app.connect("autodoc-process-docstring", mend_types, priority=400)

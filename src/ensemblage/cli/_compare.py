@@ -30,7 +30,7 @@ BUNDLED = "breast-cancer"
 
 
 @guarded
-def compare_command(
+def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data: Annotated[
         str | None,
         typer.Argument(

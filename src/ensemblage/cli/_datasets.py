@@ -8,7 +8,7 @@ from ensemblage.cli._options import DataDir, Debug, Json, UnusedJobs, UnusedSeed
 
 
 @guarded
-def datasets_command(
+def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data_dir: DataDir = None,
     seed: UnusedSeed = 0,
     jobs: UnusedJobs = 1,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-def fit_command(
+def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data: Annotated[
         str,
         typer.Argument(

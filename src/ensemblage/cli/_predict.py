@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-def predict_command(
+def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     model: Annotated[
         Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
     ],

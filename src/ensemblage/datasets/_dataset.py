@@ -33,7 +33,7 @@ class Dataset:
     name : str
         A short name.
     X : ndarray of shape (n_rows, n_features)
-        float64 with NaN for missing; or objects (float, str, None) if a column holds words.
+        Numbers with NaN for missing; or objects (float, str, None) if a column holds words.
     y : ndarray of shape (n_rows,)
         The class of each row, as text.
     feature_names : tuple of str
@@ -64,7 +64,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     @property
-    def classes(self) -> dict[str, int]:
+    def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
         """Number of rows per class, in the order of the labels."""
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))

@@ -52,7 +52,7 @@ def column_from_cells(cells: Sequence[str | None], kind: str | None = None) -> n
     Returns
     -------
     ndarray of shape (n_rows,)
-        float64 with NaN, or objects (str, or None for a missing cell).
+        Numbers with NaN, or objects (str, or None for a missing cell).
     """
     if kind != WORD:
         numbers = [math.nan if cell is None else parse_number(cell) for cell in cells]
@@ -220,12 +220,12 @@ class Table:
         return cls(tuple(names), tuple(columns), declared)
 
     @property
-    def n_rows(self) -> int:
+    def n_rows(self) -> int:  # numpydoc ignore=RT01
         """Number of rows."""
         return len(self.columns[0]) if self.columns else 0
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
         """Per column ``"number"`` or ``"word"``."""
         return tuple(kind_of(column) for column in self.columns)
 
@@ -286,7 +286,7 @@ class Table:
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            float64 if every column holds numbers, otherwise objects.
+            Numbers if every column holds numbers, otherwise objects.
         """
         dtype = np.float64 if WORD not in self.kinds else object
         matrix = np.empty((self.n_rows, len(self.columns)), dtype=dtype)

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+TREE = "sklearn.tree._tree.Tree"
+PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
@@ -18,8 +21,8 @@ TRUSTED_TYPES = (
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
     "numpy.dtype",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.tree._tree.Tree",
+    PREDICTOR,
+    TREE,
 )
 
 
@@ -35,12 +38,9 @@ def check_trees(model: Any) -> None:
     model : estimator
         What was loaded.
     """
-    for owner, n_features in _walk(model, np.inf, set()):
-        if type(owner).__name__ == "Tree":
-            sound = _tree_is_sound(owner, n_features)
-        else:
-            sound = _predictor_is_sound(owner, n_features)
-        if not sound:
+    for tree, n_features in _walk(model, np.inf, set()):
+        check = _tree_is_sound if _name(tree) == TREE else _predictor_is_sound
+        if not check(tree, n_features):
             raise ValueError("holds a decision tree with forged or damaged nodes")
 
 
@@ -49,12 +49,15 @@ def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, 
     if id(value) in seen or isinstance(value, str | bytes | int | float | None):
         return
     seen.add(id(value))
-    name = f"{type(value).__module__}.{type(value).__name__}"
-    if name in TRUSTED_TYPES:
+    if _name(value) in {TREE, PREDICTOR}:
         yield value, n_features
         return
     for part in _parts(value):
         yield from _walk(part, min(n_features, _features(value)), seen)
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _features(value: Any) -> float:
