@@ -118,7 +118,7 @@ class BaseBayesNet(
         codes[0] = target.labels
         cells = self._cells(codes, coders, target)
         with fit_progress(self, "node", len(names)) as step:
-            parents = self._search(cells, order, weights, step)
+            parents = self._search(cells, columns, order, weights, step)
         self._set_tables(parents, columns, coders, cells, weights)
         return self
 
@@ -234,20 +234,25 @@ class BaseBayesNet(
     def _search(
         self,
         cells: Configurations,
+        columns: list[Column],
         order: list[int],
         weights: NDArray[np.float64],
         step: Callable[[], bool],
     ) -> list[list[int]]:
         if len(np.unique(cells.columns[0])) < 2 or cells.columns.shape[1] < 2:
             return [[] for _ in range(len(order) + 1)]
-        measure = make_measure(self.get_params(deep=False)["score"], cells, self.smoothing)
         limit = len(order) + 1 if self.max_parents is None else self.max_parents
-        score = self._crowd(measure, weights)
+        score = self._scorer(cells, columns, weights)
         return k2_search(score, order, self.init, limit, step).parents
 
     @abstractmethod
-    def _crowd(self, measure: Any, weights: NDArray[np.float64]) -> Score:
-        """Score candidates by the measure, on one view or on many."""
+    def _scorer(
+        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
+    ) -> Score:
+        """Say how candidates are scored: on one view of the rows, or by a crowd."""
+
+    def _measure(self, cells: Configurations) -> Any:
+        return make_measure(self.get_params(deep=False)["score"], cells, self.smoothing)
 
     def _set_tables(
         self,

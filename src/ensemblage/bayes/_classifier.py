@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.bayes._base import BaseBayesNet, Score
-from ensemblage.bayes._cells import MAX_CELLS
+from ensemblage.bayes._cells import MAX_CELLS, Configurations
+from ensemblage.bayes._columns import Column
 
 
 class BayesNetClassifier(BaseBayesNet):
@@ -129,5 +130,7 @@ class BayesNetClassifier(BaseBayesNet):
         self.max_cells = max_cells
         self.n_jobs = n_jobs
 
-    def _crowd(self, measure: Any, weights: NDArray[np.float64]) -> Score:
-        return partial(measure, view=weights)
+    def _scorer(
+        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
+    ) -> Score:
+        return partial(self._measure(cells), view=weights)

@@ -13,19 +13,20 @@ from ensemblage.bayes._base import BaseBayesNet, Score
 from ensemblage.bayes._cells import MAX_CELLS, Configurations
 from ensemblage.bayes._coding import Coder
 from ensemblage.bayes._columns import Column
-from ensemblage.inner._crowd_tables import fit_crowd
+from ensemblage.inner._crowd_tables import VoicesMeasure, code_bag, pool_bags
 from ensemblage.inner._ensemble import COMBINATIONS, InnerEnsemble
 from ensemblage.inner._views import draw_views
-from ensemblage.parallel import draw_seeds
+from ensemblage.parallel import draw_seeds, run_tasks
 
 
 class InnerBayesNetClassifier(BaseBayesNet):
     r"""Bayesian network classifier with inner ensembles.
 
     Each decision of K2 is taken by a crowd: the score of a candidate parent is the mean of its
-    scores on many samples of the rows. The tables are a crowd's too: bootstraps refit bins
-    and tables of the one structure, and are pooled into one table per node. What comes out is
-    a single network, to be read and to predict with, whatever the size of the crowd.
+    scores on many samples of the rows. The tables are a crowd's too: bootstraps cut numbers
+    into bins of their own, refit the tables of the one structure, and are pooled into one table
+    per node. What comes out is a single network, to be read and to predict with, whatever the
+    size of the crowd.
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ class InnerBayesNetClassifier(BaseBayesNet):
         Sample with replacement. A row's copies then stay in training when one of them is left
         out, which makes the score optimistic.
     tables : {"ensemble", "plain"}, default="ensemble"
-        Pooled tables, or one estimate from all rows as in the paper.
+        Pooled tables, with each bootstrap's own bins behind scores and tables; or one set of bins
+        and one estimate from all rows, as in the paper.
     combine : {"mean", "median"} or callable, default="mean"
         How the views' scores are combined.
     max_parents : int or None, default=3
@@ -163,17 +165,26 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _crowd(self, measure: Any, weights: NDArray[np.float64]) -> Score:
-        seeds = self._seeds()[: self.n_views]
+    def _scorer(
+        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
+    ) -> Score:
+        seeds = draw_seeds(self.random_state, 2 * self.n_views)
+        views, bootstraps = seeds[: self.n_views], seeds[self.n_views :]
 
         def sampler(n_rows: int) -> NDArray[np.float64]:
-            return draw_views(n_rows, seeds, self.view_size, self.replace) * weights
+            return draw_views(n_rows, views, self.view_size, self.replace) * weights
 
-        return InnerEnsemble(measure, sampler, self.combine)
-
-    def _seeds(self) -> list[int]:
-        """One seed per view, then one per bootstrap."""
-        return draw_seeds(self.random_state, 2 * self.n_views)
+        if self.tables == "plain":
+            return InnerEnsemble(self._measure(cells), sampler, self.combine)
+        shared = (columns, cells.columns[0], int(cells.n_categories[0]), weights, self.discretizer)
+        self._bags = run_tasks(code_bag, [(*shared, seed) for seed in bootstraps], self.n_jobs)
+        if all(coder.cuts is None for coder in self._bags[0].coders):
+            return InnerEnsemble(self._measure(cells), sampler, self.combine)
+        voices = [
+            self._measure(Configurations(bag.codes, bag.n_categories, cells.names, self.max_cells))
+            for bag in self._bags
+        ]
+        return InnerEnsemble(VoicesMeasure(voices), sampler, self.combine)
 
     def _set_tables(
         self,
@@ -183,19 +194,11 @@ class InnerBayesNetClassifier(BaseBayesNet):
         cells: Configurations,
         weights: NDArray[np.float64],
     ) -> None:
-        if self.tables == "plain":
+        bags = self.__dict__.pop("_bags", None)
+        if bags is None:  # plain tables were asked for, or there was nothing to search
             super()._set_tables(parents, columns, coders, cells, weights)
             return
-        settings = {
-            "discretizer": self.discretizer,
-            "smoothing": self.smoothing,
-            "max_cells": self.max_cells,
-            "names": cells.names,
-        }
-        n_classes = int(cells.n_categories[0])
-        seeds = self._seeds()[self.n_views :]
-        pooled = fit_crowd(
-            columns, coders, cells.columns[0], n_classes, weights, parents, settings, seeds,
-            self.n_jobs,
-        )  # fmt: skip
+        pooled = pool_bags(
+            bags, columns, coders, parents, weights, self.smoothing, self.max_cells, cells.names
+        )
         self._store(*pooled)

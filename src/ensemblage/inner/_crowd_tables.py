@@ -13,14 +13,13 @@ from ensemblage.bayes._coding import Coder, code_columns, fill_missing, learn_co
 from ensemblage.bayes._columns import MISSING, Column
 from ensemblage.bayes._discretizer import bin_of
 from ensemblage.bayes._tables import NodeTable, fit_prior, fit_table, look_up, make_table
-from ensemblage.parallel import run_tasks
 
 GRID_CELLS = 2**18
 """A node's table on the common grid has at most so many cells; its bins are merged beyond."""
 
 
-class BagTables(NamedTuple):
-    """What one bootstrap learns.
+class Bag(NamedTuple):
+    """One bootstrap, with bins of its own.
 
     Attributes
     ----------
@@ -28,28 +27,27 @@ class BagTables(NamedTuple):
         Its bins.
     n_categories : ndarray of shape (n_nodes,)
         Number of codes of each node on its bins.
-    tables : list of dict
-        Its ``NodeTable`` of each feature.
-    prior : ndarray of shape (n_classes,)
-        Its classes' log probabilities.
+    codes : ndarray of shape (n_nodes, n_rows)
+        All rows on its bins; the class first.
+    weights : ndarray of shape (n_rows,)
+        How often each row was drawn, times its weight.
     """
 
     coders: list[Coder]
     n_categories: NDArray[np.int64]
-    tables: list[NodeTable]
-    prior: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
 
-def fit_bag(
+def code_bag(
     columns: list[Column],
     labels: NDArray[np.int32],
     n_classes: int,
     weights: NDArray[np.float64],
-    parents: list[list[int]],
-    settings: dict[str, Any],
+    discretizer: str | None,
     seed: int,
-) -> BagTables:
-    """Refit bins and tables of a given structure to one bootstrap.
+) -> Bag:
+    """Draw a bootstrap and cut the columns by it.
 
     Parameters
     ----------
@@ -61,41 +59,70 @@ def fit_bag(
         Number of class codes.
     weights : ndarray of shape (n_rows,)
         Weight of each row.
-    parents : list of list of int
-        The structure.
-    settings : dict
-        ``discretizer``, ``smoothing``, ``max_cells`` and ``names``.
+    discretizer : {"mdlp", None}
+        How numbers become categories.
     seed : int
         For the bootstrap.
 
     Returns
     -------
-    BagTables
-        What this bootstrap learned.
+    Bag
+        All rows on the bootstrap's bins.
     """
     n_rows = len(labels)
     drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows)
     bag = np.bincount(drawn, minlength=n_rows) * weights
-    coders = learn_coders(columns, labels, n_classes, bag, settings["discretizer"])
+    coders = learn_coders(columns, labels, n_classes, bag, discretizer)
     codes = fill_missing(code_columns(columns, coders), coders)
     codes[0] = labels
     sizes = np.array([n_classes, *(len(coder.labels) for coder in coders)], dtype=np.int64)
-    cells = Configurations(codes, sizes, settings["names"], settings["max_cells"])
-    tables = [
-        fit_table(cells, node, parents[node], bag, settings["smoothing"])
-        for node in range(1, len(parents))
-    ]
-    return BagTables(coders, sizes, tables, fit_prior(labels, n_classes, bag, settings["smoothing"]))
+    return Bag(coders, sizes, codes, bag)
+
+
+class VoicesMeasure:
+    """A measure in which each view has a measure of its own.
+
+    Parameters
+    ----------
+    voices : list of Measure
+        One per view, all of the same rows, for instance on different bins.
+    """
+
+    def __init__(self, voices: list[Any]) -> None:
+        self.voices = voices
+        self.n_items = voices[0].n_items
+        self._views: list[NDArray[np.float64]] = []
+        self._key: NDArray[np.float64] | None = None
+
+    def score_views(self, candidates: Any, views: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Let each voice score the candidates on its view.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            One node and its candidate parents.
+        views : ndarray of shape (n_views, n_rows)
+            Weight of each row in each view.
+
+        Returns
+        -------
+        ndarray of shape (n_views, n_extras)
+            Scores.
+        """
+        if views is not self._key:  # a voice knows its view again by identity
+            self._key, self._views = views, list(views)
+        pairs = zip(self.voices, self._views, strict=True)
+        return np.stack([voice(candidates, view) for voice, view in pairs])
 
 
 def common_cuts(
-    bags: list[BagTables], parents: list[list[int]], n_classes: int, max_cells: int
+    bags: list[Bag], parents: list[list[int]], n_classes: int, max_cells: int
 ) -> list[NDArray[np.float64] | None]:
     """Put all bags' cut points on one grid per column, merged where a table would be too large.
 
     Parameters
     ----------
-    bags : list of BagTables
+    bags : list of Bag
         The crowd.
     parents : list of list of int
         The structure.
@@ -117,7 +144,9 @@ def common_cuts(
     for node in range(1, len(parents)):
         family = [node, *(p for p in parents[node] if p != 0)]
         while True:
-            sizes = {j: fixed[j - 1] if cuts[j - 1] is None else len(cuts[j - 1]) + 1 for j in family}
+            sizes = {
+                j: fixed[j - 1] if cuts[j - 1] is None else len(cuts[j - 1]) + 1 for j in family
+            }
             cells = n_classes * int(np.prod(list(sizes.values()), dtype=object))
             cuttable = [j for j in family if cuts[j - 1] is not None and sizes[j] > 2]
             if cells <= max_cells or not cuttable:
@@ -136,7 +165,8 @@ def _bag_codes(cuts: NDArray[np.float64] | None, coder: Coder) -> NDArray[np.int
 
 
 def average_table(
-    bags: list[BagTables],
+    bags: list[Bag],
+    tables: list[NodeTable],
     node: int,
     parents: list[int],
     cuts: list[NDArray[np.float64] | None],
@@ -146,8 +176,10 @@ def average_table(
 
     Parameters
     ----------
-    bags : list of BagTables
+    bags : list of Bag
         The crowd.
+    tables : list of dict
+        The feature's ``NodeTable`` in each bag.
     node : int
         The feature.
     parents : list of int
@@ -173,13 +205,13 @@ def average_table(
     n_own = len(masses[node - 1])
     axes = np.indices((*shape, n_own + 1), sparse=True)
     total = np.zeros(1)
-    for bag in bags:
+    for bag, table in zip(bags, tables, strict=True):
         maps = [_bag_codes(cuts[p - 1], bag.coders[p - 1]) for p in (*others, node)]
         within = np.bincount(maps[-1], weights=masses[node - 1])[maps[-1]]
         shares = np.append(np.log(masses[node - 1] / within), 0.0)
         maps[-1] = np.append(maps[-1], bag.n_categories[node])
         codes = [m[axis] for m, axis in zip(maps, axes, strict=True)]
-        found = look_up(bag.tables[node - 1], bag.n_categories, codes[-1], codes[:-1])
+        found = look_up(table, bag.n_categories, codes[-1], codes[:-1])
         total = total + found + shares[:, None]
     log_table = total.reshape(-1, n_own + 1, total.shape[-1]) / len(bags)
     log_table -= logsumexp(log_table[:, :-1], axis=1, keepdims=True)
@@ -231,39 +263,36 @@ def common_coders(
     return common, masses
 
 
-def fit_crowd(
+def pool_bags(
+    bags: list[Bag],
     columns: list[Column],
     coders: list[Coder],
-    labels: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64],
     parents: list[list[int]],
-    settings: dict[str, Any],
-    seeds: list[int],
-    n_jobs: int | None = None,
+    weights: NDArray[np.float64],
+    smoothing: float,
+    max_cells: int,
+    names: list[str],
 ) -> tuple[list[Coder], list[NodeTable], NDArray[np.float64]]:
-    """Refit a structure's bins and tables on bootstraps and pool them into one network.
+    """Fit a structure's tables to each bag and pool them into one network.
 
     Parameters
     ----------
+    bags : list of Bag
+        The crowd.
     columns : list of Column
         The features as they were read.
     coders : list of Coder
         The plain bins.
-    labels : ndarray of shape (n_rows,)
-        Class codes.
-    n_classes : int
-        Number of class codes.
-    weights : ndarray of shape (n_rows,)
-        Weight of each row.
     parents : list of list of int
         The structure.
-    settings : dict
-        ``discretizer``, ``smoothing``, ``max_cells`` and ``names``.
-    seeds : list of int
-        One per bootstrap.
-    n_jobs : int, default=None
-        Bootstraps fitted at the same time.
+    weights : ndarray of shape (n_rows,)
+        Weight of each row.
+    smoothing : float
+        Added to each count.
+    max_cells : int
+        Cap on the cells of a table.
+    names : list of str
+        Names of the nodes, for errors.
 
     Returns
     -------
@@ -274,13 +303,17 @@ def fit_crowd(
     prior : ndarray of shape (n_classes,)
         Pooled log probabilities of the classes.
     """
-    shared = (columns, labels, n_classes, weights, parents, settings)
-    bags = run_tasks(fit_bag, [(*shared, seed) for seed in seeds], n_jobs)
-    cap = min(settings["max_cells"], GRID_CELLS)
-    cuts = common_cuts(bags, parents, n_classes, cap)
+    n_classes = int(bags[0].n_categories[0])
+    cuts = common_cuts(bags, parents, n_classes, min(max_cells, GRID_CELLS))
     common, masses = common_coders(columns, coders, cuts, weights)
-    tables = [
-        average_table(bags, node, parents[node], cuts, masses) for node in range(1, len(parents))
-    ]
-    prior = np.mean([bag.prior for bag in bags], axis=0)
-    return common, tables, prior - logsumexp(prior)
+    cells = [Configurations(bag.codes, bag.n_categories, names, max_cells) for bag in bags]
+    pooled = []
+    for node in range(1, len(parents)):
+        tables = [
+            fit_table(one, node, parents[node], bag.weights, smoothing)
+            for one, bag in zip(cells, bags, strict=True)
+        ]
+        pooled.append(average_table(bags, tables, node, parents[node], cuts, masses))
+    priors = [fit_prior(bag.codes[0], n_classes, bag.weights, smoothing) for bag in bags]
+    prior = np.mean(priors, axis=0)
+    return common, pooled, prior - logsumexp(prior)
