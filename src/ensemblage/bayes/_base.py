@@ -171,7 +171,7 @@ class BaseBayesNet(
         return self.classes_[position[log_joint.argmax(axis=1)]]
 
     def explain(self, X: Any) -> NDArray[np.float64]:
-        r"""What each node contributes to the decision, in log odds.
+        r"""Tell what each node contributes to the decision, in log odds.
 
         Parameters
         ----------

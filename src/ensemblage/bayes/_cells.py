@@ -69,7 +69,7 @@ class Configurations:
         self._last: tuple[tuple[int, ...], NDArray[np.int32], int] = ((), self._empty, 1)
 
     def of(self, parents: Sequence[int]) -> tuple[NDArray[np.int32], int]:
-        """Number the rows' configurations of some parents.
+        """Count off the rows' configurations of some parents.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Configurations:
     def steps(
         self, parents: Sequence[int]
     ) -> tuple[NDArray[np.int32], int, list[NDArray[np.int32]]]:
-        """Number the configurations and remember where each parent's value leads.
+        """Count off the configurations and keep where each parent's value leads.
 
         Parameters
         ----------

@@ -79,23 +79,18 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
     dtype = series.dtype
     if dtype.is_numeric():
         return _read_array(series.cast(nw.Float64).to_numpy(), name)
-    if dtype == nw.Boolean:
-        return Column(name, None, series.to_list(), [False, True])._replace(
-            cells=[
-                None if cell is None or cell != cell else bool(cell) for cell in series.to_list()
-            ]
-        )
-    if dtype == nw.Enum or dtype == nw.Categorical:
+    if dtype in {nw.Enum, nw.Categorical}:
         return _read_categorical(series, name)
     if dtype.is_temporal():
         raise TypeError(
             f"Column {name!r} holds {dtype}; a network takes numbers, categories and truth "
             "values. Turn dates into numbers (or parts such as the month) first."
         )
-    cells = series.to_list()
-    return _read_objects(
-        [None if gap else c for c, gap in zip(cells, series.is_null(), strict=True)], name
-    )
+    gaps = series.is_null().to_list()
+    cells = [None if gap else c for c, gap in zip(series.to_list(), gaps, strict=True)]
+    if dtype == nw.Boolean:
+        return Column(name, None, cells, [False, True])
+    return _read_objects(cells, name)
 
 
 def _read_categorical(series: nw.Series[Any], name: str) -> Column:
@@ -125,7 +120,8 @@ def _read_array(values: NDArray[Any], name: str) -> Column:
 
 
 def _is_gap(cell: Any) -> bool:
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell != cell
+    # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
+    return cell is None or type(cell).__name__ == "NAType" or cell != cell  # noqa: PLR0124
 
 
 def _read_objects(cells: list[Any], name: str) -> Column:
@@ -192,4 +188,4 @@ def match_categories(column: Column, categories: list[Any]) -> NDArray[np.int32]
 def _as_cells(column: Column) -> list[Any]:
     """Read numbers as categories, for a column that held categories when it was fitted."""
     assert column.numbers is not None  # noqa: S101
-    return [None if number != number else number for number in column.numbers.tolist()]
+    return [None if np.isnan(number) else number for number in column.numbers.tolist()]

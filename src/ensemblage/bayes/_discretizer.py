@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
     ['(-inf, 0.8]', '(0.8, 1.75]', '(1.75, inf)']
     """
     edges = ["-inf", *(repr(float(cut)) for cut in cuts), "inf"]
-    labels = [f"({low}, {high}]" for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [f"({low}, {high}]" for low, high in pairwise(edges)]
     return [*labels[:-1], labels[-1][:-1] + ")"]
 
 

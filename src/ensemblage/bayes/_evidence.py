@@ -56,7 +56,7 @@ def _factor(
             shape[1 + axes.index(member)] = -1
             indices.append(np.arange(int(n_categories[member])).reshape(shape))
         else:
-            indices.append(codes[member].astype(np.int64).reshape([-1] + shape[1:]))
+            indices.append(codes[member].astype(np.int64).reshape([-1, *shape[1:]]))
     values = look_up(table, n_categories, indices[0], indices[1:])
     return axes, np.moveaxis(values, -1, 1)
 

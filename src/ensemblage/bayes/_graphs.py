@@ -22,10 +22,10 @@ def write_networkx(network: BayesNetwork) -> Any:
         Node attributes ``states`` and ``table``.
     """
     try:
-        import networkx  # noqa: PLC0415
+        import networkx as nx  # noqa: PLC0415
     except ImportError as error:
         raise ImportError("to_networkx needs networkx; install it, or use to_dot.") from error
-    graph = networkx.DiGraph()
+    graph = nx.DiGraph()
     for name in network.nodes:
         graph.add_node(name, states=list(network.states[name]), table=network.tables[name])
     graph.add_edges_from(network.edges)

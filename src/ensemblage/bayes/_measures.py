@@ -43,7 +43,7 @@ class Structure:
 
 
 class Candidates(NamedTuple):
-    """One decision of K2: which of the extras, if any, becomes a parent of the node?
+    """One decision of K2: which of the extras, if any, becomes a parent of the node.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ def node_log_likelihood(
     """
     if 0 in table["parents"]:
         add_log_likelihood(
-            codes, node, int(n_categories[node]), table["others"], n_categories,
+            codes, node, table["others"], n_categories,
             table["steps"], table["offsets"], table["log_table"], out,
         )  # fmt: skip
 

@@ -188,21 +188,21 @@ def as_frame(dataset: Dataset) -> tuple[Any, Any]:
     y : pandas.Series
         Classes, categorical.
     """
-    import pandas  # noqa: PLC0415  optional; only frames can declare categories
+    import pandas as pd  # noqa: PLC0415  optional; only frames can declare categories
 
     columns = {}
     for j, (name, kind) in enumerate(zip(dataset.feature_names, dataset.kinds, strict=True)):
         cells = dataset.X[:, j]
         if kind == "number":
-            columns[name] = pandas.Series(cells.astype(float))
+            columns[name] = pd.Series(cells.astype(float))
         else:
             declared = dataset.categories.get(name)
             categories = list(declared) if declared else sorted({c for c in cells if c is not None})
-            columns[name] = pandas.Series(pandas.Categorical(cells, categories=categories))
+            columns[name] = pd.Series(pd.Categorical(cells, categories=categories))
     declared = dataset.categories.get(dataset.target)
     classes = list(declared) if declared else np.unique(dataset.y).tolist()
-    y = pandas.Series(pandas.Categorical(dataset.y, categories=classes), name=dataset.target)
-    return pandas.DataFrame(columns), y
+    y = pd.Series(pd.Categorical(dataset.y, categories=classes), name=dataset.target)
+    return pd.DataFrame(columns), y
 
 
 def _folds(X: Any, y: Any, repeats: int) -> Iterator[tuple[Any, Any, Any, Any, int]]:
@@ -354,7 +354,8 @@ def _test(one: str, first: NDArray[np.float64], other: str, second: NDArray[np.f
     return (
         f"{one} against {other}: {np.mean(first - second):+.2f} points, better on "
         f"{int((first > second).sum())} of {len(first)} sets, paired t-test over sets "
-        f"p = {ttest_rel(first, second).pvalue:.4f}, Wilcoxon p = {wilcoxon(first, second).pvalue:.4f}"
+        f"p = {ttest_rel(first, second).pvalue:.4f}, "
+        f"Wilcoxon p = {wilcoxon(first, second).pvalue:.4f}"
     )
 
 

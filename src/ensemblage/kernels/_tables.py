@@ -100,7 +100,6 @@ def log_probabilities(counts: Floats, smoothing: float) -> Floats:
 def add_log_likelihood(
     columns: Codes,
     node: int,
-    n_own: int,
     parents: NDArray[np.int64],
     n_categories: NDArray[np.int64],
     steps: NDArray[np.int32],
@@ -116,15 +115,13 @@ def add_log_likelihood(
         Codes; ``n_categories`` of the node and above mean a value never seen.
     node : int
         The feature.
-    n_own : int
-        Number of its categories.
     parents : ndarray of shape (n_parents,)
         Its parents other than the class.
     n_categories : ndarray of shape (n_nodes,)
         Number of codes of each node.
     steps, offsets : ndarray
         Where each parent's value leads: ``steps[offsets[j] + configuration * n + code]``.
-    table : ndarray of shape (n_configurations, n_own + 1, n_classes)
+    table : ndarray of shape (n_configurations, n_codes + 1, n_classes)
         Log probabilities.
     out : ndarray of shape (n_rows, n_classes)
         Changed. A configuration that no training row had is uniform, which says nothing
@@ -135,10 +132,13 @@ def add_log_likelihood(
         g = 0
         for j in range(len(parents)):
             n, code = n_categories[parents[j]], columns[parents[j], m]
-            g = steps[offsets[j] + g * n + code] if code < n else -1
-            if g < 0:
+            step = offsets[j] + g * n + code
+            # the bounds hold for any fitted network; a forged model file must not reach further
+            g = steps[step] if 0 <= code < n and step < len(steps) else -1
+            if g < 0 or g >= len(table):
+                g = -1
                 break
         if g >= 0:
-            v = min(columns[node, m], n_own)
+            v = min(columns[node, m], table.shape[1] - 1)
             for k in range(n_classes):
                 out[m, k] += table[g, v, k]
