@@ -78,8 +78,11 @@ def read_columns(X: Any, names: list[str]) -> list[Column]:
 def _read_series(series: nw.Series[Any], name: str) -> Column:
     dtype = series.dtype
     if dtype.is_numeric():
-        return _read_array(series.cast(nw.Float64).to_numpy(), name)
-    if dtype in {nw.Enum, nw.Categorical}:
+        values = series.to_numpy()
+        if values.dtype.kind not in "iuf":  # decimals, and nullable numbers with gaps
+            values = series.cast(nw.Float64).to_numpy()
+        return _read_array(values, name)
+    if isinstance(dtype, nw.Enum | nw.Categorical):
         return _read_categorical(series, name)
     if dtype.is_temporal():
         raise TypeError(
@@ -99,7 +102,7 @@ def _read_categorical(series: nw.Series[Any], name: str) -> Column:
         codes = np.asarray(native.cat.codes, dtype=np.int32)
         return Column(name, None, None, list(native.cat.categories), codes)
     cells = series.cast(nw.String).to_list()
-    if series.dtype == nw.Enum:
+    if isinstance(series.dtype, nw.Enum):
         return Column(name, None, cells, series.cat.get_categories().to_list())
     # the other categories of a polars Categorical may come from any column of the session
     return Column(name, None, cells)

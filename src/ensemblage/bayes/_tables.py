@@ -146,10 +146,24 @@ def node_log_likelihood(
         Changed. A feature without the class among its parents cancels and adds nothing.
     """
     if 0 in table["parents"]:
+        _check_shapes(table, codes.shape[0], out.shape[1])
         add_log_likelihood(
             codes, node, table["others"], n_categories,
             table["steps"], table["offsets"], table["log_table"], out,
         )  # fmt: skip
+
+
+def _check_shapes(table: NodeTable, n_nodes: int, n_classes: int) -> None:
+    """Refuse a table that no fit makes, before compiled code walks over it."""
+    others = table["others"]
+    sound = (
+        len(others) == len(table["offsets"])
+        and table["log_table"].shape[2] == n_classes
+        and ((others > 0) & (others < n_nodes)).all()
+        and (table["offsets"] >= 0).all()
+    )
+    if not sound:
+        raise ValueError("The network's tables are damaged; fit it again.")
 
 
 def look_up(
