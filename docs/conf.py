@@ -32,7 +32,7 @@ myst_heading_anchors = 3
 myst_dmath_double_inline = True
 
 
-def mend_types(app, what, name, obj, options, lines):  # noqa: ARG001, PLR0917
+def mend_types(app, what, name, obj, options, lines):  # noqa: ARG001
     """Help reStructuredText with types: a line continued by a backslash, names like ``n_iter_``."""
     joined = re.sub(r" \\\n\s*", " ", "\n".join(lines)).split("\n")
     for number, line in enumerate(joined):

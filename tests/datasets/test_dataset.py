@@ -12,7 +12,7 @@ def test_rows_without_a_class_are_left_out_and_counted():
     data = Dataset.from_table(make(x=[1, 2, 3, 4], y=["a", "", "b", "?"]), "y")
     assert data.X.tolist() == [[1.0], [3.0]]
     assert data.classes == {"a": 1, "b": 1}
-    assert data.notes[0] == "2 rows without a value of 'y' are left out."
+    assert data.notes[0] == "Rows without a value of 'y', left out: 2."
 
 
 def test_numbers_as_classes_are_text():

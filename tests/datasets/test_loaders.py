@@ -91,6 +91,15 @@ def test_open_dataset_takes_names_and_files(tmp_path, table_file):
         open_dataset(str(tmp_path / "no.csv"))
 
 
+def test_a_folder_does_not_hide_a_dataset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "iris").mkdir()
+    (tmp_path / "things").mkdir()
+    assert open_dataset("iris").name == "iris"
+    with pytest.raises(ValueError, match="things is a folder"):
+        open_dataset("things")
+
+
 def test_labels_are_kept_as_written(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,01\n2,1\n", encoding="utf-8")

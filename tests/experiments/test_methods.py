@@ -24,7 +24,7 @@ def test_every_method_learns_mixed_columns_and_survives_its_file(name, people, t
     if before.probabilities is not None:
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
-    assert trained.learned[0].startswith("3 columns become")
+    assert trained.learned[0].startswith("columns: 3, encoded as features: ")
 
 
 def test_methods_are_ours_or_baselines():

@@ -106,7 +106,7 @@ def _csv_text(rows: list[dict[str, Any]]) -> str:
 def _show(result: Comparison, rows: list[dict[str, Any]]) -> None:
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
     say(
-        f"{result.dataset}: {result.n_rows} rows, {result.n_features} columns, "
+        f"{result.dataset}: {result.n_rows} rows, {_count(result.n_features, 'column')}, "
         f"{result.n_classes} classes; {result.n_splits} folds{repeats}, seed {result.seed}"
     )
     columns = [
@@ -131,6 +131,10 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _text(row["mean_rank"], 2),
         _text(row["seconds"], 2),
     ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _text(value: float | None, digits: int) -> str:

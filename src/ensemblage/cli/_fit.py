@@ -100,7 +100,7 @@ def _facts(dataset: Dataset, trained: Trained, method: str) -> dict[str, Any]:
 def _show(dataset: Dataset, facts: dict[str, Any], label: str) -> None:
     classes = facts["classes"]
     say(
-        f"{dataset.name}: {facts['n_rows']} rows, {len(dataset.feature_names)} columns, "
+        f"{dataset.name}: {facts['n_rows']} rows, columns used: {len(dataset.feature_names)}, "
         f"{len(classes)} classes of {dataset.target!r}"
     )
     if facts["accuracy"] is None:

@@ -123,7 +123,7 @@ class Dataset:
         if all(is_constant(column) for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
         left_out = int((~known).sum())
-        notes = [f"{left_out} rows without a value of {target!r} are left out."] if left_out else []
+        notes = [f"Rows without a value of {target!r}, left out: {left_out}."] if left_out else []
         return cls(
             name=name, X=features.to_array(), y=y,
             feature_names=features.names, kinds=features.kinds, target=target,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ensemblage.datasets._dataset import Dataset, check_magnitudes
 from ensemblage.datasets._files import FORMATS, read_table
-from ensemblage.datasets._loaders import load_dataset
+from ensemblage.datasets._loaders import list_datasets, load_dataset
 from ensemblage.datasets._table import WORD, Table, listing, suggestion
 
 
@@ -44,8 +44,7 @@ def open_dataset(
     Dataset
         Features and classes.
     """
-    path = Path(source)
-    if source == "-" or path.is_file() or path.suffix.lower() in FORMATS or len(path.parts) > 1:
+    if _is_file(source, data_dir):
         return _open_file(source, target, drop)
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
@@ -87,6 +86,15 @@ def align_table(table: Table, columns: Sequence[str], target: str | None = None)
     features = table.select(columns)
     check_magnitudes(features)
     return features.to_array()
+
+
+def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
+    path = Path(source)
+    if source == "-" or path.suffix.lower() in FORMATS or len(path.parts) != 1:
+        return True
+    # A folder called iris must not hide the dataset of that name.
+    known = {info.name for info in list_datasets(data_dir)}
+    return path.exists() and source not in known
 
 
 def _open_file(source: str, target: str | None, drop: Sequence[str]) -> Dataset:

@@ -25,7 +25,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     """
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
-    lines = [f"{model.n_features_in_} columns become {width} features"]
+    lines = [f"columns: {model.n_features_in_}, encoded as features: {width}"]
     for describe in (_chosen, _trees, _rounds, _strata):
         lines.extend(describe(estimator))
     return lines

@@ -112,7 +112,7 @@ def train(
     >>> from ensemblage.experiments import train
     >>> trained = train(load_dataset("iris"), "logistic", n_splits=3)
     >>> trained.learned
-    ('4 columns become 4 features', 'chosen by inner folds: C = 10')
+    ('columns: 4, encoded as features: 4', 'chosen by inner folds: C = 10')
     """
     folds = max(2, min(n_splits, max(dataset.classes.values())))
     total = folds + 1

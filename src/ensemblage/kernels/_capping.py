@@ -87,7 +87,7 @@ def cap_for_size(
 
     def tail(m: int) -> float:
         own = float(weights[m:] @ np.exp(falling[m:] - falling[m]))
-        return own + rest * exp(edge - float(falling[m]))
+        return own + rest * exp(min(0.0, edge - float(falling[m])))
 
     last = len(falling) if rest > 0 else len(falling) - 1
     m = bisect_left(range(last), True, key=lambda m: size - float(capped[m]) <= tail(m))
@@ -167,7 +167,7 @@ def bin_masses(
     counts : ndarray of shape (n_strata, n_bins + 2)
         Weight in each bin; bin 0 lies below ``lower``.
     masses : ndarray of shape (n_strata, n_bins + 2)
-        :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's lower edge, for bin 0 its upper.
+        :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
     """
     n_strata, n_rows = affinity.shape
     counts = np.zeros((n_strata, n_bins + 2))
@@ -189,7 +189,9 @@ def bin_masses(
                 continue
             b = int(position)
             counts[j, b + 1] += weights[i]
-            masses[j, b + 1] += weights[i] * np.exp(offset - b * step)
+            drop = offset - (b + 1) * step
+            if drop > NEGLIGIBLE:
+                masses[j, b + 1] += weights[i] * np.exp(drop)
     return counts, masses
 
 
@@ -215,5 +217,5 @@ def sizes_at_edges(counts: Floats, masses: Floats, width: Floats) -> tuple[Float
     rests = np.empty_like(capped)
     rests[:, 0] = masses[:, 0]
     for k in range(1, rests.shape[1]):
-        rests[:, k] = (rests[:, k - 1] + masses[:, k]) * shrink
+        rests[:, k] = rests[:, k - 1] * shrink + masses[:, k]
     return capped + rests, rests

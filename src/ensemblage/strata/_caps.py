@@ -14,6 +14,8 @@ FEW_ROWS = 1024
 """So many rows of a stratum may be gathered and sorted."""
 FIRST_WIDTH = 64.0
 GROWTH = 32.0
+FINE_WIDTH = 0.25
+"""Within a bin this wide exponentials keep their precision."""
 
 
 class Bins(NamedTuple):
@@ -55,15 +57,17 @@ def solve_caps(source: BlockSource, sizes, start: Caps | None = None) -> Caps:
         counts, masses = source.total(_count, bins)
         reached, rests = sizes_at_edges(counts, masses, bins.width)
         # the last edge at which the stratum is still large enough; -1 if none is
-        found = (reached >= sizes[:, None] * (1 - 1e-15)).sum(axis=1) - 1
-        inside = np.take_along_axis(counts, np.clip(found + 1, 0, N_BINS + 1)[:, None], 1)[:, 0]
-        rows_inside = inside * source.shape[0] / counts.sum(axis=1)
-        splits = bins.edges[:, 1] > bins.edges[:, 0]
-        settled = (found >= 0) & ((rows_inside <= FEW_ROWS) | ~splits | (found == N_BINS))
-        settled &= ~((found == N_BINS) & (counts[:, -1] > 0))
+        found = (reached >= sizes[:, None]).sum(axis=1) - 1
+        higher = (found == N_BINS) & (counts[:, -1] > 0)
+        inside = np.take_along_axis(counts, found[:, None] + 1, axis=1)[:, 0]
+        few = inside * source.shape[0] <= FEW_ROWS * counts.sum(axis=1)
+        fine = bins.width <= FINE_WIDTH
+        atomic = bins.lower + bins.width == bins.lower
+        settled = (found >= 0) & ~higher & (few & fine | atomic)
         if settled.all():
             return _close(source, sizes, bins, found, counts, rests)
-        bins = _next_bins(bins, found, settled, counts)
+        lower, width = _look_elsewhere(*bins, found, higher)
+        bins = Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
 
 
 def _first_bins(n_strata: int, start: Caps | None) -> Bins:
@@ -79,42 +83,44 @@ def _count(block: Block, bins: Bins):
     return bin_masses(block.carry, block.weights, bins.lower, bins.width, N_BINS)
 
 
-def _next_bins(bins: Bins, found, settled, counts) -> Bins:
-    """Look closer at the bin found, or further down or up where the cap lies outside."""
-    span = bins.width * N_BINS
-    below = found < 0
-    over = (found == N_BINS) & (counts[:, -1] > 0)
-    lower = bins.lower + bins.width * np.maximum(found, 0)
-    width = bins.width / N_BINS
-    lower = np.where(below, bins.lower - GROWTH * span, lower)
-    width = np.where(below, GROWTH * span / N_BINS, width)
-    lower = np.where(over, bins.lower + span, lower)
-    width = np.where(over, np.maximum(-(bins.lower + span), span) / N_BINS, width)
-    return Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
+def _look_elsewhere(lower, width, found, higher):
+    """Bins for the next pass: within the bin found, or further down or up.
+
+    Neighbouring ranges overlap by a bin, so that a cap on their border cannot fall between them
+    by rounding.
+    """
+    closer = width / (N_BINS - 2)
+    below, above = found < 0, higher
+    start = lower + found * width - closer
+    start = np.where(below, lower + width - GROWTH * N_BINS * width, start)
+    start = np.where(above, lower + (N_BINS - 1) * width, start)
+    return start, np.where(below | above, GROWTH * width, closer)
 
 
 def _close(source: BlockSource, sizes, bins: Bins, found, counts, rests) -> Caps:
-    """Gather the rows in each stratum's bin and solve for its cap."""
+    """Gather the rows in each stratum's bin and solve for its cap.
+
+    All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
+    to 1e-6 only.
+    """
     parts = merge(source.map(_gather, bins, found), _join)
-    solved = []
-    for j, (affinity, weights) in enumerate(parts):
+    log_shares = np.empty(len(sizes))
+    for j, (offsets, weights) in enumerate(parts):
         k = found[j]
-        above = counts[j, k + 2 :].sum()
-        solved.append(
-            cap_for_size(affinity, weights, sizes[j], above, rests[j, k], bins.edges[j, k])
-        )
-    pivots, log_shares = np.array(solved).T
-    return Caps(pivots, log_shares)
+        above, edge = counts[j, k + 2 :].sum(), k * bins.width[j]
+        pivot, share = cap_for_size(offsets, weights, sizes[j], above, rests[j, k], edge)
+        log_shares[j] = share - pivot
+    return Caps(bins.lower, log_shares)
 
 
 def _gather(block: Block, bins: Bins, found):
-    """The block's affinities in the bin found, with the weights of equal ones added up."""
+    """Find the block's rows in the bin found, and add up the weights of equal ones."""
     parts = []
     for affinity, lower, width, k in zip(block.carry, bins.lower, bins.width, found, strict=True):
         offset = affinity.astype(np.float64) - lower
         chosen = (offset >= 0) & (offset / width < N_BINS)
         chosen[chosen] = (offset[chosen] / width).astype(np.int64) == k
-        values, groups = np.unique(affinity[chosen].astype(np.float64), return_inverse=True)
+        values, groups = np.unique(offset[chosen], return_inverse=True)
         parts.append((values, np.bincount(groups, block.weights[chosen], len(values))))
     return parts
 
@@ -150,21 +156,18 @@ def share_budget(source: BlockSource, lowest: float, highest: float, budget: flo
     find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
     size of stratum j under scale :math:`c`.
     """
-    width = FIRST_WIDTH / N_BINS
-    lower = -FIRST_WIDTH
+    lower, width = -FIRST_WIDTH, FIRST_WIDTH / N_BINS
     while True:
         bins = Bins(np.full(n_strata, lower), np.full(n_strata, width))
         counts, masses = source.total(_count, bins)
         sizes = np.clip(sizes_at_edges(counts, masses, bins.width)[0], lowest, highest)
         totals = sizes.sum(axis=0)
-        k = int((totals >= budget).sum()) - 1
-        if k < 0:
-            lower, width = lower - GROWTH * N_BINS * width, GROWTH * width
-        elif k == N_BINS:
-            lower, width = lower + N_BINS * width, GROWTH * width
-        elif totals[k] - totals[k + 1] > 1e-12 * budget and lower + width > lower:
-            lower, width = lower + k * width, width / N_BINS
-        else:
-            gap = totals[k] - totals[k + 1]
-            part = (totals[k] - budget) / gap if gap > 0 else 0.0
+        nearest = np.abs(totals - budget).argmin()
+        if abs(totals[nearest] - budget) <= 1e-12 * budget:
+            return sizes[:, nearest]
+        k = np.count_nonzero(totals >= budget) - 1
+        if 0 <= k < N_BINS and lower + width == lower:
+            # equal affinities: no scale meets the budget, a mean of two does
+            part = (totals[k] - budget) / (totals[k] - totals[k + 1])
             return (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
+        lower, width = (float(x) for x in _look_elsewhere(lower, width, k, k == N_BINS))

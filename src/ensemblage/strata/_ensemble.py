@@ -78,12 +78,12 @@ def is_mixed_frame(X) -> bool:
     return not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)
 
 
-def _gives_probabilities(ensemble) -> bool:
-    return ensemble._fusion().gives_probabilities(ensemble._response() == "predict_proba")
+def _gives_probabilities(self) -> bool:
+    return self._fusion().gives_probabilities(self._response() == "predict_proba")
 
 
-def _gives_decisions(ensemble) -> bool:
-    return not _gives_probabilities(ensemble)
+def _gives_decisions(self) -> bool:
+    return not _gives_probabilities(self)
 
 
 class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
@@ -292,7 +292,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return LogisticRegression() if self.estimator is None else self.estimator
 
     def _response(self) -> str:
-        """What members are asked for."""
+        """Name the method that members are asked for."""
         wanted = ("predict_proba", "decision_function", "predict")
         return next(name for name in wanted if hasattr(self._member(), name))
 
@@ -346,31 +346,18 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _held_out(self, X, y, plans, seed: int) -> np.ndarray:
-        """Outputs of members on rows they were not fitted on; NaN for rows in no test fold."""
+        """Ask members about rows they were not fitted on; NaN for rows in no test fold."""
         folds = make_folds(self.cv, X, y, self.classes_, seed)
         pairs = [(fold, plan) for fold in folds for plan in plans]
+        asked = (len(self.classes_), self._response())
         tasks = []
-        for ((train, test), (rows, passed)), own in zip(
-            pairs, draw_seeds(seed, len(pairs)), strict=True
-        ):
+        for (fold, plan), own in zip(pairs, draw_seeds(seed, len(pairs)), strict=True):
+            (train, test), (rows, passed) = fold, plan
             kept = np.intersect1d(rows, train)
             kept = kept if len(kept) > 0 else train
-            tasks.append(
-                (
-                    self._member(),
-                    X,
-                    y,
-                    kept,
-                    passed,
-                    own,
-                    test,
-                    len(self.classes_),
-                    self._response(),
-                )
-            )
-        results = run_tasks(held_out_outputs, tasks, self.n_jobs)
+            tasks.append((self._member(), X, y, kept, passed, own, test, *asked))
         outputs = np.full((len(plans), len(y), len(self.classes_)), np.nan)
-        for i, part in enumerate(results):
+        for i, part in enumerate(run_tasks(held_out_outputs, tasks, self.n_jobs)):
             outputs[i % len(plans), folds[i // len(plans)][1]] = part
         return outputs
 
@@ -405,7 +392,8 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        winners = self._scores(X).argmax(axis=1)
+        return self.classes_[winners]
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):

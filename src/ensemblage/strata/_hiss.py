@@ -110,7 +110,7 @@ class HISS(GaussianStrata):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **GaussianStrata._parameter_constraints,
+        **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "stratum_size": [Interval(Real, 0, 1, closed="right"), tuple, list],
         "total_size": [Interval(Real, 0, None, closed="neither"), None],
     }

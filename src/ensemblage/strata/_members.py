@@ -107,7 +107,7 @@ def fit_member(estimator, X, y, rows, weights, seed):
 
 
 def member_outputs(member, X, n_classes: int, response: str) -> np.ndarray:
-    """What a member says about rows, with one column per class.
+    """Ask a member about rows; answer with one column per class.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def member_outputs(member, X, n_classes: int, response: str) -> np.ndarray:
 
 
 def held_out_outputs(estimator, X, y, rows, weights, seed, test, n_classes, response):
-    """Outputs on held-out rows of a member fitted without them.
+    """Ask a member about held-out rows that it was not fitted on.
 
     Parameters
     ----------

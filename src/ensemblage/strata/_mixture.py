@@ -96,7 +96,7 @@ class MixtureStrata(GaussianStrata):
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012
-        **GaussianStrata._parameter_constraints,
+        **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "assignment": [StrOptions({"hard", "soft"})],
     }
 
