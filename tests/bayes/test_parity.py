@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from bayes.uci import load
 
+from bayes.uci import load
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
 
 NAMES = ["breast-w", "ecoli", "glass", "heart-c", "iris", "lymph", "tic-tac-toe", "vote"]

@@ -112,8 +112,9 @@ def test_more_than_all_rows_needs_replacement():
 
 @pytest.mark.slow
 def test_crowd_tables_beat_the_plain_network(shared):
-    from bayes.uci import load
     from sklearn.model_selection import StratifiedKFold
+
+    from bayes.uci import load
 
     gains = []
     for name in ("ecoli", "glass", "heart-c", "iris", "labor", "liver", "lymph"):

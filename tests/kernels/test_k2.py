@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import k2 as slow
 
 from ensemblage.bayes._cells import Configurations
 from ensemblage.bayes._measures import Candidates, LeaveOneOutMeasure, Structure, make_measure
 from ensemblage.bayes._search import k2_search
 from ensemblage.inner import InnerEnsemble
 from ensemblage.kernels import _k2 as kernels
+from reference import k2 as slow
 
 
 def draw(seed, n_rows=24, sizes=(2, 3, 2, 2)):
@@ -103,8 +103,8 @@ def test_inner_structures_equal_algorithm_4():
         views = (np.random.default_rng(seed).random((3, len(rows))) < 0.6).astype(float)
         crowd = InnerEnsemble(make_measure("probability", cells, 0.5), lambda _, v=views: v)
         expected = slow.k2(
-            lambda s, r=rows, v=views.tolist(), z=sizes: slow.ensemble_leave_one_out(
-                r, v, z, s, "probability"
+            lambda s, r=rows, v=views, z=sizes: slow.ensemble_leave_one_out(
+                r, v.tolist(), z, s, "probability"
             ),
             len(sizes), "naive", 3,
         )  # fmt: skip

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.mdlp import cut_points
 
 from ensemblage.kernels._mdlp import mdlp_cut_points
+from reference.mdlp import cut_points
 
 
 def cuts_of(values, labels, weights=None):

@@ -33,7 +33,7 @@ class Coder:
         self.mode = mode
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Any]:  # numpydoc ignore=RT01
         """What each code stands for: categories, or the ranges of bins."""
         if self.cuts is not None:
             return list(bin_labels(self.cuts))

@@ -72,17 +72,17 @@ class BayesNetwork:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def nodes(self) -> list[str]:
+    def nodes(self) -> list[str]:  # numpydoc ignore=RT01
         """Names of the nodes."""
         return list(self.states)
 
     @property
-    def parents(self) -> dict[str, list[str]]:
+    def parents(self) -> dict[str, list[str]]:  # numpydoc ignore=RT01
         """Names of each node's parents."""
         return {name: list(self.tables[name]["parents"]) for name in self.nodes}
 
     @property
-    def edges(self) -> list[tuple[str, str]]:
+    def edges(self) -> list[tuple[str, str]]:  # numpydoc ignore=RT01
         """Pairs of parent and child."""
         return [(p, name) for name in self.nodes for p in self.tables[name]["parents"]]
 

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
-METHOD_NAMES = "majority, logistic, svm, forest, boosting, strata, strata-paper"
+METHOD_NAMES = (
+    "majority, logistic, svm, forest, boosting, strata, strata-paper, bayesnet, inner-bayesnet"
+)
 LARGEST_SEED = 2**32 - 1
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,8 @@ PAPER = {
 PAPER_NETWORK = {"init": "empty", "score": "probability", "max_parents": None}
 """The network that reproduces the paper's column BN."""
 
+PLAIN_REPEATS = 10
+
 FULL_GRID = ([*range(10, 101, 10)], [s / 100 for s in range(10, 91, 10)])
 QUICK_GRID = ([10, 30], [0.1, 0.3, 0.5, 0.7, 0.9])
 
@@ -83,7 +85,7 @@ class Table1Row:
     dataset : str
         Its name.
     plain : float
-        The plain network, as the paper has it.
+        The plain network, as the paper has it, over at least ten repeats: it is cheap.
     inner : ndarray of shape (n_sizes, n_shares)
         Inner score, plain tables: one accuracy per parameter.
     bagging : float
@@ -93,7 +95,8 @@ class Table1Row:
     default : float
         This library's plain network.
     folds : mapping of str to ndarray
-        Accuracy of each fold of ``plain``, ``bagging``, ``crowd`` and ``default``.
+        Accuracy of each fold of ``plain``, ``bagging``, ``crowd`` and ``default``, on the same
+        folds.
     """
 
     dataset: str
@@ -105,15 +108,20 @@ class Table1Row:
     folds: Mapping[str, NDArray[np.float64]]
 
     @property
-    def selective(self) -> float:
+    def paired(self) -> float:  # numpydoc ignore=RT01
+        """The plain network on the folds of the others."""
+        return float(self.folds["plain"].mean())
+
+    @property
+    def selective(self) -> float:  # numpydoc ignore=RT01
         """Mean over the parameters that beat the plain network, as the paper reports it."""
-        better = self.inner[self.inner > self.plain]
+        better = self.inner[self.inner > self.paired]
         return float(better.mean()) if len(better) else float(self.inner.max())
 
     @property
-    def improved(self) -> float:
+    def improved(self) -> float:  # numpydoc ignore=RT01
         """Percentage of the parameters that beat the plain network."""
-        return 100.0 * float((self.inner > self.plain).mean())
+        return 100.0 * float((self.inner > self.paired).mean())
 
 
 class BaggedNetworks:
@@ -205,9 +213,9 @@ def as_frame(dataset: Dataset) -> tuple[Any, Any]:
     return pd.DataFrame(columns), y
 
 
-def _folds(X: Any, y: Any, repeats: int) -> Iterator[tuple[Any, Any, Any, Any, int]]:
+def _folds(X: Any, y: Any, repeats: Iterable[int]) -> Iterator[tuple[Any, Any, Any, Any, int]]:
     codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    for repeat in range(repeats):
+    for repeat in repeats:
         splitter = StratifiedKFold(10, shuffle=True, random_state=repeat)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
@@ -217,6 +225,11 @@ def _folds(X: Any, y: Any, repeats: int) -> Iterator[tuple[Any, Any, Any, Any, i
                 _safe_indexing(X, train), _safe_indexing(y, train),
                 _safe_indexing(X, test), np.asarray(_safe_indexing(y, test)), repeat,
             )  # fmt: skip
+
+
+def _accuracy(model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any) -> float:
+    predicted = model.fit(X_train, y_train).predict(X_test)
+    return 100.0 * float(np.mean(predicted == y_test))
 
 
 def score_dataset(
@@ -252,7 +265,7 @@ def score_dataset(
     sizes, shares = grid
     single: dict[str, list[float]] = {"plain": [], "bagging": [], "crowd": [], "default": []}
     inner: list[list[list[float]]] = [[[] for _ in shares] for _ in sizes]
-    for X_train, y_train, X_test, y_test, seed in _folds(X, y, repeats):
+    for X_train, y_train, X_test, y_test, seed in _folds(X, y, range(repeats)):
         models = {
             "plain": BayesNetClassifier(**PAPER_NETWORK),
             "bagging": BaggedNetworks(BayesNetClassifier(**PAPER_NETWORK), n_estimators, seed),
@@ -260,16 +273,21 @@ def score_dataset(
             "default": BayesNetClassifier(),
         }
         for key, model in models.items():
-            single[key].append(np.mean(model.fit(X_train, y_train).predict(X_test) == y_test))
+            single[key].append(_accuracy(model, X_train, y_train, X_test, y_test))
         for i, size in enumerate(sizes):
             for j, share in enumerate(shares):
                 model = InnerBayesNetClassifier(
                     size, share, tables="plain", random_state=seed, **PAPER_NETWORK
-                ).fit(X_train, y_train)
-                inner[i][j].append(np.mean(model.predict(X_test) == y_test))
-    folds = {key: 100.0 * np.array(values) for key, values in single.items()}
+                )
+                inner[i][j].append(_accuracy(model, X_train, y_train, X_test, y_test))
+    folds = {key: np.array(values) for key, values in single.items()}
     means = {key: float(values.mean()) for key, values in folds.items()}
-    return Table1Row(name, inner=100.0 * np.array(inner).mean(axis=2), folds=folds, **means)
+    more = [
+        _accuracy(BayesNetClassifier(**PAPER_NETWORK), *fold[:4])
+        for fold in _folds(X, y, range(repeats, PLAIN_REPEATS))
+    ]
+    means["plain"] = float(np.mean([*folds["plain"], *more]))
+    return Table1Row(name, inner=np.array(inner).mean(axis=2), folds=folds, **means)
 
 
 def inner_table1(
@@ -343,10 +361,11 @@ def format_table1(rows: Sequence[Table1Row]) -> str:
     gap = np.abs(table[:, 0] - table[:, 1]).mean()
     lines.append(f"mean absolute difference of BN to the paper's: {gap:.2f} points")
     if len(rows) > 1:
+        paired = np.array([row.paired for row in rows])
         lines += [
-            _test("crowd tables", table[:, 11], "plain network", table[:, 0]),
+            _test("crowd tables", table[:, 11], "plain network", paired),
             _test("crowd tables", table[:, 11], "bagging", table[:, 9]),
-            _test("inner score (all parameters)", table[:, 2], "plain network", table[:, 0]),
+            _test("inner score (all parameters)", table[:, 2], "plain network", paired),
         ]
     return "\n".join(lines)
 

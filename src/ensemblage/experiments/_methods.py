@@ -13,6 +13,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from ensemblage.datasets import table_encoder
@@ -43,6 +44,8 @@ class Method:
         ``factory(seed, n_jobs)`` makes the unfitted estimator.
     ours : bool, default=False
         Whether it is one of this library's own methods.
+    takes_tables : bool, default=False
+        Whether it reads words and missing cells itself, without preprocessing.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Method:
     description: str
     factory: Callable[[int, int | None], Any]
     ours: bool = False
+    takes_tables: bool = False
 
 
 def _majority(seed: int, n_jobs: int | None) -> Any:
@@ -91,6 +95,19 @@ def _strata_paper(seed: int, n_jobs: int | None) -> Any:
     return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
 
 
+def _bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.bayes import BayesNetClassifier  # noqa: PLC0415
+
+    del seed
+    return BayesNetClassifier(n_jobs=n_jobs)
+
+
+def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerBayesNetClassifier  # noqa: PLC0415
+
+    return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -106,6 +123,22 @@ METHODS = {
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
             _strata_paper,
             ours=True,
+        ),
+        Method(
+            "bayesnet",
+            "Bayesian network",
+            "structure by K2 with the leave-one-out score",
+            _bayesnet,
+            ours=True,
+            takes_tables=True,
+        ),
+        Method(
+            "inner-bayesnet",
+            "inner Bayesian network",
+            "one network, its structure and tables the decisions of 30 samples",
+            _inner_bayesnet,
+            ours=True,
+            takes_tables=True,
         ),
     )
 }
@@ -150,7 +183,8 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     Returns
     -------
     Pipeline
-        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``.
+        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
+        first hands the cells on as they are, and there is no second, if the method takes tables.
 
     Examples
     --------
@@ -161,7 +195,11 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     >>> round(model.score(iris.X, iris.y), 2)
     0.98
     """
-    estimator = get_method(name).factory(seed, n_jobs)
+    method = get_method(name)
+    estimator = method.factory(seed, n_jobs)
+    if method.takes_tables:
+        as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        return Pipeline([("table", as_it_is), ("model", estimator)])
     return Pipeline(
         [
             ("table", table_encoder(kinds)),

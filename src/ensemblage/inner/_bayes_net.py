@@ -119,7 +119,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
-        **BaseBayesNet._parameter_constraints,
+        **BaseBayesNet._parameter_constraints,  # noqa: SLF001
         "n_views": [Interval(Integral, 1, None, closed="left")],
         "view_size": [
             Interval(Real, 0, None, closed="neither"),

@@ -23,7 +23,7 @@ Codes = NDArray[np.int32]
 
 
 @compiled
-def leave_one_out_scores(  # noqa: C901, PLR0912  one kernel: compiled functions cannot be nested
+def leave_one_out_scores(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled functions cannot be nested
     columns: Codes,
     n_categories: NDArray[np.int64],
     node: int,
@@ -310,7 +310,7 @@ def add_log_ratios(
 
 
 @compiled
-def local_scores(
+def local_scores(  # noqa: C901  as above
     columns: Codes,
     n_categories: NDArray[np.int64],
     node: int,

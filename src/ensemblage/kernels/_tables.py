@@ -72,7 +72,7 @@ def cell_weights(
     """
     key = (configuration.astype(np.int64) * n_codes + codes) * n_classes + labels
     size = n_configurations * n_codes * n_classes
-    counts = np.bincount(key, weights=weights, minlength=size)
+    counts = np.bincount(key, weights=weights, minlength=size).astype(np.float64)
     return counts.reshape(n_configurations, n_codes, n_classes)
 
 
