@@ -288,14 +288,22 @@ class BaseBayesNet(
         self._n_categories = np.array([len(one) for one in labels], dtype=np.int64)
         self._no_values = [coder.cuts is None and not coder.categories for coder in coders]
         self._tables = tables
+        self.parents_ = {names[0]: []}
+        for name, table in zip(names[1:], tables, strict=True):
+            self.parents_[name] = [names[p] for p in table["parents"]]
+
+    @property
+    def tables_(self) -> dict[str, dict[str, Any]]:  # numpydoc ignore=RT01
+        """Parents, configurations and probabilities of each node."""
+        check_is_fitted(self)
+        names = list(self.parents_)
         prior_table = {
             "parents": [],
             "configurations": np.zeros((1, 0), dtype=np.int32),
-            "probabilities": np.exp(prior)[None],
+            "probabilities": np.exp(self.class_log_prior_)[None],
         }
-        features = [describe_table(table, len(prior), names) for table in tables]
-        self.tables_ = dict(zip(names, [prior_table, *features], strict=True))
-        self.parents_ = {name: table["parents"] for name, table in self.tables_.items()}
+        features = [describe_table(table, len(self.classes_), names) for table in self._tables]
+        return dict(zip(names, [prior_table, *features], strict=True))
 
     def _coders(self) -> list[Coder]:
         names = feature_names(self)

@@ -11,6 +11,12 @@ from ensemblage.kernels._tables import refine
 
 MAX_CELLS = 2**24
 
+Refined = tuple[NDArray[np.int32], NDArray[np.int32], int]
+"""Configuration of each row, where the last parent's values lead, number of configurations."""
+
+KNOWN_ROWS = 2**22
+"""Configurations are remembered up to so many rows in all."""
+
 
 class CellCapError(ValueError):
     """A table would have more cells than ``max_cells`` allows."""
@@ -66,7 +72,7 @@ class Configurations:
         self.names = names
         self.max_cells = max_cells
         self._empty = np.zeros(columns.shape[1], dtype=np.int32)
-        self._last: tuple[tuple[int, ...], NDArray[np.int32], int] = ((), self._empty, 1)
+        self._known: dict[tuple[int, ...], Refined] = {}
 
     def of(self, parents: Sequence[int]) -> tuple[NDArray[np.int32], int]:
         """Count off the rows' configurations of some parents.
@@ -83,13 +89,9 @@ class Configurations:
         n_configurations : int
             How many occur.
         """
-        wanted = tuple(parents)
-        known, configuration, count = self._last
-        if wanted[: len(known)] != known:
-            known, configuration, count = (), self._empty, 1
-        for parent in wanted[len(known) :]:
-            configuration, _, count = self._refine(configuration, count, parent)
-        self._last = (wanted, configuration, count)
+        if not parents:
+            return self._empty, 1
+        configuration, _, count = self._refined(tuple(parents))
         return configuration, count
 
     def steps(
@@ -111,11 +113,8 @@ class Configurations:
         steps : list of ndarray
             One per parent; see :func:`ensemblage.kernels._tables.refine`.
         """
-        configuration, count, steps = self._empty, 1, []
-        for parent in parents:
-            configuration, step, count = self._refine(configuration, count, parent)
-            steps.append(step)
-        return configuration, count, steps
+        steps = [self._refined(tuple(parents[: j + 1]))[1] for j in range(len(parents))]
+        return *self.of(parents), steps
 
     def check(self, node: int, parents: Sequence[int], n_configurations: int, extra: int) -> int:
         """Count a candidate's cells and refuse too many.
@@ -143,9 +142,14 @@ class Configurations:
             check_cells(cells, self.max_cells, self.names[node], [self.names[p] for p in given])
         return cells
 
-    def _refine(
-        self, configuration: NDArray[np.int32], count: int, parent: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
-        n_codes = int(self.n_categories[parent])
-        check_cells(count * n_codes, self.max_cells, self.names[parent], ["other parents"])
-        return refine(configuration, count, self.columns[parent], n_codes)
+    def _refined(self, parents: tuple[int, ...]) -> Refined:
+        """Refine the configurations of all parents but the last by the last."""
+        if parents not in self._known:
+            configuration, count = self.of(parents[:-1])
+            last = parents[-1]
+            n_codes = int(self.n_categories[last])
+            check_cells(count * n_codes, self.max_cells, self.names[last], ["other parents"])
+            if len(self._known) * len(self._empty) > KNOWN_ROWS:
+                self._known.clear()
+            self._known[parents] = refine(configuration, count, self.columns[last], n_codes)
+        return self._known[parents]

@@ -290,6 +290,12 @@ def add_log_ratios(
     floor = smoothing * n_own
     counts = np.empty((n_configurations, n_own, n_classes))
     totals = np.empty((n_configurations, n_classes))
+    # as long as one whole row is left out, rows of a cell have their logarithms in common
+    n_logs = n_configurations * n_own * n_classes
+    shared = n_logs <= len(rows)
+    n_logs = n_logs if shared else 1
+    known = np.empty((n_logs, n_classes))
+    stamps = np.full(n_logs, -1)
     for e in range(len(starts) - 1):
         counts[:] = 0.0
         totals[:] = 0.0
@@ -301,12 +307,16 @@ def add_log_ratios(
             m = rows[i]
             g, v, y = configuration[m], own[m], labels[m]
             removed = min(weights[i], 1.0)
-            a = counts[g, v, y] - removed + smoothing
-            b = totals[g, y] - removed + floor
-            for k in range(n_classes):
-                if k != y:
+            cell = (g * n_own + v) * n_classes + y if shared else 0
+            if stamps[cell] != e or removed < 1.0:
+                stamps[cell] = e if shared and removed == 1.0 else -1
+                a = counts[g, v, y] - removed + smoothing
+                b = totals[g, y] - removed + floor
+                for k in range(n_classes):
                     p = (counts[g, v, k] + smoothing) / (totals[g, k] + floor)
-                    log_ratios[i, k] += sign * np.log(p * b / a)
+                    known[cell, k] = np.log(p * b / a) if k != y else 0.0
+            for k in range(n_classes):
+                log_ratios[i, k] += sign * known[cell, k]
 
 
 @compiled
