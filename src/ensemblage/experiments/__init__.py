@@ -1,6 +1,8 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
+from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
     METHODS,
     Method,
@@ -12,11 +14,13 @@ from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
 __all__ = [
+    "HISS_NOTES",
     "METHODS",
     "Comparison",
     "Method",
     "MethodScores",
     "Predictions",
+    "TableRow",
     "Trained",
     "UnknownMethodError",
     "as_plain",
@@ -24,6 +28,7 @@ __all__ = [
     "get_method",
     "make_model",
     "predict_rows",
+    "reproduce_hiss",
     "summary_rows",
     "train",
 ]

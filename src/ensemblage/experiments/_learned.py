@@ -28,7 +28,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     """
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
-    lines = [f"columns: {model.n_features_in_}, encoded as features: {width}"]
+    lines = [f"{_count(model.n_features_in_, 'column')}, encoded as {_count(width, 'feature')}"]
     for describe in (_chosen, _trees, _rounds, _strata, _network):
         lines.extend(describe(estimator))
     return lines
@@ -73,17 +73,8 @@ def _strata(estimator: Any) -> Iterator[str]:
         yield f"{len(ensemble.constant_strata_)} strata hold one class only"
 
 
-def _network(estimator: Any) -> Iterator[str]:
-    parents = getattr(estimator, "parents_", None)
-    if parents is None:
-        return
-    arrows = sum(map(len, parents.values()))
-    yield f"a network of {len(parents)} nodes and {arrows} arrows"
-    linked = {node: names for node, names in parents.items() if len(names) > 1}
-    for node, names in list(linked.items())[:MANY_NODES]:
-        yield f"{node} depends on {' and '.join(names)}"
-    if len(linked) > MANY_NODES:
-        yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _range(counts: np.ndarray) -> str:
