@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes._coding import code_columns, fill_missing, learn_coders
+from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
@@ -72,14 +75,12 @@ def generate(n_rows, sizes, n_classes, seed=0):
     for j, size in enumerate(sizes):
         source = y * (j % 3) + (columns[-1] if j % 2 else 0)
         columns.append((source + rng.integers(0, size, n_rows) * (rng.random(n_rows) < 0.7)) % size)
-    frame = pd.DataFrame(
-        {f"c{j}": pd.Categorical(c.astype(str)) for j, c in enumerate(columns)}
-    )
+    frame = pd.DataFrame({f"c{j}": pd.Categorical(c.astype(str)) for j, c in enumerate(columns)})
     return frame, pd.Series(pd.Categorical(y.astype(str)), name="class")
 
 
 def tic_tac_toe():
-    """The real set if a data folder is named, else one of its shape."""
+    """Read the real set if a data folder is named, else make one of its shape."""
     path = Path(os.environ.get("ENSEMBLAGE_DATA", ".")) / "tic-tac-toe.csv"
     if not path.exists():
         return generate(958, [3] * 9, 2)
@@ -90,8 +91,7 @@ def tic_tac_toe():
 def write_arff(X, y, path):
     lines = ["@relation bench"]
     table = X.assign(**{"class": y})
-    for name in table:
-        lines.append(f"@attribute {name} {{{','.join(table[name].cat.categories)}}}")
+    lines += [f"@attribute {name} {{{','.join(table[name].cat.categories)}}}" for name in table]
     lines += ["@data", *(",".join(row) for row in table.astype(str).to_numpy())]
     path.write_text("\n".join(lines) + "\n")
 
@@ -112,7 +112,7 @@ def time_weka(X, y, repeats):
 
 def time_pyagrum(X, y):
     try:
-        import pyagrum as gum
+        import pyagrum as gum  # noqa: PLC0415  a peer, optional
     except ImportError:
         return "skipped: pyAgrum is not installed"
     table = X.assign(**{"class": y}).astype(str)
@@ -128,7 +128,7 @@ def time_pyagrum(X, y):
 
 def time_pgmpy(X, y):
     try:
-        from pgmpy.estimators import HillClimbSearch
+        from pgmpy.estimators import HillClimbSearch  # noqa: PLC0415  a peer, optional
     except ImportError:
         return "skipped: pgmpy is not installed"
     table = X.assign(**{"class": y}).astype(str).astype("category")
@@ -144,20 +144,17 @@ def time_pgmpy(X, y):
 
 def search_only(model, X, y):
     """Search and tables on codes, which is what Weka is given."""
-    from ensemblage.bayes._coding import code_columns, fill_missing, learn_coders
-    from ensemblage.bayes._reading import read_training
-
     columns, target, weights = read_training(model, X, y, None)
     coders = learn_coders(columns, target.labels, len(target.categories), weights, "mdlp")
     codes = fill_missing(code_columns(columns, coders), coders)
     codes[0] = target.labels
-    cells = model._cells(codes, coders, target)
-    model._set_target(target)
+    cells = model._cells(codes, coders, target)  # noqa: SLF001  the steps of fit, apart
+    model._set_target(target)  # noqa: SLF001
     order = list(range(1, len(codes)))
 
     def learn():
-        parents = model._search(cells, columns, order, weights, lambda: False)
-        model._set_tables(parents, columns, coders, cells, weights)
+        parents = model._search(cells, columns, order, weights, lambda: False)  # noqa: SLF001
+        model._set_tables(parents, columns, coders, cells, weights)  # noqa: SLF001
 
     return learn
 
@@ -181,7 +178,7 @@ def bench_structure():
         plain = BayesNetClassifier().fit(X, y)
         ours = best_of(search_only(BayesNetClassifier(), X, y), 10)
         show("ours, K2 and tables on codes", ours)
-        show("ours, whole fit from a frame", best_of(lambda: plain.fit(X, y), 5), ours)
+        show("ours, whole fit from a frame", best_of(partial(plain.fit, X, y), 5), ours)
         show("Weka, K2 and tables (same score)", time_weka(X, y, repeats), ours)
         show("pyAgrum, K2 (other score)", time_pyagrum(X, y), ours)
         show("pgmpy, hill climbing (other score)", time_pgmpy(X, y), ours)
@@ -208,7 +205,9 @@ def bench_large():
     print("large data")
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1_000_000).astype(np.int8)
-    X = (rng.random((1_000_000, 30)) < 0.3 + 0.4 * y[:, None] * (np.arange(30) % 3 == 0)).astype(np.int8)
+    X = (rng.random((1_000_000, 30)) < 0.3 + 0.4 * y[:, None] * (np.arange(30) % 3 == 0)).astype(
+        np.int8
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     BayesNetClassifier().fit(X, y)
@@ -227,6 +226,8 @@ FRESH = """
 import time; start = time.perf_counter(); cpu = time.process_time()
 from sklearn.datasets import load_iris
 from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes._coding import code_columns, fill_missing, learn_coders
+from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 X, y = load_iris(return_X_y=True)
 BayesNetClassifier(init="empty").fit(X, y).predict_proba(X)

@@ -73,6 +73,19 @@ def _strata(estimator: Any) -> Iterator[str]:
         yield f"{len(ensemble.constant_strata_)} strata hold one class only"
 
 
+def _network(estimator: Any) -> Iterator[str]:
+    parents = getattr(estimator, "parents_", None)
+    if parents is None:
+        return
+    arrows = sum(map(len, parents.values()))
+    yield f"a network of {_count(len(parents), 'node')} and {_count(arrows, 'arrow')}"
+    linked = {node: names for node, names in parents.items() if len(names) > 1}
+    for node, names in list(linked.items())[:MANY_NODES]:
+        yield f"{node} depends on {' and '.join(names)}"
+    if len(linked) > MANY_NODES:
+        yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
