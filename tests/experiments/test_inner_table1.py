@@ -63,7 +63,7 @@ def test_one_command_prints_it(capsys, monkeypatch):
     small = table1.as_frame(load_dataset("iris"))
     monkeypatch.setattr(table1, "as_frame", lambda _: tuple(part[::3] for part in small))
     monkeypatch.setattr(
-        table1, "BaggedNetworks", lambda net, n, s, kind=table1.BaggedNetworks: kind(net, 2, s)
+        table1, "BaggedNetworks", lambda net, _, s, kind=table1.BaggedNetworks: kind(net, 2, s)
     )
     table1.main(["--only", "iris", "--repeats", "1"])
     printed = capsys.readouterr()

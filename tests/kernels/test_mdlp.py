@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.kernels._mdlp import mdlp_cut_points
+from ensemblage.kernels._mdlp import bin_numbers, mdlp_cut_points
 from reference.mdlp import cut_points
 
 
@@ -74,3 +74,20 @@ def test_the_compiled_kernel_is_the_python_one():
     labels = (values + rng.normal(size=80) > 0).astype(np.int64)
     arguments = (values, labels, np.ones(80), 2)
     np.testing.assert_allclose(mdlp_cut_points(*arguments), mdlp_cut_points.python(*arguments))
+
+
+@given(st.lists(st.floats(-5, 5), max_size=40), st.lists(st.floats(-5, 5), max_size=30))
+def test_bins_are_the_cuts_below_a_value(values, cuts):
+    values, cuts = np.array([*values, *cuts, np.nan]), np.unique(cuts).astype(float)
+    expected = [-1 if np.isnan(v) else int((cuts < v).sum()) for v in values]
+    assert bin_numbers(values, cuts).tolist() == expected
+    assert bin_numbers.python(values, cuts).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "cuts", [[-1.7e308, 0.0, 1.7e308], [1.0, np.nextafter(1.0, 2)], [5e-324], []]
+)
+def test_bins_of_extreme_cuts(cuts):
+    cuts = np.array(cuts, dtype=float)
+    values = np.array([-1.7e308, -1.0, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2), 2.0, 1.79e308])
+    np.testing.assert_array_equal(bin_numbers(values, cuts), np.searchsorted(cuts, values))

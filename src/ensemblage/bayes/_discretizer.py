@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ensemblage.kernels._mdlp import mdlp_cut_points
+from ensemblage.kernels._mdlp import bin_numbers, mdlp_cut_points
 from ensemblage.parallel import run_tasks
 
 
@@ -61,9 +61,7 @@ def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np
     ndarray of shape (n_rows,)
         Bins from 0 to n_cuts; -1 where missing.
     """
-    bins = np.searchsorted(cuts, values, side="left").astype(np.int32)
-    bins[np.isnan(values)] = -1
-    return bins
+    return bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
 
 
 def bin_labels(cuts: NDArray[np.float64]) -> list[str]:

@@ -14,7 +14,7 @@ from ensemblage.bayes._columns import MISSING, Column
 from ensemblage.bayes._discretizer import bin_of
 from ensemblage.bayes._tables import NodeTable, fit_prior, fit_table, look_up, make_table
 
-GRID_CELLS = 2**18
+GRID_CELLS = 2**15
 """A node's table on the common grid has at most so many cells; its bins are merged beyond."""
 
 

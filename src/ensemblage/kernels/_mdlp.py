@@ -117,3 +117,50 @@ def mdlp_cut_points(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled funct
         stack_low[depth + 1], stack_high[depth + 1] = cut_row + 1, high
         depth += 2
     return np.sort(cuts[:n_cuts])
+
+
+@compiled
+def bin_numbers(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Count the cut points below each value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Numbers, NaN where missing.
+    cuts : ndarray of shape (n_cuts,)
+        Rising cut points; a value equal to a cut stays on its left.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Bins from 0 to n_cuts; -1 where missing.
+
+    Notes
+    -----
+    The range of the cuts is split into equal buckets. All cuts in earlier buckets than a
+    value's lie below it, so only those of its own bucket are looked at, and many cuts cost
+    hardly more than few.
+    """
+    n_cuts = len(cuts)
+    bins = np.empty(len(values), dtype=np.int32)
+    n_buckets = 4 * n_cuts + 1
+    origin = cuts[0] if n_cuts > 0 else 0.0
+    span = cuts[-1] - origin if n_cuts > 0 else 0.0
+    # a range too wide or too narrow for floats makes one bucket
+    scale = (n_buckets - 1) / span if 1e-290 < span < 1e290 else 0.0
+    before = np.zeros(n_buckets + 1, dtype=np.int32)
+    for j in range(n_cuts):
+        before[int((cuts[j] - origin) * scale) + 1] += 1
+    for b in range(n_buckets):
+        before[b + 1] += before[b]
+    for i in range(len(values)):
+        value = values[i]
+        if np.isnan(value):
+            bins[i] = -1
+            continue
+        place = (value - origin) * scale if scale > 0.0 else 0.0
+        j = before[int(min(max(place, 0.0), n_buckets - 1.0))]
+        while j < n_cuts and cuts[j] < value:
+            j += 1
+        bins[i] = j
+    return bins
