@@ -62,7 +62,8 @@ def _strata(estimator: Any) -> Iterator[str]:
         return
     memberships = ensemble.stratifier_.memberships_
     sizes = ensemble.member_sizes_
-    kinds = Counter(type(member).__name__ for member in ensemble.estimators_)
+    lasts = [each[-1] if isinstance(each, Pipeline) else each for each in ensemble.estimators_]
+    kinds = Counter(type(member).__name__ for member in lasts)
     # A stratum of one class has a constant member; the others are what was asked for.
     member = max(kinds, key=lambda kind: (kind != "DummyClassifier", kinds[kind]))
     yield f"{len(sizes)} strata of {_range(sizes)} of the {len(memberships)} rows"
