@@ -79,10 +79,10 @@ def test_bins_are_merged_when_a_table_would_grow_too_large(monkeypatch):
     from ensemblage.inner import _crowd_tables
 
     X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr(_crowd_tables, "GRID_CELLS", 200)
+    monkeypatch.setattr(_crowd_tables, "GRID_CELLS", 70)
     network = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
     sizes = [table["probabilities"].size for table in network.tables_.values()]
-    assert max(sizes) <= 200
+    assert max(sizes) <= 70 * 3
     assert network.score(X, y) > 0.95
 
 

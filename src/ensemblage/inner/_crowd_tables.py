@@ -14,8 +14,8 @@ from ensemblage.bayes._columns import MISSING, Column
 from ensemblage.bayes._discretizer import bin_of
 from ensemblage.bayes._tables import NodeTable, fit_prior, fit_table, look_up, make_table
 
-GRID_CELLS = 2**15
-"""A node's table on the common grid has at most so many cells; its bins are merged beyond."""
+GRID_CELLS = 2**14
+"""A table on the common grid has at most so many cells per class; bins are merged beyond."""
 
 
 class Bag(NamedTuple):
@@ -304,7 +304,7 @@ def pool_bags(
         Pooled log probabilities of the classes.
     """
     n_classes = int(bags[0].n_categories[0])
-    cuts = common_cuts(bags, parents, n_classes, min(max_cells, GRID_CELLS))
+    cuts = common_cuts(bags, parents, n_classes, min(max_cells, n_classes * GRID_CELLS))
     common, masses = common_coders(columns, coders, cuts, weights)
     cells = [Configurations(bag.codes, bag.n_categories, names, max_cells) for bag in bags]
     pooled = []
