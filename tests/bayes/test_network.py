@@ -178,7 +178,7 @@ probability ( b | a ) { // a comment
     ("old", "new", "message"),
     [
         ("[ 2 ] { x, y };\n}\nvariable b", "[ 3 ] { x, y };\n}\nvariable b", "Line 4: 3 states"),
-        ("variable a", "variabel a", "Line 3: expected network or variable or probability"),
+        ("variable a", "varying a", "Line 3: expected network or variable or probability"),
         ("  (y) 0.1, 0.9;\n", "", "Line 13: the table of 'b' lacks a row"),
         ("(y)", "(z)", "Line 15: .*z.* are not states of"),
         ("0.1, 0.9", "0.1, 0.8", "Line 13: .* does not add up to 1"),
