@@ -281,3 +281,13 @@ def test_pyagrum_reads_our_files(tmp_path):
         path = tmp_path / f"n.{form}"
         path.write_text(network.to_bif() if form == "bif" else network.to_xmlbif())
         assert len(gum.loadBN(str(path)).arcs()) == len(network.edges)
+
+
+@given(st.text(alphabet="_x05f2 a-é", max_size=9))
+def test_escaped_names_are_words_and_come_back(name):
+    from ensemblage.bayes._bif import escape_name, unescape_name
+
+    word = escape_name(name)
+    assert word.isascii()
+    assert word.isidentifier() or word.replace("_", "0").isalnum()
+    assert unescape_name(word) == name

@@ -39,7 +39,7 @@ def escape_name(name: str) -> str:
     >>> escape_name("petal width"), unescape_name("petal_x20_width")
     ('petal_x20_width', 'petal width')
     """
-    escaped = re.sub("_(?=x[0-9a-f]+_)", "_x5f_", name)
+    escaped = re.sub("_(?=x)", "_x5f_", name)
     return re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match[0]):x}_", escaped) or "_x_"
 
 
