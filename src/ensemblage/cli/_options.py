@@ -9,7 +9,9 @@ import typer
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 METHOD_NAMES = (
-    "majority, logistic, svm, forest, boosting, strata, strata-sources, strata-paper, subspace"
+    "majority, logistic, svm, forest, boosting, "
+    "strata, strata-sources, strata-paper, "
+    "subspace, bayesnet, inner-bayesnet"
 )
 LARGEST_SEED = 2**32 - 1
 

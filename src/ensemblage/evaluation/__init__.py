@@ -1,6 +1,7 @@
 """What ensembles are worth, and pictures of it."""
 
 from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
+from ensemblage.evaluation._network_display import NetworkDisplay
 from ensemblage.evaluation._oracle import OracleScore, oracle_score
 
-__all__ = ["CoSelectionDisplay", "OracleScore", "oracle_score"]
+__all__ = ["CoSelectionDisplay", "NetworkDisplay", "OracleScore", "oracle_score"]

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+# Longer lists of a network's nodes are cut short.
+MANY_NODES = 8
+
 
 def what_was_learned(model: Pipeline) -> list[str]:
     """Describe a fitted model.
@@ -26,7 +29,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
     lines = [f"{_count(model.n_features_in_, 'column')}, encoded as {_count(width, 'feature')}"]
-    for describe in (_chosen, _trees, _rounds, _strata, _subspace):
+    for describe in (_chosen, _trees, _rounds, _strata, _subspace, _network):
         lines.extend(describe(estimator))
     return lines
 
@@ -69,6 +72,19 @@ def _strata(estimator: Any) -> Iterator[str]:
     yield f"one {member} per stratum, fused by {type(ensemble.fusion_).__name__.lower()}"
     if len(ensemble.constant_strata_):
         yield f"{len(ensemble.constant_strata_)} strata hold one class only"
+
+
+def _network(estimator: Any) -> Iterator[str]:
+    parents = getattr(estimator, "parents_", None)
+    if parents is None:
+        return
+    arrows = sum(map(len, parents.values()))
+    yield f"a network of {_count(len(parents), 'node')} and {_count(arrows, 'arrow')}"
+    linked = {node: names for node, names in parents.items() if len(names) > 1}
+    for node, names in list(linked.items())[:MANY_NODES]:
+        yield f"{node} depends on {' and '.join(names)}"
+    if len(linked) > MANY_NODES:
+        yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,6 +14,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from ensemblage.datasets import table_encoder
@@ -46,6 +47,8 @@ class Method:
         Whether it is one of this library's own methods.
     takes : tuple of {"sources", "groups"}, default=()
         What its ``fit`` takes beside rows and classes.
+    takes_tables : bool, default=False
+        Whether it reads words and missing cells itself, without preprocessing.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Method:
     description: str
     factory: Callable[[int, int | None], Any]
     ours: bool = False
+    takes_tables: bool = False
     takes: tuple[str, ...] = ()
 
     def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
@@ -130,6 +134,19 @@ def _subspace(seed: int, n_jobs: int | None) -> Any:
     return JointSubspaceClassifier(C="auto", fusion="auto", random_state=seed, n_jobs=n_jobs)
 
 
+def _bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.bayes import BayesNetClassifier  # noqa: PLC0415
+
+    del seed
+    return BayesNetClassifier(n_jobs=n_jobs)
+
+
+def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerBayesNetClassifier  # noqa: PLC0415
+
+    return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -167,6 +184,22 @@ METHODS = {
             "members on features chosen while they learn; product or gate",
             _subspace,
             ours=True,
+        ),
+        Method(
+            "bayesnet",
+            "Bayesian network",
+            "structure by K2 with the leave-one-out score",
+            _bayesnet,
+            ours=True,
+            takes_tables=True,
+        ),
+        Method(
+            "inner-bayesnet",
+            "inner Bayesian network",
+            "one network, its structure and tables the decisions of 30 samples",
+            _inner_bayesnet,
+            ours=True,
+            takes_tables=True,
         ),
     )
 }
@@ -211,7 +244,8 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     Returns
     -------
     Pipeline
-        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``.
+        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
+        first hands the cells on as they are, and there is no second, if the method takes tables.
 
     Examples
     --------
@@ -222,7 +256,11 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     >>> round(model.score(iris.X, iris.y), 2)
     0.98
     """
-    estimator = get_method(name).factory(seed, n_jobs)
+    method = get_method(name)
+    estimator = method.factory(seed, n_jobs)
+    if method.takes_tables:
+        as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        return Pipeline([("table", as_it_is), ("model", estimator)])
     return Pipeline(
         [
             ("table", table_encoder(kinds)),

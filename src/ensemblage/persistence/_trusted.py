@@ -13,6 +13,8 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
+    "ensemblage.bayes._classifier.BayesNetClassifier",
+    "ensemblage.bayes._discretizer.MDLPDiscretizer",
     "ensemblage.fusion._anchored.AnchoredGate",
     "ensemblage.fusion._fusion.Mean",
     "ensemblage.fusion._fusion.Vote",
@@ -21,6 +23,7 @@ TRUSTED_TYPES = (
     "ensemblage.fusion._logpool.LogPool",
     "ensemblage.fusion._product.Product",
     "ensemblage.fusion._stacking.Stacking",
+    "ensemblage.inner._bayes_net.InnerBayesNetClassifier",
     "ensemblage.strata._bootstrap.BootstrapStrata",
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",
