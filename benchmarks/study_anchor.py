@@ -1,4 +1,4 @@
-"""Does an anchor keep the ensemble from losing to it?
+"""Check that an anchor keeps the ensemble from losing to it.
 
 Usage: python benchmarks/study_anchor.py FOLDER [REPEATS]
 
