@@ -13,12 +13,15 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "__version__",
+    "bayes",
     "datasets",
     "evaluation",
     "experiments",
     "fusion",
+    "inner",
     "persistence",
     "strata",
+    "subspace",
 ]
 
 

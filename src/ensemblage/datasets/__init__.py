@@ -6,6 +6,7 @@ from ensemblage.datasets._files import read_table
 from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_dataset
 from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
 from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
+from ensemblage.datasets._quarter_circle import make_quarter_circle
 from ensemblage.datasets._table import Table
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "make_multi_source",
+    "make_quarter_circle",
     "make_video_standin",
     "open_dataset",
     "read_table",

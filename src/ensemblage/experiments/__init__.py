@@ -1,5 +1,6 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
+from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
 from ensemblage.experiments._explain import (
     Explanation,
@@ -24,6 +25,7 @@ from ensemblage.experiments._train import Predictions, Trained, predict_rows, tr
 __all__ = [
     "HISS_NOTES",
     "METHODS",
+    "CoSelection",
     "Comparison",
     "Explanation",
     "MemberFacts",
@@ -34,6 +36,7 @@ __all__ = [
     "Trained",
     "UnknownMethodError",
     "as_plain",
+    "co_selected",
     "compare",
     "draw_strata",
     "explain_model",

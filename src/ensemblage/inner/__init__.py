@@ -1,6 +1,16 @@
 """Decisions inside one learner, taken by a crowd."""
 
+from ensemblage.inner._bayes_net import InnerBayesNetClassifier
 from ensemblage.inner._ensemble import InnerEnsemble, Measure
+from ensemblage.inner._score import InnerScore, inner_score
 from ensemblage.inner._views import ViewSampler, draw_views
 
-__all__ = ["InnerEnsemble", "Measure", "ViewSampler", "draw_views"]
+__all__ = [
+    "InnerBayesNetClassifier",
+    "InnerEnsemble",
+    "InnerScore",
+    "Measure",
+    "ViewSampler",
+    "draw_views",
+    "inner_score",
+]

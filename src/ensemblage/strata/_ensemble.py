@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
@@ -26,58 +25,19 @@ from sklearn.utils.validation import (
 from ensemblage.fusion import AnchoredGate, Fusion, Gate, LogPool, Mean, Stacking, Vote
 from ensemblage.parallel import draw_seeds, set_seed
 from ensemblage.strata._anchor import resolve_anchors
-from ensemblage.strata._auto import candidates, fused_error
-from ensemblage.strata._crew import (
-    Job,
-    anchor_jobs,
-    crew_outputs,
-    fit_crew,
-    held_out_crew,
-    response_of,
-    strata_jobs,
-)
+from ensemblage.strata._auto import candidates
+from ensemblage.strata._crew import crew_outputs, fit_crew, response_of
 from ensemblage.strata._folds import make_folds
 from ensemblage.strata._frames import is_mixed_frame
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._inspect import explain_one_row, report_members
-from ensemblage.strata._stratify import (
-    final_step,
-    fit_strata,
-    strata_affinity,
-    training_affinity,
-)
+from ensemblage.strata._stratify import final_step, strata_affinity
+from ensemblage.strata._trial import Crew, Training, Trial, try_strata
 
 FUSIONS = {"gate": Gate, "logpool": LogPool, "mean": Mean, "stacking": Stacking, "vote": Vote}
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
-
-
-class Trial(NamedTuple):
-    """Strata, and what members on them say of rows that they have not seen."""
-
-    stratifier: BaseEstimator
-    memberships: np.ndarray
-    jobs: list[Job]
-    outputs: np.ndarray | None
-    affinity: np.ndarray | None
-    error: float
-
-
-class Training(NamedTuple):
-    """Validated training data."""
-
-    X: object
-    y: np.ndarray
-    weights: np.ndarray
-    weighted: bool
-    sources: np.ndarray | None
-    folds: list | None
-
-    @property
-    def sample_weight(self):
-        """Weights if any were given."""
-        return self.weights if self.weighted else None
 
 
 def _gives_probabilities(self) -> bool:
@@ -374,11 +334,18 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     def _choose_strata(self, data: Training, fusion, strata_seed, fold_seed) -> Trial:
         settings = self._settings(len(data.y))
+        stratifier = set_seed(
+            clone(HISS() if self.stratifier is None else self.stratifier), strata_seed
+        )
+        crew = Crew(self._kinds(), resolve_anchors(self.anchor), self.membership == "soft")
         several = len(settings) > 1
         trials = [
-            self._try_strata(data, fusion, each, strata_seed, fold_seed, judge=several)
+            try_strata(
+                data, stratifier, each, crew, fusion,
+                judge=several, seed=fold_seed, n_jobs=self.n_jobs,
+            )
             for each in settings
-        ]
+        ]  # fmt: skip
         best = int(np.argmin([trial.error for trial in trials]))
         self.stratum_size_ = settings[best].get("stratum_size")
         self.n_strata_ = trials[best].memberships.shape[1]
@@ -386,33 +353,6 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
             {**each, "error": trial.error} for each, trial in zip(settings, trials, strict=True)
         ] * several
         return trials[best]
-
-    def _try_strata(self, data, fusion, settings, strata_seed, fold_seed, *, judge) -> Trial:
-        """Fit strata with some settings; ask members on them about rows they have not seen."""
-        stratifier = set_seed(
-            clone(HISS() if self.stratifier is None else self.stratifier), strata_seed
-        )
-        final_step(stratifier).set_params(**settings)
-        memberships = fit_strata(
-            stratifier, data.X, data.y, sample_weight=data.sample_weight, sources=data.sources
-        )
-        jobs = strata_jobs(
-            self._kinds(), memberships, data.weights,
-            soft=self.membership == "soft", weighted=data.weighted,
-        )  # fmt: skip
-        jobs += anchor_jobs(resolve_anchors(self.anchor), data.weights, weighted=data.weighted)
-        outputs, error = None, 0.0
-        affinity = training_affinity(stratifier, data.X) if fusion.uses_affinity else None
-        if data.folds is not None:
-            outputs = held_out_crew(
-                jobs, data.X, data.y, data.folds, len(self.classes_), fold_seed, self.n_jobs
-            )
-        if judge:
-            error = fused_error(
-                fusion, outputs, data.y, data.folds,
-                affinity=affinity, sample_weight=data.sample_weight,
-            )  # fmt: skip
-        return Trial(stratifier, memberships, jobs, outputs, affinity, error)
 
     def _note_constant_members(self) -> None:
         first_kind = self.estimators_[: self.n_strata_]
