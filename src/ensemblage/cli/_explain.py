@@ -106,7 +106,7 @@ def _show_members(facts: Explanation) -> None:
     members = facts.members
     columns = {
         "stratum": [each.member for each in members],
-        "member": [each.estimator for each in members],
+        "member": ["constant" if len(each.classes) == 1 else each.estimator for each in members],
         "rows": [str(each.n_rows) for each in members],
         "classes": [_classes(each.classes) for each in members],
         "weight": [_share(each.weight) for each in members],
