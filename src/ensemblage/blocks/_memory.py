@@ -46,7 +46,7 @@ class MemoryBlocks(BlockSource):
 
     def _block(self, index: int) -> Block:
         part = slice(self._starts[index], self._starts[index] + self._block_rows)
-        return Block(self._rows[part], self._weights[part], self._carries[index])
+        return Block(part.start, self._rows[part], self._weights[part], self._carries[index])
 
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
         """Give ``kernel(block, *state)`` for each block, in order.

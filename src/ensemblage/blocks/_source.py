@@ -21,6 +21,8 @@ class Block(NamedTuple):
 
     Attributes
     ----------
+    start : int
+        Number of rows before this block.
     rows : ndarray of shape (n_block, n_features)
         The rows themselves.
     weights : ndarray of shape (n_block,)
@@ -29,6 +31,7 @@ class Block(NamedTuple):
         State that belongs to these rows and travels with them, such as their memberships.
     """
 
+    start: int
     rows: Array
     weights: NDArray[np.float64]
     carry: Array | None = None

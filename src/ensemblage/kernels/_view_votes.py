@@ -1,0 +1,252 @@
+"""Rows assigned to centres by the votes of many feature views (Inner Ensembles, Algorithm 6)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.kernels._compile import compiled
+
+Array = NDArray[Any]
+
+CHUNK_ELEMENTS = 65536
+
+
+class Votes(NamedTuple):
+    """The outcome of one assignment pass.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,), int32
+        The centre with the most votes.
+    counts : ndarray of shape (n_rows,), int32
+        How many views voted for it.
+    """
+
+    labels: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+class BoundedVotes(NamedTuple):
+    """The outcome of one assignment pass that skips rows which cannot change.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,), int32
+        The centre with the most votes.
+    bounds : ndarray of shape (n_rows,), float64
+        How far centres may move, in total, before the row must be looked at again.
+    n_evaluated : int
+        Rows whose distances were computed.
+    """
+
+    labels: NDArray[np.int32]
+    bounds: NDArray[np.float64]
+    n_evaluated: int
+
+
+def view_votes(
+    rows: Array, centers: Array, views: Array, incumbents: NDArray[np.int32] | None = None
+) -> Votes:
+    r"""Let each view vote for its nearest centre; the most votes win.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        C-contiguous float32 or float64.
+    centers : ndarray of shape (n_clusters, n_features)
+        Same dtype, C-contiguous.
+    views : ndarray of shape (n_views, n_features)
+        Feature weights, :math:`w_{ej} \ge 0`: how often view e drew feature j.
+    incumbents : ndarray of shape (n_rows,), default=None
+        Each row's present centre, which keeps the row when votes tie. Without one, or where
+        it is -1, the lowest index wins a tie.
+
+    Returns
+    -------
+    Votes
+        Labels and the number of votes behind them.
+
+    Notes
+    -----
+    View e votes for :math:`\arg\min_k \sum_j w_{ej} (x_j - \mu_{kj})^2`, the lowest index on
+    equal distances (Algorithm 6, lines 6-11). The squared differences of a chunk of rows are
+    formed once and multiplied by :math:`W^\top` in one matrix product that stays in cache,
+    so nothing of size rows x views x centres is ever held, and nothing cancels.
+    """
+    labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
+    counts = _run(rows, centers, views, np.arange(len(rows)), labels, np.empty(0))
+    return Votes(labels, counts)
+
+
+def agreeing_views(
+    rows: Array, centers: Array, views: Array, labels: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Count the views that vote for a given label of each row.
+
+    Parameters
+    ----------
+    rows, centers, views : ndarray
+        As for :func:`view_votes`.
+    labels : ndarray of shape (n_rows,), int32
+        The labels asked about.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int32
+        Votes for these labels, whoever won.
+    """
+    return _run(rows, centers, views, np.arange(len(rows)), labels.copy(), np.empty(0), False)
+
+
+def bounded_view_votes(
+    rows: Array,
+    centers: Array,
+    views: Array,
+    labels: NDArray[np.int32],
+    bounds: NDArray[np.float64],
+) -> BoundedVotes:
+    r"""Vote as :func:`view_votes` with incumbents, on the rows whose bound has run out.
+
+    Parameters
+    ----------
+    rows, centers, views : ndarray
+        As for :func:`view_votes`; the views must be those of the earlier passes.
+    labels : ndarray of shape (n_rows,), int32
+        Present centres, -1 where a row has none yet.
+    bounds : ndarray of shape (n_rows,)
+        What is left of each row's bound; rows with a positive one keep their label.
+
+    Returns
+    -------
+    BoundedVotes
+        Labels, fresh bounds for the rows evaluated, and their number.
+
+    Notes
+    -----
+    :math:`\sqrt{D_e}` is a seminorm distance. A fresh bound is the
+    :math:`\lceil E/2 \rceil`-th largest over views of
+    :math:`\min_{k \ne own} \sqrt{D_e(k)} - \sqrt{D_e(own)}`, less a margin for rounding: while
+    the centres have moved by less, half of the views still vote for the incumbent, and a tie
+    is the incumbent's. See :func:`center_drift` for what a move costs.
+    """
+    labels, bounds = labels.copy(), bounds.copy()
+    active = np.flatnonzero((bounds <= 0) | (labels < 0))
+    _run(rows, centers, views, active, labels, bounds)
+    return BoundedVotes(labels, bounds, len(active))
+
+
+def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float64]:
+    r"""What a move of the centres costs the bound of a row, by its own centre.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_clusters, n_features)
+        Centres of two passes.
+    views : ndarray of shape (n_views, n_features)
+        Feature weights.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters,)
+        :math:`\delta_{own} + \max_{k \ne own} \delta_k`, where
+        :math:`\delta_k = \max_e \lVert \mu'_k - \mu_k \rVert_{w_e}`.
+    """
+    squares = np.square(after.astype(np.float64) - before)
+    moved = np.sqrt((squares @ views.T.astype(np.float64)).max(axis=1)) * (1 + 1e-9)
+    if len(moved) == 1:
+        return moved
+    order = np.argsort(moved)
+    others = np.full(len(moved), moved[order[-1]])
+    others[order[-1]] = moved[order[-2]]
+    return np.asarray(moved + others)
+
+
+def _run(
+    rows: Array,
+    centers: Array,
+    views: Array,
+    active: Array,
+    labels: Array,
+    bounds: Array,
+    elect: bool = True,
+) -> NDArray[np.int32]:
+    """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
+    counts = np.zeros(len(rows), np.int32)
+    weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
+    chunk = _chunk(centers, views)
+    _vote(rows, centers, weights, active, labels, counts, bounds, elect, chunk)
+    return counts
+
+
+def _chunk(centers: Array, views: Array) -> int:
+    """Rows per matrix product: squares and distances together stay in the second-level cache."""
+    n_clusters, n_features = centers.shape
+    return int(np.clip(CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features)), 1, 1024))
+
+
+@compiled
+def _vote(
+    rows: Array,
+    centers: Array,
+    weights: Array,
+    active: Array,
+    labels: Array,
+    counts: Array,
+    bounds: Array,
+    elect: bool,
+    chunk: int,
+) -> None:
+    """Vote on the active rows, in place; write bounds if there is room for them."""
+    n_clusters, n_features = centers.shape
+    n_views = weights.shape[1]
+    squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
+    distances = np.zeros((chunk * n_clusters, n_views), rows.dtype)
+    nearest = np.zeros(n_views, rows.dtype)
+    choice = np.zeros(n_views, np.int32)
+    tally = np.zeros(n_clusters, np.int32)
+    gaps = np.zeros(n_views)
+    slack = (n_features + 8) * (1.2e-7 if rows.itemsize == 4 else 2.3e-16)
+    for start in range(0, len(active), chunk):
+        size = min(chunk, len(active) - start)
+        for place in range(size):
+            row = active[start + place]
+            for k in range(n_clusters):
+                for j in range(n_features):
+                    difference = rows[row, j] - centers[k, j]
+                    squares[place * n_clusters + k, j] = difference * difference
+        np.dot(squares, weights, distances)
+        for place in range(size):
+            first = place * n_clusters
+            nearest[:] = distances[first]
+            choice[:] = 0
+            for k in range(1, n_clusters):
+                # both branches written out, so that the compiler makes vector selects of them
+                for e in range(n_views):
+                    closer = distances[first + k, e] < nearest[e]
+                    nearest[e] = distances[first + k, e] if closer else nearest[e]
+                    choice[e] = k if closer else choice[e]
+            tally[:] = 0
+            for e in range(n_views):
+                tally[choice[e]] += 1
+            row = active[start + place]
+            winner = labels[row]
+            if elect and (winner < 0 or tally[winner] < tally.max()):
+                winner = np.argmax(tally)
+            labels[row] = winner
+            counts[row] = tally[winner]
+            if len(bounds) == 0:
+                continue
+            bounds[row] = 0.0
+            if 2 * tally[winner] >= n_views:
+                nearest[:] = np.inf
+                for k in range(n_clusters):
+                    if k != winner:
+                        for e in range(n_views):
+                            nearest[e] = min(nearest[e], distances[first + k, e])
+                for e in range(n_views):
+                    own, other = np.sqrt(distances[first + winner, e]), np.sqrt(nearest[e])
+                    gaps[e] = other * (1 - slack) - own * (1 + slack)
+                bounds[row] = np.sort(gaps)[n_views // 2]
