@@ -72,7 +72,8 @@ def view_votes(
     Notes
     -----
     View e votes for :math:`\arg\min_k \sum_j w_{ej} (x_j - \mu_{kj})^2`, the lowest index on
-    equal distances (Algorithm 6, lines 6-11). The squared differences of a chunk of rows are
+    equal distances (Algorithm 6, lines 6-11). Distances that differ by no more than rounding
+    may do count as equal, so that the order in which a machine adds does not decide. The squared differences of a chunk of rows are
     formed once and multiplied by :math:`W^\top` in one matrix product that stays in cache,
     so nothing of size rows x views x centres is ever held, and nothing cancels.
     """
@@ -151,17 +152,17 @@ def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float6
     Returns
     -------
     ndarray of shape (n_clusters,)
-        :math:`\delta_{own} + \max_{k \ne own} \delta_k`, where
-        :math:`\delta_k = \max_e \lVert \mu'_k - \mu_k \rVert_{w_e}`.
+        :math:`\max_e (\delta_{own,e} + \max_{k \ne own} \delta_{ke})`, where
+        :math:`\delta_{ke} = \lVert \mu'_k - \mu_k \rVert_{w_e}`.
     """
     squares = np.square(after.astype(np.float64) - before)
-    moved = np.sqrt((squares @ views.T.astype(np.float64)).max(axis=1)) * (1 + 1e-9)
+    moved = np.sqrt(squares @ views.T.astype(np.float64)) * (1 + 1e-9)
     if len(moved) == 1:
-        return moved
-    order = np.argsort(moved)
-    others = np.full(len(moved), moved[order[-1]])
-    others[order[-1]] = moved[order[-2]]
-    return np.asarray(moved + others)
+        return np.asarray(moved.max(axis=1))
+    farthest, every_view = moved.argmax(axis=0), np.arange(len(views))
+    others = np.tile(moved[farthest, every_view], (len(moved), 1))
+    others[farthest, every_view] = np.partition(moved, -2, axis=0)[-2]
+    return np.asarray((moved + others).max(axis=1))
 
 
 def _run(
@@ -209,6 +210,7 @@ def _vote(
     tally = np.zeros(n_clusters, np.int32)
     gaps = np.zeros(n_views)
     slack = (n_features + 8) * (1.2e-7 if rows.itemsize == 4 else 2.3e-16)
+    shrink = rows.dtype.type(1 - 2 * slack)
     for start in range(0, len(active), chunk):
         size = min(chunk, len(active) - start)
         for place in range(size):
@@ -220,13 +222,14 @@ def _vote(
         np.dot(squares, weights, distances)
         for place in range(size):
             first = place * n_clusters
-            nearest[:] = distances[first]
-            choice[:] = 0
+            for e in range(n_views):
+                nearest[e] = distances[first, e] * shrink
+                choice[e] = 0
             for k in range(1, n_clusters):
                 # both branches written out, so that the compiler makes vector selects of them
                 for e in range(n_views):
                     closer = distances[first + k, e] < nearest[e]
-                    nearest[e] = distances[first + k, e] if closer else nearest[e]
+                    nearest[e] = distances[first + k, e] * shrink if closer else nearest[e]
                     choice[e] = k if closer else choice[e]
             tally[:] = 0
             for e in range(n_views):
