@@ -53,7 +53,7 @@ def test_equals_algorithm_6_on_the_same_views(seed, resampled, prune):
 def test_equals_algorithm_6_for_twenty_seeds(shared, name):
     data, y = read(shared, name)
     for seed in range(20):
-        X, centers = case(data, seed, 150, len(np.unique(y)))
+        X, centers = case(data, seed, 100, len(np.unique(y)))
         for resampled, prune in ((True, False), (False, False), (False, True)):
             check(X, centers, seed, resampled, prune)
 

@@ -3,11 +3,17 @@
 import numpy as np
 
 
+def apart(row, center):
+    """Differences, where what is no more than rounding counts as none."""
+    difference = row - center
+    return np.where(np.abs(difference) <= 3e-15 * np.abs(row), 0.0, difference)
+
+
 def vote(row, centers, views, incumbent, rounding=1e-14):
     """Lines 5 to 12: every view votes for its nearest centre; ties stay, else the lowest."""
     m = [0] * len(centers)
     for view in views:
-        distances = [float((view * (row - center) ** 2).sum()) for center in centers]
+        distances = [float((view * apart(row, center) ** 2).sum()) for center in centers]
         nearest = 0
         for k, distance in enumerate(distances):
             if distance < distances[nearest] * (1 - rounding):

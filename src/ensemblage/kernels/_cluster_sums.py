@@ -33,13 +33,23 @@ def cluster_sums(rows: Array, weights: Array, labels: Array, n_clusters: int) ->
         Weighted sums.
     totals : ndarray of shape (n_clusters,)
         Sums of weights.
+
+    Notes
+    -----
+    Sums are compensated, so that the mean of equal values is that value but for one rounding.
     """
     sums = np.zeros((n_clusters, rows.shape[1]))
+    lost = np.zeros((n_clusters, rows.shape[1]))
     totals = np.zeros(n_clusters)
     for i in range(len(rows)):
-        totals[labels[i]] += weights[i]
+        label = labels[i]
+        totals[label] += weights[i]
         for j in range(rows.shape[1]):
-            sums[labels[i], j] += weights[i] * rows[i, j]
+            # what rounding takes from one sum is given to the next (Kahan)
+            value = weights[i] * rows[i, j] - lost[label, j]
+            total = sums[label, j] + value
+            lost[label, j] = (total - sums[label, j]) - value
+            sums[label, j] = total
     return sums, totals
 
 

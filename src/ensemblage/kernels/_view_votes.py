@@ -72,8 +72,9 @@ def view_votes(
     Notes
     -----
     View e votes for :math:`\arg\min_k \sum_j w_{ej} (x_j - \mu_{kj})^2`, the lowest index on
-    equal distances (Algorithm 6, lines 6-11). Distances that differ by no more than rounding
-    may do count as equal, so that the order in which a machine adds does not decide. The squared differences of a chunk of rows are
+    equal distances (Algorithm 6, lines 6-11). Values and distances that differ by no more
+    than rounding count as equal, so that the order in which a machine adds does not decide,
+    and a view of constant features votes for the lowest index. The squared differences of a chunk of rows are
     formed once and multiplied by :math:`W^\top` in one matrix product that stays in cache,
     so nothing of size rows x views x centres is ever held, and nothing cancels.
     """
@@ -209,8 +210,11 @@ def _vote(
     choice = np.zeros(n_views, np.int32)
     tally = np.zeros(n_clusters, np.int32)
     gaps = np.zeros(n_views)
-    slack = (n_features + 8) * (1.2e-7 if rows.itemsize == 4 else 2.3e-16)
+    epsilon = 1.2e-7 if rows.itemsize == 4 else 2.3e-16
+    slack = (n_features + 8) * epsilon
     shrink = rows.dtype.type(1 - 2 * slack)
+    grain = rows.dtype.type(16 * epsilon)
+    heaviest = weights.max()
     for start in range(0, len(active), chunk):
         size = min(chunk, len(active) - start)
         for place in range(size):
@@ -218,7 +222,9 @@ def _vote(
             for k in range(n_clusters):
                 for j in range(n_features):
                     difference = rows[row, j] - centers[k, j]
-                    squares[place * n_clusters + k, j] = difference * difference
+                    # a mean of equal values is off by rounding: no view may decide on that
+                    close = abs(difference) <= grain * abs(rows[row, j])
+                    squares[place * n_clusters + k, j] = 0 if close else difference * difference
         np.dot(squares, weights, distances)
         for place in range(size):
             first = place * n_clusters
@@ -252,4 +258,5 @@ def _vote(
                 for e in range(n_views):
                     own, other = np.sqrt(distances[first + winner, e]), np.sqrt(nearest[e])
                     gaps[e] = other * (1 - slack) - own * (1 + slack)
-                bounds[row] = np.sort(gaps)[n_views // 2]
+                size_of_row = np.sqrt(heaviest * np.sum(rows[row] * rows[row]))
+                bounds[row] = np.sort(gaps)[n_views // 2] - 4 * grain * size_of_row
