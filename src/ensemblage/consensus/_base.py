@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from ensemblage.consensus._cut import count_clusters
 from ensemblage.consensus._partitions import (
     NOT_SAMPLED,
+    check_lengths,
     check_partitions,
     make_partitions,
 )
@@ -106,8 +107,10 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator.
         """
         self._validate_params()
+        n_rows = len(check_lengths(partitions)[0])
+        self._check_n_clusters(n_rows)
+        self._guard_rows(n_rows)
         partitions = check_partitions(partitions)
-        self._check_n_clusters(partitions.shape[1])
         return self._combine(partitions, draw_seeds(self.random_state, 2)[1])
 
     def _check_n_clusters(self, n_rows: int) -> None:

@@ -12,10 +12,12 @@ from sklearn.utils._param_validation import Interval
 
 from ensemblage.consensus._base import ConsensusClusterer
 from ensemblage.consensus._co_association import co_association, guard_memory
+from ensemblage.consensus._mcla import choose_group
 from ensemblage.consensus._metis import cut_graph
 from ensemblage.consensus._partitions import indicators
 
 BYTES_PER_PAIR = 40
+CUT_ROWS = 20_000
 LEAST_PAIRS_SHARE = 64
 
 
@@ -164,8 +166,9 @@ class HBGF(ConsensusClusterer):
     Notes
     -----
     The graph is :math:`\begin{pmatrix} 0 & H \\ H^\top & 0 \end{pmatrix}` with :math:`H` the
-    rows-by-clusters indicators. Rows weigh one, clusters nothing, so that the rows are
-    balanced over the parts.
+    rows-by-clusters indicators. Rows and clusters alike weigh one where METIS balances parts.
+    Of more than 20,000 rows, a sample of as many is cut with all the clusters, and every row
+    goes to the part that has most of its clusters, as in :class:`MCLA`.
 
     References
     ----------
@@ -181,17 +184,36 @@ class HBGF(ConsensusClusterer):
     """
 
     def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
-        members = indicators(partitions, np.int32)
-        n_rows, n_sets = members.shape
-        other_way = sparse.csr_array(members.T)
-        graph = sparse.csr_array(
-            (
-                np.concatenate([members.data, other_way.data]),
-                np.concatenate([members.indices + np.int32(n_rows), other_way.indices]),
-                np.concatenate([members.indptr, members.nnz + other_way.indptr[1:]]),
-            ),
-            shape=(n_rows + n_sets, n_rows + n_sets),
-        )
-        weights = np.repeat([1, 0], [n_rows, n_sets])
         n_parts = self._wanted(partitions, seed)
-        return cut_graph(graph, n_parts, seed, "HBGF", weights)[:n_rows]
+        n_rows = partitions.shape[1]
+        members = indicators(partitions, np.int32)
+        if n_rows <= CUT_ROWS:
+            return cut_graph(bipartite(members), n_parts, seed, "HBGF")[:n_rows]
+        sample = np.sort(np.random.default_rng(seed).choice(n_rows, CUT_ROWS, replace=False))
+        parts = cut_graph(bipartite(members[sample]), n_parts, seed, "HBGF")
+        return choose_group(partitions, parts[CUT_ROWS:])
+
+
+def bipartite(members: sparse.csr_array) -> sparse.csr_array:
+    """Graph with an edge from each row to each cluster that it is in.
+
+    Parameters
+    ----------
+    members : csr_array of shape (n_rows, n_all_clusters)
+        Indicators.
+
+    Returns
+    -------
+    csr_array of shape (n_rows + n_all_clusters, n_rows + n_all_clusters)
+        Rows first, then clusters.
+    """
+    n_rows, n_sets = members.shape
+    back = sparse.csr_array(members.T)
+    return sparse.csr_array(
+        (
+            np.concatenate([members.data, back.data]),
+            np.concatenate([members.indices + n_rows, back.indices]),
+            np.concatenate([members.indptr, members.nnz + back.indptr[1:]]),
+        ),
+        shape=(n_rows + n_sets, n_rows + n_sets),
+    )

@@ -110,7 +110,7 @@ def cut_hypergraph(sets: list[list[int]], n_rows: int, n_parts: int, seed: int) 
     if n_parts == 1:
         return np.zeros(n_rows, np.int32)
     mtkahypar.set_seed(seed % (2**31 - 1))
-    context = start.context_from_preset(mtkahypar.PresetType.DETERMINISTIC_QUALITY)
+    context = start.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
     context.set_partitioning_parameters(n_parts, IMBALANCE, mtkahypar.Objective.KM1)
     context.logging = False
     joined = [part for part in sets if len(part) > 1]  # a set of one row cannot be split

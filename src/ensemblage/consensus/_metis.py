@@ -36,13 +36,9 @@ def import_extra(name: str, method: str) -> Any:
 
 
 def cut_graph(
-    graph: sparse.csr_array,
-    n_parts: int,
-    seed: int,
-    method: str,
-    vertex_weights: NDArray[Any] | None = None,
+    graph: sparse.csr_array, n_parts: int, seed: int, method: str
 ) -> NDArray[Any]:
-    """Cut a graph into parts of about equal weight, with little weight across.
+    """Cut a graph into parts of about equal size, with little weight across.
 
     Parameters
     ----------
@@ -54,8 +50,6 @@ def cut_graph(
         METIS's seed.
     method : str
         Who asks, for the message if METIS is missing.
-    vertex_weights : ndarray of shape (n_vertices,), default=None
-        Whole numbers that are balanced over the parts; ones if not given.
 
     Returns
     -------
@@ -66,11 +60,9 @@ def cut_graph(
     if n_parts == 1:
         return np.zeros(graph.shape[0], np.int32)
     dtype = pymetis.zero_copy_dtype()
-    weights = None if vertex_weights is None else vertex_weights.astype(dtype)
     found = pymetis.part_graph(
         n_parts,
         pymetis.CSRAdjacency(graph.indptr.astype(dtype), graph.indices.astype(dtype)),
-        vweights=weights,
         eweights=graph.data.astype(dtype),
         options=pymetis.Options(seed=seed % (2**31 - 1)),
     )

@@ -30,6 +30,23 @@ def check_partitions(partitions: Any) -> NDArray[np.int32]:
     ndarray of shape (n_partitions, n_samples), int32
         Consecutive codes, -1 kept.
     """
+    rows = check_lengths(partitions)
+    return np.stack([_coded(row, index) for index, row in enumerate(rows)])
+
+
+def check_lengths(partitions: Any) -> list[NDArray[Any]]:
+    """Check that there are several label arrays of one length.
+
+    Parameters
+    ----------
+    partitions : array-like of shape (n_partitions, n_samples)
+        The user's partitions.
+
+    Returns
+    -------
+    list of ndarray of shape (n_samples,)
+        The same, as arrays.
+    """
     rows = [np.asarray(partition) for partition in partitions]
     lengths = sorted({row.shape for row in rows})
     if len(lengths) > 1 or any(row.ndim != 1 for row in rows):
@@ -42,7 +59,7 @@ def check_partitions(partitions: Any) -> NDArray[np.int32]:
             f"partitions holds {len(rows)} partition(s); at least 2 are needed to combine. "
             "Its shape is (n_partitions, n_samples)."
         )
-    return np.stack([_coded(row, index) for index, row in enumerate(rows)])
+    return rows
 
 
 def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
@@ -54,9 +71,12 @@ def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
     seen = labels != NOT_SAMPLED
     if not seen.any():
         raise ValueError(f"partition {index} has no row: its labels are all -1. Leave it out.")
-    codes = np.full(len(labels), NOT_SAMPLED, np.int32)
-    codes[seen] = np.unique(labels[seen], return_inverse=True)[1]
-    return codes
+    if labels.min() < NOT_SAMPLED or labels.max() > len(labels):
+        labels = np.where(seen, np.searchsorted(np.unique(labels[seen]), labels), NOT_SAMPLED)
+    # counting is several times faster than sorting, and most labels are small numbers
+    used = np.bincount(labels[seen]) > 0
+    codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
+    return codes[labels].astype(np.int32)
 
 
 def indicators(partitions: NDArray[np.int32], dtype: Any = np.float32) -> sparse.csr_array:
