@@ -1,15 +1,38 @@
+"""What several test packages need: the shared data folder, if it is there."""
+
 import os
 from pathlib import Path
 
 import pytest
 
 
+def _find_shared():
+    named = os.environ.get("ENSEMBLAGE_SHARED")
+    if named:
+        return Path(named)
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "shared" / "data" / "manifest.json").is_file():
+            return folder / "shared"
+    return None
+
+
 @pytest.fixture(scope="session")
 def shared():
-    """The folder with the papers' datasets: ENSEMBLAGE_SHARED, or ``shared`` beside the project."""
-    named = os.environ.get("ENSEMBLAGE_SHARED")
-    places = [Path(named)] if named else [up / "shared" for up in Path(__file__).resolve().parents]
-    for place in places:
-        if (place / "data" / "manifest.json").is_file():
-            return place
-    pytest.skip("the papers' datasets are not at hand (set ENSEMBLAGE_SHARED to their folder)")
+    """The folder with the papers' datasets and golden answers; not part of the repository."""
+    folder = _find_shared()
+    if folder is None or not folder.is_dir():
+        pytest.skip("no folder of shared data: set ENSEMBLAGE_SHARED to run this test")
+    return folder
+
+
+@pytest.fixture
+def table_file(tmp_path):
+    """A small CSV file with numbers, words, missing cells and two classes."""
+    lines = ["age,job,pay,class"]
+    for i in range(40):
+        label = "yes" if i % 3 else "no"
+        pay = "" if i % 7 == 0 else f"{(10 if label == 'yes' else 2) + i % 5}.5"
+        lines.append(f"{20 + i % 17},{['cook', 'smith', 'NA'][i % 3 - i % 2]},{pay},{label}")
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,1 +1,21 @@
-"""To be filled."""
+"""Tables from files, datasets by name, and the preprocessing that goes with them."""
+
+from ensemblage.datasets._dataset import Dataset
+from ensemblage.datasets._encoder import table_encoder
+from ensemblage.datasets._files import read_table
+from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_dataset
+from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
+from ensemblage.datasets._table import Table
+
+__all__ = [
+    "Dataset",
+    "DatasetInfo",
+    "Table",
+    "TargetNotGivenError",
+    "align_table",
+    "list_datasets",
+    "load_dataset",
+    "open_dataset",
+    "read_table",
+    "table_encoder",
+]

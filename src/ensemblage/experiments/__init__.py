@@ -1,1 +1,29 @@
-"""To be filled."""
+"""Methods by name, compared on the same folds, fitted, and used on new rows."""
+
+from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._methods import (
+    METHODS,
+    Method,
+    UnknownMethodError,
+    get_method,
+    make_model,
+)
+from ensemblage.experiments._summary import as_plain, summary_rows
+from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
+
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "Method",
+    "MethodScores",
+    "Predictions",
+    "Trained",
+    "UnknownMethodError",
+    "as_plain",
+    "compare",
+    "get_method",
+    "make_model",
+    "predict_rows",
+    "summary_rows",
+    "train",
+]

@@ -1,5 +1,42 @@
 """Pure numeric functions: validated arrays in, arrays out."""
 
+from ensemblage.kernels._capping import (
+    Caps,
+    bin_masses,
+    cap_for_size,
+    capped_memberships,
+    log_memberships,
+    sizes_at_edges,
+)
 from ensemblage.kernels._compile import CompiledKernel, compiled
+from ensemblage.kernels._gaussians import (
+    Gaussians,
+    Kind,
+    Moments,
+    estimate,
+    log_densities,
+    make_gaussians,
+    moments,
+)
+from ensemblage.kernels._prices import priced_memberships
+from ensemblage.kernels._responsibilities import expectation
 
-__all__ = ["CompiledKernel", "compiled"]
+__all__ = [
+    "Caps",
+    "CompiledKernel",
+    "Gaussians",
+    "Kind",
+    "Moments",
+    "bin_masses",
+    "cap_for_size",
+    "capped_memberships",
+    "compiled",
+    "estimate",
+    "expectation",
+    "log_densities",
+    "log_memberships",
+    "make_gaussians",
+    "moments",
+    "priced_memberships",
+    "sizes_at_edges",
+]

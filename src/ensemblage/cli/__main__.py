@@ -1,0 +1,5 @@
+"""Run ``python -m ensemblage.cli``."""
+
+from ensemblage.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""The application: its commands and the options that stand before them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ensemblage import __version__
+from ensemblage.cli._compare import compare_command
+from ensemblage.cli._datasets import datasets_command
+from ensemblage.cli._fit import fit_command
+from ensemblage.cli._predict import predict_command
+
+app = typer.Typer(
+    name="ensemblage",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="markdown",
+)
+app.command("compare")(compare_command)
+app.command("fit")(fit_command)
+app.command("predict")(predict_command)
+app.command("datasets")(datasets_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ensemblage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Ensembles whose diversity is placed on purpose, from a data file to a saved model.
+
+    Start with `ensemblage compare`: without a file it runs on a bundled dataset.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="ensemblage")

@@ -1,0 +1,157 @@
+"""``ensemblage compare``: our methods beside strong baselines on the user's data."""
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ensemblage.cli._console import guarded, note, progress_bar, say, show_json, show_table
+from ensemblage.cli._options import (
+    METHOD_NAMES,
+    DataDir,
+    Debug,
+    Drop,
+    Folds,
+    Jobs,
+    Json,
+    Seed,
+    Target,
+)
+
+if TYPE_CHECKING:
+    from ensemblage.experiments import Comparison
+
+BUNDLED = "breast-cancer"
+
+
+@guarded
+def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A CSV, TSV, ARFF or Parquet file, `-` for CSV from standard input, or the name "
+            "of a dataset; a bundled one if left out.",
+        ),
+    ] = None,
+    *,
+    target: Target = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="METHOD",
+            help=f"A method (may be repeated), all if left out: {METHOD_NAMES}.",
+        ),
+    ] = None,
+    folds: Folds = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
+    ] = 1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
+    ] = None,
+    drop: Drop = None,
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Compare our methods with strong baselines on the same folds."""
+    del debug
+    from ensemblage.datasets import open_dataset
+    from ensemblage.experiments import METHODS, as_plain, compare, get_method, summary_rows
+    from ensemblage.persistence import check_writable, write_atomically
+
+    if output is not None:
+        check_writable(output)
+    names = [get_method(name).name for name in method or METHODS]
+    if data is None:
+        note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
+    dataset = open_dataset(data or BUNDLED, target, data_dir=data_dir, drop=drop or ())
+    with progress_bar(f"Comparing {len(names)} methods") as progress:
+        result = compare(
+            dataset, names, n_splits=folds, n_repeats=repeats, seed=seed, n_jobs=jobs,
+            progress=progress,
+        )  # fmt: skip
+    if all(len(each.failures) == len(each.accuracy) for each in result.methods):
+        raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
+    if output is not None:
+        write_atomically(output, _csv_text(summary_rows(result)))
+    if as_json:
+        show_json(as_plain(result))
+    else:
+        _show(result, summary_rows(result))
+    _show_notes(result)
+    if output is not None:
+        say(f"Written to {output}.", stderr=True)
+
+
+def _csv_text(rows: list[dict[str, Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _show(result: Comparison, rows: list[dict[str, Any]]) -> None:
+    repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
+    say(
+        f"{result.dataset}: {result.n_rows} rows, {_count(result.n_features, 'column')}, "
+        f"{result.n_classes} classes; {result.n_splits} folds{repeats}, seed {result.seed}"
+    )
+    columns = [
+        ("method", "left"), ("accuracy", "right"), ("balanced", "right"), ("log loss", "right"),
+        ("mean rank", "right"), ("seconds", "right"),
+    ]  # fmt: skip
+    show_table(columns, [_cells(row) for row in rows])
+    if any(row["ours"] for row in rows):
+        say("* a method of this library; ± is a standard error; seconds are per fit, on one core")
+    say(result.verdict())
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    name = row["label"] + (" *" if row["ours"] else "")
+    if row["accuracy"] is None:
+        return [name, "failed", "", "", _text(row["mean_rank"], 2), ""]
+    return [
+        name,
+        f"{_text(row['accuracy'], 4)} ± {_text(row['accuracy_se'], 4)}",
+        _text(row["balanced_accuracy"], 4),
+        _text(row["log_loss"], 3),
+        _text(row["mean_rank"], 2),
+        _text(row["seconds"], 2),
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _text(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _show_notes(result: Comparison) -> None:
+    for text in result.notes:
+        note(text)
+    for each in result.methods:
+        folds = len(each.accuracy)
+        for text, count in each.warnings.items():
+            note(f"{each.label}, {count} of {folds} folds: {_short(text)}")
+        if each.failures:
+            first = next(iter(each.failures.values()))
+            note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {_short(first)}")
+
+
+def _short(text: str, width: int = 200) -> str:
+    return text if len(text) <= width else f"{text[:width]}…"

@@ -1,0 +1,171 @@
+"""Standard output for results, standard error for progress, notes and errors."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+# In a pipe there is no screen to fit; a table must not be folded for one.
+PIPE_WIDTH = 160
+# By name: importing them would import scikit-learn before --help can answer.
+USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Make a console that does not fold lines in a pipe.
+
+    Parameters
+    ----------
+    stderr : bool, default=False
+        Whether to write to standard error.
+
+    Returns
+    -------
+    Console
+        For this moment's standard output or error.
+    """
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
+
+
+def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
+    """Print a line of plain text.
+
+    Parameters
+    ----------
+    text : str
+        The line; brackets in it are brackets.
+    stderr : bool, default=False
+        Whether to write to standard error.
+    style : str, default=None
+        A rich style.
+    """
+    console(stderr=stderr).print(text, style=style, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a note on standard error.
+
+    Parameters
+    ----------
+    text : str
+        One sentence.
+    """
+    say(f"Note: {text}", stderr=True, style="yellow")
+
+
+def show_json(value: Any) -> None:
+    """Print a value as JSON on standard output.
+
+    Parameters
+    ----------
+    value : object
+        Of the types that JSON has.
+    """
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) -> None:
+    """Print a table on standard output.
+
+    Parameters
+    ----------
+    columns : iterable of (str, {"left", "right"})
+        Heading and alignment of each column.
+    rows : iterable of list of str
+        The cells.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in columns:
+        table.add_column(heading, justify=justify, no_wrap=justify == "right")
+    for row in rows:
+        table.add_row(*(cell.replace("[", "\\[") for cell in row))
+    console().print(table)
+
+
+@contextmanager
+def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with the time left on standard error, if that is a screen.
+
+    Parameters
+    ----------
+    task : str
+        What is being done.
+
+    Yields
+    ------
+    callable
+        To be called as ``advance(done, total)``.
+    """
+    err = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("time left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        number = bar.add_task(task, total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(number, completed=done, total=total)
+
+        yield advance
+
+
+def guarded(command: Command) -> Command:
+    """Turn errors into one sentence on standard error and an exit code.
+
+    Parameters
+    ----------
+    command : callable
+        A command with a parameter ``debug``.
+
+    Returns
+    -------
+    callable
+        Exits with 1 for a failure, 2 for wrong usage, 130 when interrupted.
+    """
+
+    @functools.wraps(command)
+    def guard(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            say("Stopped; nothing was written.", stderr=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            if options.get("debug"):
+                raise
+            say(f"Error: {_sentence(error)}", stderr=True, style="red")
+            raise typer.Exit(_exit_code(error)) from None
+        except RuntimeError as error:
+            if options.get("debug") or isinstance(error, typer.Exit | typer.Abort):
+                raise
+            say(f"Error: {_sentence(error)} --debug shows where.", stderr=True, style="red")
+            raise typer.Exit(1) from None
+
+    return guard  # type: ignore[return-value]
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror}{where}."
+    text = " ".join(str(error).split())
+    return text or f"{type(error).__name__}."
+
+
+def _exit_code(error: Exception) -> int:
+    return 2 if type(error).__name__ in USAGE_ERRORS else 1

@@ -1,0 +1,115 @@
+"""``ensemblage fit``: train one model and save it."""
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ensemblage.cli._console import guarded, note, progress_bar, say, show_json
+from ensemblage.cli._options import (
+    METHOD_NAMES,
+    DataDir,
+    Debug,
+    Drop,
+    Folds,
+    Jobs,
+    Json,
+    Seed,
+    Target,
+)
+
+if TYPE_CHECKING:
+    from ensemblage.datasets import Dataset
+    from ensemblage.experiments import Trained
+
+
+@guarded
+def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A CSV, TSV, ARFF or Parquet file, `-` for CSV from standard input, or the name "
+            "of a dataset.",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="MODEL.skops", help="Where to save the model."),
+    ],
+    target: Target = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="METHOD", help=f"One of: {METHOD_NAMES}.")
+    ] = "strata",
+    folds: Folds = 5,
+    drop: Drop = None,
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Train one model, print its cross-validated score and what it learned, and save it."""
+    del debug
+    from ensemblage.datasets import open_dataset
+    from ensemblage.experiments import get_method, train
+    from ensemblage.persistence import check_writable, save
+
+    check_writable(output)
+    label = get_method(method).label
+    dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or ())
+    with progress_bar(f"Fitting {label}") as progress:
+        trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
+    facts = _facts(dataset, trained, method)
+    save(
+        trained.model, output,
+        columns=dataset.feature_names, kinds=dataset.kinds, target=dataset.target, details=facts,
+    )  # fmt: skip
+    if as_json:
+        show_json({**facts, "model": str(output)})
+    else:
+        _show(dataset, facts, label)
+    for text in (*facts["notes"], *trained.warnings):
+        note(text)
+    say(f"Saved to {output}.", stderr=True)
+
+
+def _facts(dataset: Dataset, trained: Trained, method: str) -> dict[str, Any]:
+    from ensemblage.experiments import summary_rows
+
+    row = summary_rows(trained.comparison)[0]
+    return {
+        "dataset": dataset.name,
+        "method": method,
+        "n_rows": len(dataset.y),
+        "classes": dataset.classes,
+        "folds": trained.comparison.n_splits,
+        "accuracy": row["accuracy"],
+        "accuracy_se": row["accuracy_se"],
+        "balanced_accuracy": row["balanced_accuracy"],
+        "learned": list(trained.learned),
+        "notes": list(trained.comparison.notes),
+    }
+
+
+def _show(dataset: Dataset, facts: dict[str, Any], label: str) -> None:
+    classes = facts["classes"]
+    say(
+        f"{dataset.name}: {facts['n_rows']} rows, columns used: {len(dataset.feature_names)}, "
+        f"{len(classes)} classes of {dataset.target!r}"
+    )
+    if facts["accuracy"] is None:
+        say(f"{label}: no score, as the fits on the folds failed")
+    else:
+        share = max(classes.values()) / facts["n_rows"]
+        say(
+            f"{label}: accuracy {facts['accuracy']:.4f} ± {facts['accuracy_se']:.4f} over "
+            f"{facts['folds']} folds (the most frequent class alone: {share:.4f})"
+        )
+    for line in facts["learned"]:
+        say(f"  {line}")

@@ -1,0 +1,97 @@
+"""``ensemblage predict``: classes and probabilities for new rows."""
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ensemblage.cli._console import guarded, note, say, show_json
+from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
+
+if TYPE_CHECKING:
+    from ensemblage.experiments import Predictions
+
+
+@guarded
+def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="The new rows: a CSV, TSV, ARFF or Parquet file, or `-` for CSV from standard "
+            "input. Columns are matched by name.",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE.csv",
+            help="Where to write the predictions; standard output if left out.",
+        ),
+    ] = None,
+    seed: UnusedSeed = 0,
+    jobs: UnusedJobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Predict the classes of new rows, with probabilities where the model has them."""
+    del seed, jobs, debug
+    from ensemblage.datasets import align_table, read_table
+    from ensemblage.experiments import predict_rows
+    from ensemblage.persistence import check_writable, load, write_atomically
+
+    if output is not None:
+        check_writable(output)
+    saved = load(model)
+    kinds = dict(zip(saved.columns, saved.kinds, strict=True))
+    table = read_table(data, kinds=kinds | dict.fromkeys([saved.target], "word"))
+    predictions = predict_rows(saved.model, align_table(table, saved.columns, saved.target))
+    text = _csv_text(predictions)
+    if output is not None:
+        write_atomically(output, text)
+        say(f"{table.n_rows} predictions written to {output}.", stderr=True)
+    if as_json:
+        show_json(_plain(predictions, output))
+    elif output is None:
+        typer.echo(text, nl=False)
+    if predictions.probabilities is None:
+        note("this model gives no probabilities.")
+    if saved.target in table.names:
+        _note_target(saved.target, table.column(saved.target).tolist(), predictions)
+
+
+def _csv_text(predictions: Predictions) -> str:
+    header, rows = predictions.rows()
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
+    return buffer.getvalue()
+
+
+def _plain(predictions: Predictions, output: Path | None) -> dict[str, object]:
+    shares = predictions.probabilities
+    return {
+        "classes": list(predictions.classes),
+        "predictions": predictions.labels.tolist(),
+        "probabilities": None if shares is None else shares.tolist(),
+        "output": None if output is None else str(output),
+    }
+
+
+def _note_target(target: str, truth: list[str | None], predictions: Predictions) -> None:
+    hits = [
+        a == b for a, b in zip(truth, predictions.labels.tolist(), strict=True) if a is not None
+    ]
+    score = f"; {sum(hits)} of {len(hits)} predictions agree with it" if hits else ""
+    note(f"the column {target!r} is not needed for predicting{score}.")

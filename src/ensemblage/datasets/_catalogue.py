@@ -1,0 +1,50 @@
+"""The datasets of the papers: public UCI sets, with their OpenML ids and shapes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Known(NamedTuple):
+    """What is known about a dataset before it is read."""
+
+    openml_id: int | None
+    n_rows: int
+    n_features: int
+
+
+PAPER_DATASETS = {
+    "abalone": Known(183, 4177, 8),
+    "breast-w": Known(15, 699, 9),
+    "credit-a": Known(29, 690, 15),
+    "ecoli": Known(39, 336, 7),
+    "glass": Known(41, 214, 9),
+    "heart-c": Known(49, 303, 13),
+    "heart-statlog": Known(53, 270, 13),
+    "hepatitis": Known(55, 155, 19),
+    "iris": Known(61, 150, 4),
+    "labor": Known(4, 57, 16),
+    "letter": Known(6, 20000, 16),
+    "liver": Known(None, 345, 6),
+    "lymph": Known(10, 148, 18),
+    "optdigits": Known(28, 5620, 64),
+    "pendigits": Known(32, 10992, 16),
+    "pima": Known(37, 768, 8),
+    "segment": Known(36, 2310, 19),
+    "sonar": Known(40, 208, 60),
+    "tic-tac-toe": Known(50, 958, 9),
+    "vehicle": Known(54, 846, 18),
+    "vote": Known(56, 435, 16),
+    "vowel": Known(307, 990, 13),
+    "waveform": Known(60, 5000, 40),
+    "wine": Known(187, 178, 13),
+    "yeast": Known(181, 1484, 8),
+}
+
+# scikit-learn brings these along; the name of its loader.
+BUNDLED = {
+    "iris": ("load_iris", Known(None, 150, 4)),
+    "wine": ("load_wine", Known(None, 178, 13)),
+    "breast-cancer": ("load_breast_cancer", Known(None, 569, 30)),
+    "digits": ("load_digits", Known(None, 1797, 64)),
+}

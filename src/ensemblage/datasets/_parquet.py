@@ -1,0 +1,72 @@
+"""Parquet through pyarrow, which is an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemblage.datasets._table import MISSING, WORD, Table, column_from_cells
+
+
+def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table:
+    """Read a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kinds : mapping of str to {"number", "word"}, default=None
+        The kind of a column where it must differ from the stored one.
+
+    Returns
+    -------
+    Table
+        Numbers stay numbers; truth values, texts and dates become words.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415  an extra, asked for only by those who read Parquet
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            f"Reading {path.name} needs pyarrow: install ensemblage[all] or pyarrow, "
+            "or save the data as CSV."
+        ) from error
+    try:
+        stored = parquet.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path.name} is not a Parquet file, or it is damaged.") from error
+    if not stored.num_rows or not stored.num_columns:
+        raise ValueError(f"{path.name} has no rows.")
+    names = [name or f"column_{j + 1}" for j, name in enumerate(stored.column_names)]
+    wanted = kinds or {}
+    columns = [_column(name, stored.column(j), wanted.get(name)) for j, name in enumerate(names)]
+    return Table(tuple(names), tuple(columns))
+
+
+def _column(name: str, values: Any, kind: str | None) -> np.ndarray:
+    from pyarrow import types  # noqa: PLC0415
+
+    if types.is_nested(values.type):
+        raise ValueError(f"Column {name!r} holds {values.type}; flat columns are needed.")
+    if _is_number(values.type) and kind != WORD:
+        column = np.array([np.nan if x is None else float(x) for x in values.to_pylist()])
+        if np.isinf(column).any():
+            raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
+        return column.astype(np.float64)
+    cells = [None if x is None or str(x) in MISSING else str(x).strip() for x in values.to_pylist()]
+    try:
+        return column_from_cells(cells, WORD if kind is None else kind)
+    except ValueError as error:
+        raise ValueError(f"Column {name!r} {error}; numbers are expected in it.") from None
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types  # noqa: PLC0415
+
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        or types.is_null(kind)
+    )  # fmt: skip

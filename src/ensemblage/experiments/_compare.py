@@ -1,0 +1,306 @@
+"""Compare methods on one dataset by repeated stratified cross-validation."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from ensemblage.datasets import Dataset
+from ensemblage.experiments._cells import Cell, Task, iterate_tasks, score_cell
+from ensemblage.experiments._methods import get_method
+from ensemblage.parallel import draw_seeds
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """What one method reached, fold by fold.
+
+    Parameters
+    ----------
+    name, label : str
+        The method.
+    ours : bool
+        Whether it is one of this library's own methods.
+    accuracy, balanced_accuracy, log_loss, seconds : tuple of float
+        Per fold; NaN where the fit failed, and for the log loss where there are no probabilities.
+    ranks : tuple of float
+        Per fold the rank of the accuracy among the methods, 1 for the best, ties averaged.
+    failures : mapping of int to str
+        The error texts of the folds that failed.
+    warnings : mapping of str to int
+        What fits warned of, and in how many folds.
+    """
+
+    name: str
+    label: str
+    ours: bool
+    accuracy: tuple[float, ...]
+    balanced_accuracy: tuple[float, ...]
+    log_loss: tuple[float, ...]
+    seconds: tuple[float, ...]
+    ranks: tuple[float, ...]
+    failures: dict[int, str]
+    warnings: dict[str, int]
+
+    def mean(self, measure: str) -> float:
+        """Average a measure over the folds that did not fail.
+
+        Parameters
+        ----------
+        measure : {"accuracy", "balanced_accuracy", "log_loss", "seconds", "ranks"}
+            Which.
+
+        Returns
+        -------
+        float
+            The mean; NaN if there is no value.
+        """
+        values = np.array(getattr(self, measure))
+        values = values[~np.isnan(values)]
+        return float(values.mean()) if len(values) else float("nan")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of several methods on the same folds of one dataset.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    n_rows, n_features, n_classes : int
+        Its size.
+    n_splits, n_repeats, seed : int
+        The folds.
+    methods : tuple of MethodScores
+        In the order asked for.
+    notes : tuple of str
+        What a reader should know about the data.
+    """
+
+    dataset: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    n_splits: int
+    n_repeats: int
+    seed: int
+    methods: tuple[MethodScores, ...]
+    notes: tuple[str, ...] = ()
+
+    def standard_error(self, values: Sequence[float]) -> float:
+        """Estimate the standard error of a mean over the folds.
+
+        Parameters
+        ----------
+        values : sequence of float
+            One per fold; NaN for a fold that failed.
+
+        Returns
+        -------
+        float
+            NaN if there are fewer than two values.
+
+        Notes
+        -----
+        The training sets of the folds overlap, so that the usual s / sqrt(J) is too small. With J
+        folds of which each tests 1 / k of the rows, the corrected variance of the mean is
+        (1 / J + 1 / (k - 1)) s² (Nadeau and Bengio, Inference for the generalization error,
+        Machine Learning 52, 2003).
+        """
+        known = np.array(values, dtype=float)
+        known = known[~np.isnan(known)]
+        if len(known) < 2:
+            return float("nan")
+        factor = 1 / len(known) + 1 / (self.n_splits - 1)
+        return float(np.sqrt(factor * known.var(ddof=1)))
+
+    def ranking(self) -> list[MethodScores]:
+        """Sort the methods.
+
+        Returns
+        -------
+        list of MethodScores
+            By mean rank, the best first; at equal rank by mean accuracy.
+        """
+        return sorted(self.methods, key=lambda each: (each.mean("ranks"), -_or_zero(each)))
+
+    def verdict(self) -> str:
+        """Say in one sentence what the run shows, and what it does not.
+
+        Returns
+        -------
+        str
+            Which method ranked first, and whether its lead exceeds the standard error.
+        """
+        order = [each for each in self.ranking() if len(each.failures) < len(each.accuracy)]
+        if not order:
+            return "Every method failed."
+        if len(order) == 1:
+            return f"Only {order[0].label} has scores; there is nothing to compare it with."
+        first, second = order[:2]
+        gaps = np.subtract(first.accuracy, second.accuracy)
+        gap, error = float(np.nanmean(gaps)), self.standard_error(gaps)
+        start = f"{_capital(first.label)} ranks first"
+        if gap <= 0:
+            return f"{start}, but {second.label} has the same or a higher mean accuracy."
+        lead = f"{start}, {gap:.4f} above {second.label} in mean accuracy"
+        if not gap > error:
+            return (
+                f"{lead}; that is within the standard error of the difference ({error:.4f}), "
+                "so these folds do not tell the two apart."
+            )
+        return f"{lead}, more than the standard error of the difference ({error:.4f})."
+
+
+def compare(
+    dataset: Dataset,
+    methods: Sequence[str],
+    *,
+    n_splits: int = 5,
+    n_repeats: int = 1,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Comparison:
+    """Score methods on the same stratified folds.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows.
+    methods : sequence of str
+        Names of methods, see ``METHODS``.
+    n_splits : int, default=5
+        Folds per repeat.
+    n_repeats : int, default=1
+        How often the folds are drawn anew.
+    seed : int, default=0
+        Folds and fits derive from it; a method's scores do not depend on the other methods.
+    n_jobs : int, default=None
+        Processes, as in joblib; the scores are the same for any number.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` after each fit.
+
+    Returns
+    -------
+    Comparison
+        Plain data: scores per method and fold, with means, ranks and failures.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> from ensemblage.experiments import compare
+    >>> result = compare(load_dataset("iris"), ["majority", "logistic"], n_splits=3)
+    >>> [method.name for method in result.ranking()]
+    ['logistic', 'majority']
+    """
+    names = list(dict.fromkeys(methods))
+    for name in names:
+        get_method(name)
+    notes = _check_folds(dataset, n_splits, n_repeats)
+    tasks = _tasks(dataset, names, n_splits, n_repeats, seed)
+    arguments = [(task, dataset.X, dataset.y, dataset.kinds) for task in tasks]
+    cells: list[Cell | None] = [None] * len(tasks)
+    results = iterate_tasks(score_cell, arguments, n_jobs)
+    for done, (index, cell) in enumerate(results, start=1):
+        cells[index] = cell
+        if progress is not None:
+            progress(done, len(tasks))
+    grid = {
+        name: [cell for task, cell in zip(tasks, cells, strict=True) if task.method == name]
+        for name in names
+    }
+    return Comparison(
+        dataset.name, *dataset.X.shape, len(dataset.classes), n_splits, n_repeats, seed,
+        methods=_collect(grid), notes=(*dataset.notes, *notes),
+    )  # fmt: skip
+
+
+def _check_folds(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
+    """Refuse folds that cannot be drawn; note classes that do not reach every fold."""
+    if n_splits < 2:
+        raise ValueError(f"The number of folds must be at least 2, got {n_splits}.")
+    if n_repeats < 1:
+        raise ValueError(f"The number of repeats must be at least 1, got {n_repeats}.")
+    counts = dataset.classes
+    if max(counts.values()) < n_splits:
+        raise ValueError(
+            f"No class has as many rows as there are folds ({n_splits}): "
+            f"use at most {max(counts.values())} folds, or more rows."
+        )
+    small = {label: count for label, count in counts.items() if count < n_splits}
+    return [
+        f"Class {label!r} has {count} row{'s' * (count > 1)}, fewer than the {n_splits} folds: "
+        "in some folds it is not tested."
+        for label, count in small.items()
+    ]
+
+
+def _tasks(
+    dataset: Dataset, names: Sequence[str], n_splits: int, n_repeats: int, seed: int
+) -> list[Task]:
+    splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is in the notes.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        folds = list(splitter.split(np.zeros(len(dataset.y)), dataset.y))
+    # One seed per fold, not per cell: leaving a method out must not change the others.
+    seeds = draw_seeds(seed, len(folds))
+    return [
+        Task(name, fold, seeds[fold], train, test)
+        for fold, (train, test) in enumerate(folds)
+        for name in names
+    ]
+
+
+def _collect(grid: dict[str, list[Cell]]) -> tuple[MethodScores, ...]:
+    accuracy = np.array([[cell.accuracy for cell in cells] for cells in grid.values()])
+    # A method that failed on a fold shares the last ranks there.
+    ranks = rankdata(-np.nan_to_num(accuracy, nan=-1.0), axis=0)
+    return tuple(
+        _method_scores(name, cells, row)
+        for (name, cells), row in zip(grid.items(), ranks, strict=True)
+    )
+
+
+def _method_scores(name: str, cells: list[Cell], ranks: np.ndarray) -> MethodScores:
+    method = get_method(name)
+    said = _grouped([text for cell in cells for text in cell.warnings])
+    return MethodScores(
+        name=name,
+        label=method.label,
+        ours=method.ours,
+        accuracy=tuple(cell.accuracy for cell in cells),
+        balanced_accuracy=tuple(cell.balanced_accuracy for cell in cells),
+        log_loss=tuple(cell.log_loss for cell in cells),
+        seconds=tuple(cell.seconds for cell in cells),
+        ranks=tuple(ranks.tolist()),
+        failures={fold: cell.error for fold, cell in enumerate(cells) if cell.error},
+        warnings=said,
+    )
+
+
+def _grouped(texts: list[str]) -> dict[str, int]:
+    """Count warnings that differ only in their numbers as one, in the words of the first."""
+    first: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for text in texts:
+        shown = first.setdefault(re.sub(r"[\d, ]+", "#", text), text)
+        counts[shown] = counts.get(shown, 0) + 1
+    return counts
+
+
+def _or_zero(scores: MethodScores) -> float:
+    return float(np.nan_to_num(scores.mean("accuracy")))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,171 @@
+"""The methods that can be compared and fitted, by name: strong baselines, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
+
+from ensemblage.datasets import table_encoder
+
+LOGISTIC_GRID = {"C": [0.01, 0.1, 1.0, 10.0]}
+# "scale" stands for 1 over the number of features, as these are standardised.
+SVM_GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+INNER_FOLDS = 3
+
+
+class UnknownMethodError(ValueError):
+    """No method has that name."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn a classifier, under a name.
+
+    Parameters
+    ----------
+    name : str
+        What to ask for.
+    label : str
+        What tables call it.
+    description : str
+        One line.
+    factory : callable
+        ``factory(seed, n_jobs)`` makes the unfitted estimator.
+    ours : bool, default=False
+        Whether it is one of this library's own methods.
+    """
+
+    name: str
+    label: str
+    description: str
+    factory: Callable[[int, int | None], Any]
+    ours: bool = False
+
+
+def _majority(seed: int, n_jobs: int | None) -> Any:
+    del seed, n_jobs
+    return DummyClassifier(strategy="prior")
+
+
+def _tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:
+    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    return GridSearchCV(estimator, grid, cv=folds, n_jobs=n_jobs)
+
+
+def _logistic(seed: int, n_jobs: int | None) -> Any:
+    return _tuned(LogisticRegression(max_iter=2000), LOGISTIC_GRID, seed, n_jobs)
+
+
+def _svm(seed: int, n_jobs: int | None) -> Any:
+    return _tuned(SVC(), SVM_GRID, seed, n_jobs)
+
+
+def _forest(seed: int, n_jobs: int | None) -> Any:
+    return RandomForestClassifier(n_estimators=200, random_state=seed, n_jobs=n_jobs)
+
+
+def _boosting(seed: int, n_jobs: int | None) -> Any:
+    del n_jobs
+    return HistGradientBoostingClassifier(random_state=seed)
+
+
+def _strata(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415  compiles on import
+
+    return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
+
+
+def _strata_paper(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
+
+    return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("majority", "majority class", "always the most frequent class", _majority),
+        Method("logistic", "logistic regression", "C tuned by inner folds", _logistic),
+        Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm),
+        Method("forest", "random forest", "200 trees", _forest),
+        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting),
+        Method("strata", "strata ensemble", "a member per stratum, stacked", _strata, ours=True),
+        Method(
+            "strata-paper",
+            "strata ensemble (paper)",
+            "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
+            _strata_paper,
+            ours=True,
+        ),
+    )
+}
+
+
+def get_method(name: str) -> Method:
+    """Look up a method.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Method
+        The method of that name.
+    """
+    if name not in METHODS:
+        close = get_close_matches(name, METHODS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UnknownMethodError(
+            f"There is no method {name!r}.{hint} There are: {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
+def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = None) -> Pipeline:
+    """Make an unfitted model that takes a dataset's matrix: preprocessing, then a method.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    kinds : sequence of {"number", "word"}
+        The kind of each column.
+    seed : int
+        The only source of randomness.
+    n_jobs : int, default=None
+        As in joblib.
+
+    Returns
+    -------
+    Pipeline
+        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> from ensemblage.experiments import make_model
+    >>> iris = load_dataset("iris")
+    >>> model = make_model("logistic", iris.kinds, seed=0).fit(iris.X, iris.y)
+    >>> round(model.score(iris.X, iris.y), 2)
+    0.98
+    """
+    estimator = get_method(name).factory(seed, n_jobs)
+    return Pipeline(
+        [
+            ("table", table_encoder(kinds)),
+            ("varying", VarianceThreshold()),
+            ("model", estimator),
+        ]
+    )

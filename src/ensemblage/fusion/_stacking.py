@@ -1,0 +1,134 @@
+"""Stacking: a classifier that learns from the members' outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from ensemblage.fusion._fusion import Fusion
+
+
+def stack_features(outputs):
+    """Lay the members' outputs side by side.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_members, n_samples, n_classes)
+        Members' outputs.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_members * n_classes)
+        With two classes only the second's output, (n_samples, n_members): the first follows
+        from it.
+    """
+    outputs = np.asarray(outputs)
+    if outputs.shape[2] == 2:
+        return outputs[:, :, 1].T
+    return np.concatenate(list(outputs), axis=1)
+
+
+def as_columns(decision):
+    """Decision values with one column per class, also for two classes.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        What ``decision_function`` gave.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        For two classes the pair (-d, d).
+    """
+    return np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
+
+
+class Stacking(Fusion):
+    """A classifier on the members' outputs.
+
+    Parameters
+    ----------
+    final_estimator : classifier, default=None
+        With ``predict_proba`` or ``decision_function``; logistic regression if not given. A
+        linear one on linear members' decision values is one linear classifier again.
+
+    Attributes
+    ----------
+    final_estimator_ : classifier
+        Fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> outputs = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.6, 0.4], [0.4, 0.6]]])
+    >>> Stacking().fit(outputs, np.array([0, 1])).combine(outputs).argmax(axis=1)
+    array([0, 1])
+    """
+
+    learns = True
+
+    def __init__(self, final_estimator=None):
+        self.final_estimator = final_estimator
+
+    def _unfitted(self):
+        return LogisticRegression() if self.final_estimator is None else self.final_estimator
+
+    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        y : ndarray of shape (n_samples,)
+            Class numbers, each of which occurs.
+        affinity : None
+            Ignored.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights, passed on.
+
+        Returns
+        -------
+        self : object
+            Fitted fusion.
+        """
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.final_estimator_ = clone(self._unfitted()).fit(stack_features(outputs), y, **weights)
+        return self
+
+    def combine(self, outputs, affinity=None):
+        """Ask the classifier.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        affinity : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Its probabilities or decision values.
+        """
+        features = stack_features(outputs)
+        if hasattr(self.final_estimator_, "predict_proba"):
+            return self.final_estimator_.predict_proba(features)
+        return as_columns(self.final_estimator_.decision_function(features))
+
+    def gives_probabilities(self, from_probabilities: bool) -> bool:
+        """Tell whether the classifier gives probabilities.
+
+        Parameters
+        ----------
+        from_probabilities : bool
+            Ignored.
+
+        Returns
+        -------
+        bool
+            Whether it has ``predict_proba``.
+        """
+        return hasattr(self._unfitted(), "predict_proba")

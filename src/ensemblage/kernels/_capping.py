@@ -1,0 +1,221 @@
+r"""Memberships of rows in strata of given size (HISS, eq. 8 and Figure 1).
+
+A stratum of size :math:`s` takes :math:`\tau_i = \min(1, c\,\upsilon_i)` with :math:`c` such
+that :math:`\sum_i w_i \tau_i = s`. Affinities :math:`v_i = \log \upsilon_i` reach
+:math:`-10^{10}`, where a float64 is only good to :math:`10^{-6}`: so :math:`c` is kept as a pair,
+a *pivot* :math:`p` near the affinities and a *log share* :math:`g`, and
+:math:`\log\tau_i = \min(0, g + (v_i - p))` uses differences of affinities only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.kernels._compile import compiled
+
+Floats = NDArray[np.float64]
+
+NEGLIGIBLE = -45.0
+"""A row this far below a bin, in logs, adds less than 1e-19 to it: not worth an exponential."""
+
+
+class Caps(NamedTuple):
+    """Where each stratum caps its memberships.
+
+    Attributes
+    ----------
+    pivots : ndarray of shape (n_strata,)
+        Reference affinities.
+    log_shares : ndarray of shape (n_strata,)
+        Log membership that a row at the pivot has before capping.
+    """
+
+    pivots: Floats
+    log_shares: Floats
+
+    @property
+    def log_scales(self) -> Floats:
+        """The log of c, as one number per stratum."""
+        return self.log_shares - self.pivots
+
+
+def cap_for_size(
+    affinity: Floats,
+    weights: Floats,
+    size: float,
+    above: float = 0.0,
+    rest: float = 0.0,
+    edge: float = 0.0,
+) -> tuple[float, float]:
+    r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_rows,)
+        Log affinities :math:`v_i`, finite, in any order: the rows that may stand on either side
+        of the cap.
+    weights : ndarray of shape (n_rows,)
+        Positive row weights.
+    size : float
+        Wanted size, at most the total weight of all rows.
+    above : float
+        Weight of further rows with higher affinity, all capped.
+    rest : float
+        :math:`\sum w_i e^{v_i - e}` over further rows with lower affinity, none capped.
+    edge : float
+        The :math:`e` in ``rest``, at most ``min(affinity)``.
+
+    Returns
+    -------
+    pivot, log_share : float
+
+    Notes
+    -----
+    In falling order, let the first :math:`m` rows be capped. The others carry what is left,
+    and row :math:`m` stays under the cap iff
+    :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
+    Once true this stays true as :math:`m` grows: bisection finds the first.
+    """
+    order = np.argsort(-affinity, kind="stable")
+    falling, weights = affinity[order], weights[order]
+    capped = above + np.concatenate([[0.0], np.cumsum(weights)])
+
+    def tail(m: int) -> float:
+        own = float(weights[m:] @ np.exp(falling[m:] - falling[m]))
+        return own + rest * exp(min(0.0, edge - float(falling[m])))
+
+    last = len(falling) if rest > 0 else len(falling) - 1
+    m = bisect_left(range(last), True, key=lambda m: size - float(capped[m]) <= tail(m))
+    # rounding can leave nothing to share where the size is the whole weight
+    left = max(size - float(capped[m]), np.finfo(float).tiny)
+    if m == len(falling):
+        return edge, log(left) - log(rest)
+    return float(falling[m]), log(left) - log(tail(m))
+
+
+def capped_memberships(affinity: Floats, size: float, weights: Floats | None = None) -> Floats:
+    r"""Memberships :math:`\tau_i = \min(1, c\,\upsilon_i)` of one stratum that add up to ``size``.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_rows,)
+        Log affinities, finite.
+    size : float
+        Wanted weighted sum, above zero and below the total weight.
+    weights : ndarray of shape (n_rows,), default=None
+        Positive row weights; ones if not given.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The optimum of eq. 8 under the bounds zero and one.
+    """
+    weights = np.ones(len(affinity)) if weights is None else weights
+    pivot, log_share = cap_for_size(affinity, weights, size)
+    caps = Caps(np.array([pivot]), np.array([log_share]))
+    memberships: Floats = np.exp(log_memberships(affinity[None, :], caps)[0])
+    return memberships
+
+
+def log_memberships(affinity: NDArray[np.floating], caps: Caps) -> NDArray[np.floating]:
+    r"""Log memberships :math:`\min(0, g_j + (v_{ij} - p_j))`.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_strata, n_rows)
+        Log affinities.
+    caps : Caps
+        One cap per stratum.
+
+    Returns
+    -------
+    ndarray of shape (n_strata, n_rows)
+        In the dtype of ``affinity``.
+    """
+    below = affinity - caps.pivots[:, None] + caps.log_shares[:, None]
+    return np.minimum(below, 0.0).astype(affinity.dtype, copy=False)
+
+
+@compiled
+def bin_masses(
+    affinity: NDArray[np.floating],
+    weights: Floats,
+    lower: Floats,
+    width: Floats,
+    n_bins: int,
+) -> tuple[Floats, Floats]:
+    r"""Sort each stratum's affinities into equal bins; count them and add their exponentials.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_strata, n_rows)
+        Log affinities.
+    weights : ndarray of shape (n_rows,)
+        Row weights.
+    lower, width : ndarray of shape (n_strata,)
+        Where each stratum's bins start, and how wide each is; width 0 leaves a stratum out.
+    n_bins : int
+        Number of bins between the one for all lower and the one for all higher affinities.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_strata, n_bins + 2)
+        Weight in each bin; bin 0 lies below ``lower``.
+    masses : ndarray of shape (n_strata, n_bins + 2)
+        :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
+    """
+    n_strata, n_rows = affinity.shape
+    counts = np.zeros((n_strata, n_bins + 2))
+    masses = np.zeros((n_strata, n_bins + 2))
+    for j in range(n_strata):
+        if width[j] == 0.0:
+            continue
+        start, step = lower[j], width[j]
+        for i in range(n_rows):
+            offset = affinity[j, i] - start
+            if offset < 0.0:
+                if offset > NEGLIGIBLE:
+                    masses[j, 0] += weights[i] * np.exp(offset)
+                counts[j, 0] += weights[i]
+                continue
+            position = offset / step
+            if position >= n_bins:
+                counts[j, n_bins + 1] += weights[i]
+                continue
+            b = int(position)
+            counts[j, b + 1] += weights[i]
+            drop = offset - (b + 1) * step
+            if drop > NEGLIGIBLE:
+                masses[j, b + 1] += weights[i] * np.exp(drop)
+    return counts, masses
+
+
+def sizes_at_edges(counts: Floats, masses: Floats, width: Floats) -> tuple[Floats, Floats]:
+    r"""Sizes of the strata if the cap stood at each edge between two bins.
+
+    Parameters
+    ----------
+    counts, masses : ndarray of shape (n_strata, n_bins + 2)
+        From :func:`bin_masses`, merged over all blocks.
+    width : ndarray of shape (n_strata,)
+        Width of the bins.
+
+    Returns
+    -------
+    sizes : ndarray of shape (n_strata, n_bins + 1)
+        Falling along the last axis.
+    rests : ndarray of shape (n_strata, n_bins + 1)
+        The part of the size that rows below the edge hold.
+    """
+    capped = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
+    shrink = np.exp(-width)
+    rests = np.empty_like(capped)
+    rests[:, 0] = masses[:, 0]
+    for k in range(1, rests.shape[1]):
+        rests[:, k] = rests[:, k - 1] * shrink + masses[:, k]
+    return capped + rests, rests

@@ -1,0 +1,74 @@
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from os import PathLike
+from pathlib import Path
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Refuse an output path before any work is done for it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where a file is to be written.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"The output {path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise ValueError(f"The output {path} cannot be written: there is no folder {path.parent}.")
+    target = path if path.exists() else path.parent
+    if not os.access(target, os.W_OK):
+        raise ValueError(f"The output {path} cannot be written: no permission for {target}.")
+
+
+def write_atomically(path: str | PathLike[str], data: bytes | str) -> None:
+    """Write a file so that it is either complete or not there.
+
+    The data go to a temporary file in the same folder, which takes the name in one step. A file
+    that was there before stays as it was if anything fails.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to write. A device or a pipe is written to directly.
+    data : bytes or str
+        The whole content; text is written as UTF-8.
+    """
+    check_writable(path)
+    content = data.encode("utf-8") if isinstance(data, str) else data
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    mode = path.stat().st_mode & 0o777 if path.exists() else _default_mode()
+    try:
+        _replace(path, content, mode)
+    except OSError as error:
+        raise ValueError(f"The output {path} cannot be written: {error.strerror}.") from error
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        # Also when interrupted: nobody wants half a file.
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _default_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

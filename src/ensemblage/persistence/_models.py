@@ -1,0 +1,210 @@
+"""Save and load fitted models with skops, which runs no code from the file."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import sklearn
+
+import ensemblage
+from ensemblage.persistence._atomic import write_atomically
+from ensemblage.persistence._trusted import TRUSTED_TYPES, check_trees
+
+FORMAT = 1
+HEADER = "ensemblage.json"
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted model and what it needs to know about its columns.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model, preprocessing included.
+    columns : tuple of str
+        The columns that it was fitted on, in their order.
+    kinds : tuple of {"number", "word"}
+        The kind of each column.
+    target : str or None, default=None
+        The name of the column that it predicts.
+    classes : tuple of str, default=()
+        The classes in the order of the model's probabilities.
+    details : mapping, default={}
+        Anything else that was saved along: the method, the cross-validated score.
+    versions : mapping of str to str, default={}
+        The versions of the libraries that wrote the file.
+    """
+
+    model: Any
+    columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    target: str | None = None
+    classes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def save(
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    target: str | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a fitted model in one file.
+
+    The file is complete or not there. Only types that ``load`` trusts are written.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted scikit-learn estimator, usually a pipeline with its preprocessing.
+    path : str or path-like
+        Where to write, by custom with the suffix ``.skops``.
+    columns : sequence of str, default=()
+        The names of the columns that the model was fitted on.
+    kinds : sequence of {"number", "word"}, default=()
+        The kind of each column.
+    target : str, default=None
+        The name of the column that it predicts.
+    details : mapping, default=None
+        Anything else to keep, of the types that JSON has.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.persistence import load, save
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "model.skops", columns=["age"], kinds=["number"])
+    ...     saved = load(Path(folder) / "model.skops")
+    >>> saved.columns, saved.classes, saved.model.predict([[2.0]]).tolist()
+    (('age',), ('no', 'yes'), ['yes'])
+    """
+    import skops  # noqa: PLC0415  slow to import
+    from skops import io as skops_io  # noqa: PLC0415
+
+    header = {
+        "format": FORMAT,
+        "columns": list(columns),
+        "kinds": list(kinds),
+        "target": target,
+        "classes": [str(label) for label in getattr(model, "classes_", ())],
+        "details": dict(details or {}),
+        "versions": {
+            "ensemblage": ensemblage.__version__,
+            "scikit-learn": sklearn.__version__,
+            "skops": skops.__version__,
+        },
+    }
+    data = skops_io.dumps(model, compression=zipfile.ZIP_DEFLATED)
+    foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
+    if foreign:
+        raise ValueError(
+            f"The model holds {', '.join(foreign)}, which load() does not trust: "
+            "use scikit-learn's or Ensemblage's own classes as its parts."
+        )
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(HEADER, json.dumps(header, indent=1))
+    write_atomically(path, buffer.getvalue())
+
+
+def load(path: str | PathLike[str]) -> SavedModel:
+    """Load a model that ``save`` wrote.
+
+    No code from the file is run: it may hold only scikit-learn's and Ensemblage's own types.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    SavedModel
+        The model with the names and kinds of its columns.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a model file is expected.")
+    if not path.exists():
+        raise ValueError(f"There is no model file {path}.")
+    data = path.read_bytes()
+    header = _header(data, path)
+    model = _construct(data, path)
+    try:
+        return SavedModel(
+            model=model,
+            columns=tuple(header["columns"]),
+            kinds=tuple(header["kinds"]),
+            target=header["target"],
+            classes=tuple(header["classes"]),
+            details=header["details"],
+            versions=header["versions"],
+        )
+    except (KeyError, TypeError) as error:
+        raise _damaged(path) from error
+
+
+def _header(data: bytes, path: Path) -> dict[str, Any]:
+    if not data.startswith(b"PK"):
+        raise ValueError(f"{path} is not a model file: `ensemblage fit` writes one.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            intact = archive.testzip() is None
+            present = HEADER in archive.namelist()
+            header = json.loads(archive.read(HEADER)) if present else {}
+            found = int(header["format"]) if present else FORMAT
+    except Exception as error:
+        # A damaged archive can fail in as many ways as there are bytes.
+        raise _damaged(path) from error
+    if not intact:
+        raise _damaged(path)
+    if not present:
+        raise ValueError(f"{path} is not a model file of Ensemblage: it has no {HEADER} in it.")
+    if found > FORMAT:
+        raise ValueError(
+            f"{path} has format {found}, written by a newer Ensemblage; this one reads up to "
+            f"{FORMAT}: upgrade it."
+        )
+    return dict(header)
+
+
+def _construct(data: bytes, path: Path) -> Any:
+    from skops import io as skops_io  # noqa: PLC0415  slow to import
+
+    try:
+        foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
+    except Exception as error:
+        raise _damaged(path) from error
+    if foreign:
+        raise ValueError(
+            f"{path} holds types that are not trusted: {', '.join(foreign)}. Nothing was loaded; "
+            "a model that `ensemblage fit` wrote holds none."
+        )
+    try:
+        model = skops_io.loads(data, trusted=list(TRUSTED_TYPES))
+    except Exception as error:
+        raise _damaged(path) from error
+    try:
+        check_trees(model)
+    except ValueError as error:
+        raise ValueError(f"{path} {error}: it was not loaded.") from None
+    return model
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} is truncated or damaged: copy it again, or fit the model anew.")

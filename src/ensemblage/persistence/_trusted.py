@@ -1,0 +1,110 @@
+"""The types that a model file may hold, and a check of what scikit-learn itself does not check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+TREE = "sklearn.tree._tree.Tree"
+PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+# skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
+# these, a model of ours needs exactly the following; a test fits every method to prove it.
+TRUSTED_TYPES = (
+    "ensemblage.fusion._fusion.Mean",
+    "ensemblage.fusion._fusion.Vote",
+    "ensemblage.fusion._stacking.Stacking",
+    "ensemblage.strata._bootstrap.BootstrapStrata",
+    "ensemblage.strata._ensemble.StrataEnsembleClassifier",
+    "ensemblage.strata._hiss.HISS",
+    "ensemblage.strata._mixture.MixtureStrata",
+    "numpy.dtype",
+    PREDICTOR,
+    TREE,
+)
+
+
+def check_trees(model: Any) -> None:
+    """Refuse decision trees whose nodes point outside of their arrays.
+
+    scikit-learn follows the node indices of a tree without looking at them, so that a forged
+    file could crash the process or read foreign memory. This is why skops does not trust trees
+    by itself; they are trusted here because they are looked at.
+
+    Parameters
+    ----------
+    model : estimator
+        What was loaded.
+    """
+    for tree, n_features in _walk(model, np.inf, set()):
+        check = _tree_is_sound if _name(tree) == TREE else _predictor_is_sound
+        if not check(tree, n_features):
+            raise ValueError("holds a decision tree with forged or damaged nodes")
+
+
+def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, float]]:
+    """Give each tree below a value, with the fewest features that any of its owners takes."""
+    if id(value) in seen or isinstance(value, str | bytes | int | float | None):
+        return
+    seen.add(id(value))
+    if _name(value) in {TREE, PREDICTOR}:
+        yield value, n_features
+        return
+    for part in _parts(value):
+        yield from _walk(part, min(n_features, _features(value)), seen)
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _features(value: Any) -> float:
+    count = getattr(value, "__dict__", {}).get("n_features_in_", np.inf)
+    return float(count)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple | set):
+        return list(value)
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype == object else []
+    return list(getattr(value, "__dict__", {}).values())
+
+
+def _tree_is_sound(tree: Any, n_features: float) -> bool:
+    left, right = tree.children_left, tree.children_right
+    inner = left != -1
+    below = np.arange(tree.node_count)[inner]
+    return bool(
+        (inner == (right != -1)).all()
+        and _in_order(left[inner], below, tree.node_count)
+        and _in_order(right[inner], below, tree.node_count)
+        and _inside(tree.feature[inner], min(n_features, tree.n_features))
+    )
+
+
+def _predictor_is_sound(predictor: Any, n_features: float) -> bool:
+    nodes = predictor.nodes
+    inner = nodes[nodes["is_leaf"] == 0]
+    below = np.flatnonzero(nodes["is_leaf"] == 0)
+    bitsets = len(predictor.raw_left_cat_bitsets)
+    return bool(
+        _in_order(inner["left"], below, len(nodes))
+        and _in_order(inner["right"], below, len(nodes))
+        and _inside(inner["feature_idx"], n_features)
+        and _inside(inner["bitset_idx"][inner["is_categorical"] != 0], bitsets)
+    )
+
+
+def _in_order(children: np.ndarray, parents: np.ndarray, count: int) -> bool:
+    # Children stand after their parent in every tree that scikit-learn grows: no loops.
+    return bool((children.astype(np.int64) > parents).all() and (children < count).all())
+
+
+def _inside(indices: np.ndarray, count: float) -> bool:
+    values = indices.astype(np.int64)
+    return bool((values >= 0).all() and (values < count).all())

@@ -1,0 +1,152 @@
+"""Strata that are random subsets of the rows."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+
+class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Strata drawn at random: the rows of bagging, under the contract of a stratifier.
+
+    Parameters
+    ----------
+    n_strata : int, default=20
+        Number of subsets.
+    stratum_size : float, default=1.0
+        Draws per subset as a share of the rows, in (0, 1].
+    replace : bool, default=True
+        Draw with replacement. A row drawn more than once is a member like any other.
+    random_state : int, RandomState instance or None, default=None
+        For the draws.
+
+    Attributes
+    ----------
+    memberships_ : ndarray of shape (n_samples, n_strata)
+        One where the row was drawn, else zero.
+    inclusion_ : float
+        Mean membership: the share of the rows that a subset holds.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    HISS : Strata of similar rows.
+
+    Notes
+    -----
+    With replacement and full size a subset holds a share of about :math:`1 - e^{-1}` of the rows.
+    Rows are drawn in proportion to their weight. A new row might have been in any subset:
+    ``transform`` gives each the same membership, ``inclusion_``, and ``log_affinity`` is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ensemblage.strata import BootstrapStrata
+    >>> X = np.arange(200.0).reshape(100, 2)
+    >>> strata = BootstrapStrata(n_strata=5, stratum_size=0.5, replace=False, random_state=0)
+    >>> strata.fit(X).memberships_.sum(axis=0)
+    array([50., 50., 50., 50., 50.])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "n_strata": [Interval(Integral, 1, None, closed="left")],
+        "stratum_size": [Interval(Real, 0, 1, closed="right")],
+        "replace": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_strata=20, stratum_size=1.0, *, replace=True, random_state=None):
+        self.n_strata = n_strata
+        self.stratum_size = stratum_size
+        self.replace = replace
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Draw the subsets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows are drawn in proportion to it.
+
+        Returns
+        -------
+        self : object
+            Fitted stratifier.
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        n_samples = len(X)
+        n_draws = round(self.stratum_size * n_samples)
+        n_eligible = n_samples if self.replace else np.count_nonzero(weights)
+        if not 1 <= n_draws <= n_eligible:
+            raise ValueError(
+                f"stratum_size={self.stratum_size} of n_samples={n_samples} rows means {n_draws} "
+                f"draws; expected 1 to {n_eligible}. Change stratum_size or set replace=True."
+            )
+        rng = check_random_state(self.random_state)
+        share = weights / weights.sum()
+        self.memberships_ = np.zeros((n_samples, self.n_strata), dtype=X.dtype)
+        for j in range(self.n_strata):
+            self.memberships_[rng.choice(n_samples, n_draws, self.replace, share), j] = 1
+        self.inclusion_ = float(self.memberships_.mean())
+        return self
+
+    def transform(self, X):
+        """Give each row the mean membership.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_strata)
+            ``inclusion_`` everywhere.
+        """
+        return self.log_affinity(X) + np.float32(self.inclusion_)
+
+    def log_affinity(self, X):
+        """Give zeros: no row is closer to one subset than to another.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_strata)
+            Zeros.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return np.zeros((len(X), self._n_features_out), dtype=X.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.memberships_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,173 @@
+"""Find where each stratum caps its memberships, whoever holds the rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ensemblage.blocks import Block, BlockSource, merge
+from ensemblage.kernels import Caps, bin_masses, cap_for_size, sizes_at_edges
+
+N_BINS = 256
+FEW_ROWS = 1024
+"""So many rows of a stratum may be gathered and sorted."""
+FIRST_WIDTH = 64.0
+GROWTH = 32.0
+FINE_WIDTH = 0.25
+"""Within a bin this wide exponentials keep their precision."""
+
+
+class Bins(NamedTuple):
+    """Where the bins of each stratum lie; all fields of shape (n_strata,)."""
+
+    lower: np.ndarray
+    width: np.ndarray
+
+    @property
+    def edges(self):
+        """Lower edges of the bins and the last one's upper, of shape (n_strata, N_BINS + 1)."""
+        return self.lower[:, None] + self.width[:, None] * np.arange(N_BINS + 1)
+
+
+def solve_caps(source: BlockSource, sizes, start: Caps | None = None) -> Caps:
+    """Caps under which the strata have the wanted sizes.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Whose carry holds the log affinities, of shape (n_strata, n_rows).
+    sizes : ndarray of shape (n_strata,)
+        Wanted sizes, each at most the total weight.
+    start : Caps, default=None
+        A guess, such as the caps of the iteration before.
+
+    Returns
+    -------
+    Caps
+
+    Notes
+    -----
+    Each pass sorts the affinities into 256 bins per stratum and keeps the bin in which the cap
+    must lie; when a few rows are left in it, these are gathered and the cap follows in closed
+    form. A good guess takes two passes.
+    """
+    bins = _first_bins(len(sizes), start)
+    while True:
+        counts, masses = source.total(_count, bins)
+        reached, rests = sizes_at_edges(counts, masses, bins.width)
+        # the last edge at which the stratum is still large enough; -1 if none is
+        found = (reached >= sizes[:, None]).sum(axis=1) - 1
+        higher = (found == N_BINS) & (counts[:, -1] > 0)
+        inside = np.take_along_axis(counts, found[:, None] + 1, axis=1)[:, 0]
+        few = inside * source.shape[0] <= FEW_ROWS * counts.sum(axis=1)
+        fine = bins.width <= FINE_WIDTH
+        atomic = bins.lower + bins.width == bins.lower
+        settled = (found >= 0) & ~higher & (few & fine | atomic)
+        if settled.all():
+            return _close(source, sizes, bins, found, counts, rests)
+        lower, width = _look_elsewhere(*bins, found, higher)
+        bins = Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
+
+
+def _first_bins(n_strata: int, start: Caps | None) -> Bins:
+    if start is None:
+        width = np.full(n_strata, FIRST_WIDTH / N_BINS)
+        return Bins(-width * N_BINS, width)
+    centre = -start.log_scales
+    half = np.maximum(1.0, np.abs(centre) * 1e-3)
+    return Bins(centre - half, 2 * half / N_BINS)
+
+
+def _count(block: Block, bins: Bins):
+    return bin_masses(block.carry, block.weights, bins.lower, bins.width, N_BINS)
+
+
+def _look_elsewhere(lower, width, found, higher):
+    """Bins for the next pass: within the bin found, or further down or up.
+
+    Neighbouring ranges overlap by a bin, so that a cap on their border cannot fall between them
+    by rounding.
+    """
+    closer = width / (N_BINS - 2)
+    below, above = found < 0, higher
+    start = lower + found * width - closer
+    start = np.where(below, lower + width - GROWTH * N_BINS * width, start)
+    start = np.where(above, lower + (N_BINS - 1) * width, start)
+    return start, np.where(below | above, GROWTH * width, closer)
+
+
+def _close(source: BlockSource, sizes, bins: Bins, found, counts, rests) -> Caps:
+    """Gather the rows in each stratum's bin and solve for its cap.
+
+    All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
+    to 1e-6 only.
+    """
+    parts = merge(source.map(_gather, bins, found), _join)
+    log_shares = np.empty(len(sizes))
+    for j, (offsets, weights) in enumerate(parts):
+        k = found[j]
+        above, edge = counts[j, k + 2 :].sum(), k * bins.width[j]
+        pivot, share = cap_for_size(offsets, weights, sizes[j], above, rests[j, k], edge)
+        log_shares[j] = share - pivot
+    return Caps(bins.lower, log_shares)
+
+
+def _gather(block: Block, bins: Bins, found):
+    """Find the block's rows in the bin found, and add up the weights of equal ones."""
+    parts = []
+    for affinity, lower, width, k in zip(block.carry, bins.lower, bins.width, found, strict=True):
+        offset = affinity.astype(np.float64) - lower
+        chosen = (offset >= 0) & (offset / width < N_BINS)
+        chosen[chosen] = (offset[chosen] / width).astype(np.int64) == k
+        values, groups = np.unique(offset[chosen], return_inverse=True)
+        parts.append((values, np.bincount(groups, block.weights[chosen], len(values))))
+    return parts
+
+
+def _join(left, right):
+    return [
+        tuple(np.concatenate(pair) for pair in zip(a, b, strict=True))
+        for a, b in zip(left, right, strict=True)
+    ]
+
+
+def share_budget(source: BlockSource, lowest: float, highest: float, budget: float, n_strata: int):
+    r"""Sizes between two bounds that share a budget best.
+
+    Parameters
+    ----------
+    source : BlockSource
+        Whose carry holds the log affinities, of shape (n_strata, n_rows).
+    lowest, highest : float
+        Bounds on each size.
+    budget : float
+        What the sizes add up to.
+    n_strata : int
+        Number of strata.
+
+    Returns
+    -------
+    ndarray of shape (n_strata,)
+
+    Notes
+    -----
+    At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
+    find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
+    size of stratum j under scale :math:`c`.
+    """
+    lower, width = -FIRST_WIDTH, FIRST_WIDTH / N_BINS
+    while True:
+        bins = Bins(np.full(n_strata, lower), np.full(n_strata, width))
+        counts, masses = source.total(_count, bins)
+        sizes = np.clip(sizes_at_edges(counts, masses, bins.width)[0], lowest, highest)
+        totals = sizes.sum(axis=0)
+        nearest = np.abs(totals - budget).argmin()
+        if abs(totals[nearest] - budget) <= 1e-12 * budget:
+            return sizes[:, nearest]
+        k = np.count_nonzero(totals >= budget) - 1
+        if 0 <= k < N_BINS and lower + width == lower:
+            # equal affinities: no scale meets the budget, a mean of two does
+            part = (totals[k] - budget) / (totals[k] - totals[k + 1])
+            return (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
+        lower, width = (float(x) for x in _look_elsewhere(lower, width, k, k == N_BINS))

@@ -1,0 +1,157 @@
+"""Expectation maximisation over blocks of rows, for any rule of membership."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensemblage.blocks import Block, BlockSource
+from ensemblage.kernels import (
+    Caps,
+    Gaussians,
+    Kind,
+    Moments,
+    estimate,
+    expectation,
+    log_memberships,
+)
+
+
+class EMState(NamedTuple):
+    """Where expectation maximisation ended.
+
+    Attributes
+    ----------
+    gaussians : Gaussians
+        In centred coordinates.
+    prior : Caps or ndarray of shape (n_strata, 1)
+        The rule of membership: caps, or log weights of a mixture.
+    weight : float
+        Total weight of the rows.
+    path : list of float
+        Mean log likelihood at the start and after each iteration.
+    converged : bool
+        Whether the last step gained no more than the tolerance.
+    """
+
+    gaussians: Gaussians
+    prior: Any
+    weight: float
+    path: list[float]
+    converged: bool
+
+
+def column_spread(source: BlockSource) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each column.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The rows.
+
+    Returns
+    -------
+    mean, variance : ndarray of shape (n_features,)
+        Variances are not finite where squares overflow.
+    """
+    weight, sums = source.total(_sums)
+    mean = sums / weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        (squares,) = source.total(_centred_squares, mean)
+    return mean, squares / weight
+
+
+def _sums(block: Block):
+    return block.weights.sum(), block.weights @ block.rows
+
+
+def _centred_squares(block: Block, mean):
+    # in the rows' own dtype, as the densities will be
+    return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
+
+
+def pick_rows(source: BlockSource, indices) -> np.ndarray:
+    """Fetch rows by their sorted indices.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The rows.
+    indices : ndarray of int
+        Sorted row numbers.
+
+    Returns
+    -------
+    ndarray of shape (len(indices), n_features)
+    """
+    return np.concatenate(list(source.map(_pick, indices)))
+
+
+def _pick(block: Block, indices):
+    local = indices - block.start
+    return block.rows[local[(local >= 0) & (local < len(block.rows))]]
+
+
+def run_em(
+    source: BlockSource,
+    gaussians: Gaussians,
+    prior: Any,
+    next_prior: Callable[[BlockSource, Moments, Any], Any],
+    *,
+    centre: np.ndarray,
+    kind: Kind,
+    floor: float,
+    max_iter: int,
+    tol: float,
+    step: Callable[[], bool],
+) -> EMState:
+    """Alternate between responsibilities and parameters until the objective settles.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The rows; its carry holds the log responsibilities afterwards.
+    gaussians : Gaussians
+        To start from, in centred coordinates.
+    prior : Caps or ndarray of shape (n_strata, 1)
+        To start from.
+    next_prior : callable
+        ``next_prior(source, moments, prior)`` gives the next rule of membership.
+    centre : ndarray of shape (n_features,)
+        Subtracted from each row.
+    kind : {"spherical", "diag", "tied", "full"}
+        Form of the covariances.
+    floor : float
+        Lower bound on variances.
+    max_iter : int
+        At most so many iterations.
+    tol : float
+        Stop when an iteration gains no more than this.
+    step : callable
+        Called after each iteration; true stops the loop.
+
+    Returns
+    -------
+    EMState
+    """
+    total = source.advance_total(_expect, centre, gaussians, kind, prior)
+    weight = total.mass.sum()
+    path = [total.log_likelihood / weight]
+    for _ in range(max_iter):
+        gaussians = estimate(total, gaussians, floor, kind)
+        prior = next_prior(source, total, prior)
+        total = source.advance_total(_expect, centre, gaussians, kind, prior)
+        path.append(total.log_likelihood / weight)
+        converged = not path[-1] - path[-2] > tol
+        if step() or converged:
+            break
+    return EMState(gaussians, prior, weight, path, converged)
+
+
+def _expect(block: Block, centre, gaussians: Gaussians, kind: Kind, prior):
+    rows = block.rows - centre.astype(block.rows.dtype)
+    if isinstance(prior, Caps):
+        prior = log_memberships(block.carry, prior)
+    return expectation(rows, block.weights, prior, gaussians, kind)

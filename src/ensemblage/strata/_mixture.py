@@ -1,0 +1,152 @@
+"""Strata from the clusters of a Gaussian mixture."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.blocks import Block, BlockSource
+from ensemblage.kernels import expectation
+from ensemblage.strata._em import EMState
+from ensemblage.strata._gaussian import GaussianStrata
+
+
+def _to_memberships(log_responsibilities, assignment: str):
+    """Responsibilities, or a one for the most responsible stratum of each row."""
+    if assignment == "soft":
+        return np.exp(log_responsibilities).T
+    winners = log_responsibilities.argmax(axis=0)
+    return np.eye(len(log_responsibilities), dtype=log_responsibilities.dtype)[winners]
+
+
+def _carried(block: Block, assignment: str):
+    return _to_memberships(block.carry, assignment)
+
+
+def _new_memberships(block: Block, centre, gaussians, kind, log_weights, assignment):
+    rows = block.rows - centre.astype(block.rows.dtype)
+    carry, _ = expectation(rows, block.weights, log_weights, gaussians, kind)
+    return _to_memberships(carry, assignment)
+
+
+class MixtureStrata(GaussianStrata):
+    r"""Strata that are the clusters of a Gaussian mixture, disjoint or soft.
+
+    The comparator of the HISS paper's Table 3: clusters come out as large or small as the data
+    have it, and each row belongs to one of them.
+
+    Parameters
+    ----------
+    n_strata : int, default=10
+        Number of clusters.
+    assignment : {"hard", "soft"}, default="hard"
+        Give each row wholly to its most probable cluster, or split it by probability.
+    covariance_type : {"spherical", "diag", "tied", "full"}, default="diag"
+        Form of the clusters' covariances.
+    init : {"k-means++", "random"} or array-like of shape (n_strata, n_features), \
+            default="k-means++"
+        First centres: drawn far apart, drawn at random, or given.
+    max_iter : int, default=200
+        At most so many iterations.
+    tol : float, default=1e-4
+        Stop when an iteration raises the mean log likelihood by no more than this.
+    variance_floor : float, default=1e-2
+        Lower bound on variances, as a share of the columns' mean variance.
+    random_state : int, RandomState instance or None, default=None
+        For the first centres.
+
+    Attributes
+    ----------
+    memberships_ : ndarray of shape (n_samples, n_strata)
+        Memberships of the training rows; each row adds up to one.
+    weights_ : ndarray of shape (n_strata,)
+        Share of the rows that each cluster holds.
+    means_ : ndarray of shape (n_strata, n_features)
+        Centres.
+    covariances_ : ndarray
+        Shaped as in :class:`sklearn.mixture.GaussianMixture`.
+    objective_path_ : ndarray of shape (n_iter_ + 1,)
+        Mean log likelihood at the start and after each iteration; it never falls.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the last iteration gained no more than ``tol``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    HISS : Strata of equal size that may overlap.
+
+    Notes
+    -----
+    The likelihood of eq. 1 with :math:`\tau_{ij} = \theta_j`, the clusters' weights (eq. 2), by
+    expectation maximisation. Unlike scikit-learn's mixture it takes row weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensemblage.strata import MixtureStrata
+    >>> strata = MixtureStrata(n_strata=3, random_state=0).fit(load_iris().data)
+    >>> strata.memberships_.sum()
+    np.float64(150.0)
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **GaussianStrata._parameter_constraints,  # noqa: SLF001
+        "assignment": [StrOptions({"hard", "soft"})],
+    }
+
+    def __init__(
+        self,
+        n_strata=10,
+        *,
+        assignment="hard",
+        covariance_type="diag",
+        init="k-means++",
+        max_iter=200,
+        tol=1e-4,
+        variance_floor=1e-2,
+        random_state=None,
+    ):
+        self.n_strata = n_strata
+        self.assignment = assignment
+        self.covariance_type = covariance_type
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+
+    def _first_prior(self):
+        return np.full((self.n_strata, 1), -np.log(self.n_strata))
+
+    def _next_prior(self, source: BlockSource, moments, prior):
+        # a cluster that nobody belongs to any more keeps a weight whose log is finite
+        weights = np.maximum(moments.mass, np.finfo(float).tiny)
+        return np.log(weights / weights.sum())[:, None]
+
+    def _finish(self, source: BlockSource, state: EMState) -> None:
+        self.weights_ = np.exp(state.prior[:, 0])
+        self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
+
+    def transform(self, X):
+        """Memberships of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_strata)
+            Memberships; each row adds up to one.
+        """
+        check_is_fitted(self)
+        log_weights = np.log(self.weights_)[:, None]
+        parts = self._map_rows(X, _new_memberships, log_weights, self.assignment)
+        return np.concatenate(list(parts))

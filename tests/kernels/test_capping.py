@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+
+from ensemblage.kernels import (
+    Caps,
+    bin_masses,
+    cap_for_size,
+    capped_memberships,
+    log_memberships,
+    sizes_at_edges,
+)
+from reference.figure1 import figure_1
+
+
+def test_two_rows_are_capped_and_the_others_share_what_is_left():
+    # 2.5 to share: 8 and 4 of 14 would exceed one, 0.5 is left for 1 and 1
+    tau = capped_memberships(np.log([8.0, 1.0, 4.0, 1.0]), size=2.5)
+    np.testing.assert_allclose(tau, [1, 0.25, 1, 0.25])
+
+
+def test_nothing_is_capped_when_all_rows_are_alike():
+    np.testing.assert_allclose(capped_memberships(np.zeros(10), size=4.0), 0.4)
+
+
+def test_the_whole_weight_makes_everybody_a_full_member():
+    np.testing.assert_allclose(capped_memberships(np.array([0.0, -5.0, -1e10]), 3.0), 1.0)
+
+
+def test_a_row_of_weight_two_counts_as_two_rows():
+    affinity = np.log([8.0, 4.0, 1.0])
+    weighted = capped_memberships(affinity, 2.5, weights=np.array([1.0, 2.0, 3.0]))
+    repeated = capped_memberships(np.repeat(affinity, [1, 2, 3]), 2.5)
+    np.testing.assert_allclose(weighted, repeated[[0, 1, 3]])
+
+
+@given(arrays(float, st.integers(2, 60), elements=st.floats(-1e10, 0)), st.floats(0.01, 1))
+def test_the_size_holds_however_far_apart_affinities_are(affinity, share):
+    size = share * len(affinity)
+    tau = capped_memberships(affinity, size)
+    assert tau.sum() == pytest.approx(size, rel=1e-12)
+    assert tau.min() >= 0
+    assert tau.max() <= 1
+
+
+@given(arrays(float, st.integers(2, 60), elements=st.floats(-1e4, 0)), st.floats(0.01, 0.99))
+def test_memberships_follow_the_order_of_affinities(affinity, share):
+    tau = capped_memberships(affinity, share * len(affinity))
+    assert (np.diff(tau[np.argsort(affinity)]) >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_equals_the_papers_loop_and_a_root_finder(seed):
+    rng = np.random.default_rng(seed)
+    affinity, size = rng.gamma(0.3, size=200) + 1e-12, rng.uniform(1, 199)
+    tau = capped_memberships(np.log(affinity), size)
+    np.testing.assert_allclose(tau, figure_1(affinity, size), atol=1e-12)
+
+    def excess(log_c):
+        return np.minimum(1, np.exp(log_c) * affinity).sum() - size
+
+    log_c = brentq(excess, -20, 60, xtol=1e-15, rtol=1e-15)
+    np.testing.assert_allclose(tau, np.minimum(1, np.exp(log_c) * affinity), atol=1e-12)
+
+
+def test_rows_above_and_below_may_be_summed_up_beforehand():
+    affinity, size = np.linspace(0, -6, 40), 11.3
+    whole = cap_for_size(affinity, np.ones(40), size)
+    inside = affinity[5:20]
+    edge = inside.min() - 0.01
+    rest = np.exp(affinity[20:] - edge).sum()
+    part = cap_for_size(inside, np.ones(15), size, above=5.0, rest=rest, edge=edge)
+    assert part == pytest.approx(whole)
+
+
+def test_no_row_inside_leaves_the_edge_as_pivot():
+    pivot, log_share = cap_for_size(np.empty(0), np.empty(0), 3.0, above=1.0, rest=4.0, edge=-7.0)
+    assert (pivot, log_share) == (-7.0, pytest.approx(np.log(0.5)))
+
+
+def test_log_scale_is_share_minus_pivot():
+    caps = Caps(np.array([-3.0]), np.array([-0.5]))
+    assert caps.log_scales == [2.5]
+    np.testing.assert_allclose(log_memberships(np.array([[-4.0, -1.0]]), caps), [[-1.5, 0.0]])
+
+
+@pytest.mark.parametrize("run", [bin_masses, bin_masses.python], ids=["compiled", "python"])
+def test_bins_of_a_hand_made_stratum(run):
+    # bins [-2, -1) and [-1, 0): below lies -3, inside -1.5 and -0.5 (weight 2), above 0.25
+    affinity = np.array([[-3.0, -1.5, -0.5, 0.25]])
+    weights = np.array([1.0, 1.0, 2.0, 1.0])
+    counts, masses = run(affinity, weights, np.array([-2.0]), np.array([1.0]), 2)
+    np.testing.assert_allclose(counts, [[1, 1, 2, 1]])
+    np.testing.assert_allclose(masses, [[np.exp(-1), np.exp(-0.5), 2 * np.exp(-0.5), 0]])
+    sizes, rests = sizes_at_edges(counts, masses, np.array([1.0]))
+    direct = [(weights * np.minimum(1, np.exp(affinity[0] - edge))).sum() for edge in (-2, -1, 0)]
+    np.testing.assert_allclose(sizes[0], direct)
+    np.testing.assert_allclose(rests[0], sizes[0] - [4, 3, 1])
+
+
+def test_a_stratum_of_width_zero_is_left_out():
+    counts, masses = bin_masses(np.zeros((1, 3)), np.ones(3), np.zeros(1), np.zeros(1), 4)
+    assert counts.sum() == masses.sum() == 0

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.kernels import estimate, expectation, log_densities, make_gaussians, moments
+from reference.mixture import covariance_of, log_density, responsibilities
+
+KINDS = ["spherical", "diag", "tied", "full"]
+
+
+def some_gaussians(rng, kind, n_strata=3, n_features=2):
+    means = rng.normal(size=(n_strata, n_features))
+    factors = rng.normal(size=(n_strata, n_features, n_features))
+    full = factors @ factors.transpose(0, 2, 1) + 0.5 * np.eye(n_features)
+    covariances = {
+        "spherical": full[:, 0, 0],
+        "diag": full.diagonal(axis1=1, axis2=2),
+        "tied": full[0],
+        "full": full,
+    }[kind]
+    return make_gaussians(means, covariances, kind)
+
+
+def test_a_standard_normal_at_its_centre_and_one_off():
+    gaussians = make_gaussians(np.zeros((1, 1)), np.ones((1, 1)), "diag")
+    densities = log_densities(np.array([[0.0], [1.0]]), gaussians, "diag")
+    np.testing.assert_allclose(
+        densities, [[-0.5 * np.log(2 * np.pi), -0.5 * np.log(2 * np.pi) - 0.5]]
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_densities_equal_the_formula(kind, dtype):
+    rng = np.random.default_rng(0)
+    rows, gaussians = rng.normal(size=(7, 2)).astype(dtype), some_gaussians(rng, kind)
+    densities = log_densities(rows, gaussians, kind)
+    slow = [
+        [log_density(x, mean, covariance_of(gaussians.covariances, j, kind, 2)) for x in rows]
+        for j, mean in enumerate(gaussians.means)
+    ]
+    assert densities.dtype == dtype
+    np.testing.assert_allclose(densities, slow, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_responsibilities_equal_the_loops_of_equation_7(kind):
+    rng = np.random.default_rng(1)
+    rows, gaussians = rng.normal(size=(9, 2)), some_gaussians(rng, kind)
+    tau = rng.uniform(0.05, 1, size=(9, 3))
+    carry, total = expectation(rows, np.ones(9), np.log(tau).T, gaussians, kind)
+    slow, likelihood = responsibilities(rows, tau, gaussians.means, gaussians.covariances, kind)
+    np.testing.assert_allclose(np.exp(carry).T, slow, rtol=1e-10)
+    assert total.log_likelihood == pytest.approx(likelihood)
+    np.testing.assert_allclose(total.mass, slow.sum(axis=0))
+
+
+@given(st.integers(0, 10_000), st.sampled_from(KINDS))
+def test_responsibilities_of_a_row_add_up_to_one(seed, kind):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(scale=10 ** rng.uniform(-3, 3), size=(6, 2))
+    prior = rng.uniform(-1e10, 0, size=(3, 6))
+    carry, total = expectation(rows, np.ones(6), prior, some_gaussians(rng, kind), kind)
+    np.testing.assert_allclose(np.exp(carry).sum(axis=0), 1)
+    assert np.isfinite(carry).all()
+    assert total.mass.sum() == pytest.approx(6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_stratum_learns_mean_and_covariance(kind):
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(50, 2)) @ np.array([[1.0, 0.3], [0.0, 2.0]])
+    total = moments(rows, np.ones((1, 50)), kind)
+    learned = estimate(total, some_gaussians(rng, kind, n_strata=1), 1e-6, kind)
+    full = np.cov(rows.T, bias=True)
+    expected = {
+        "spherical": [np.trace(full) / 2],
+        "diag": [np.diag(full)],
+        "tied": full,
+        "full": [full],
+    }
+    np.testing.assert_allclose(learned.means, [rows.mean(axis=0)])
+    np.testing.assert_allclose(learned.covariances, expected[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_variance_falls_below_the_floor(kind):
+    rows = np.zeros((5, 2))
+    rng = np.random.default_rng(3)
+    learned = estimate(
+        moments(rows, np.ones((1, 5)), kind), some_gaussians(rng, kind, 1), 0.25, kind
+    )
+    matrix = covariance_of(learned.covariances, 0, kind, 2)
+    np.testing.assert_allclose(np.linalg.eigvalsh(matrix), 0.25)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "diag", "full"])
+def test_a_stratum_without_mass_keeps_its_gaussian(kind):
+    rng = np.random.default_rng(4)
+    before = some_gaussians(rng, kind)
+    shares = np.ones((3, 8)) / 2
+    shares[1] = 0
+    after = estimate(moments(rng.normal(size=(8, 2)), shares, kind), before, 1e-3, kind)
+    np.testing.assert_array_equal(after.means[1], before.means[1])
+    np.testing.assert_array_equal(after.covariances[1], before.covariances[1])
+    assert not np.allclose(after.means[0], before.means[0])

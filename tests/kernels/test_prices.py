@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from ensemblage.kernels import priced_memberships
+
+RUNS = pytest.mark.parametrize(
+    "run", [priced_memberships, priced_memberships.python], ids=["compiled", "python"]
+)
+
+
+def kkt_gap(tau, log_density, log_scales):
+    """How far each row is from its optimum, in logs: r_j against Z."""
+    with np.errstate(divide="ignore"):
+        log_z = np.logaddexp.reduce(np.log(tau).T + log_density, axis=0)
+    gap = log_scales[:, None] + log_density - log_z
+    inside = (tau.T > 0) & (tau.T < 1)
+    return np.where(inside, np.abs(gap), np.where(tau.T == 1, -gap, gap)).max()
+
+
+@RUNS
+def test_a_row_by_hand(run):
+    # r = (3, 2, 1): the first is full (Z = 1), the second takes (2 - 1) / 2, the third nothing
+    density, scales = np.array([[1.0], [2.0], [1.0]]), np.array([3.0, 1.0, 1.0])
+    np.testing.assert_allclose(run(np.log(density), np.log(scales)), [[1.0, 0.5, 0.0]])
+
+
+@RUNS
+def test_strata_far_away_with_huge_scales(run):
+    log_density, log_scales = np.array([[-10_000.0], [-1.0]]), np.array([10_000.0, 0.5])
+    tau = run(log_density, log_scales)
+    np.testing.assert_allclose(tau, [[1.0, 1.0]])
+
+
+@given(st.integers(0, 100_000))
+def test_no_row_can_do_better(seed):
+    rng = np.random.default_rng(seed)
+    log_density = rng.normal(scale=10 ** rng.uniform(-2, 2), size=(6, 20))
+    log_scales = rng.normal(scale=3, size=6) - log_density.mean(axis=1)
+    tau = priced_memberships(log_density, log_scales)
+    assert kkt_gap(tau, log_density, log_scales) < 1e-10
+    assert (((tau > 0) & (tau < 1)).sum(axis=1) <= 1).all()
+    assert (tau.max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_a_general_optimiser(seed):
+    rng = np.random.default_rng(seed)
+    density, prices = rng.gamma(1.0, size=4), rng.gamma(1.0, size=4) + 0.1
+
+    def loss(tau):
+        return prices @ tau - np.log(density @ tau)
+
+    def slope(tau):
+        return prices - density / (density @ tau)
+
+    best = minimize(
+        loss,
+        np.full(4, 0.5),
+        jac=slope,
+        bounds=[(0, 1)] * 4,
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    tau = priced_memberships(np.log(density)[:, None], -np.log(prices))[0]
+    assert loss(tau) <= best.fun + 1e-9

@@ -1,0 +1,199 @@
+import importlib
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from skops import io as skops_io
+
+import ensemblage.fusion
+import ensemblage.strata
+from ensemblage.persistence import TRUSTED_TYPES, load, save
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 4))
+Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    path = tmp_path / "model.skops"
+    save(
+        LogisticRegression().fit(X, Y), path,
+        columns=list("abcd"), kinds=["number"] * 4, target="class", details={"method": "logistic"},
+    )  # fmt: skip
+    return path
+
+
+def rewrite(path, change):
+    """Write the archive again, with each member's bytes changed by ``change(name, data)``."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, change(name, data))
+
+
+def change_header(path, **facts):
+    def change(name, data):
+        if name != "ensemblage.json":
+            return data
+        header = json.loads(data) | facts
+        return json.dumps({k: v for k, v in header.items() if v != "absent"})
+
+    rewrite(path, change)
+
+
+def test_everything_comes_back(model_file):
+    saved = load(model_file)
+    assert saved.columns == ("a", "b", "c", "d")
+    assert saved.kinds == ("number",) * 4
+    assert saved.target == "class"
+    assert saved.classes == ("no", "yes")
+    assert saved.details == {"method": "logistic"}
+    assert set(saved.versions) == {"ensemblage", "scikit-learn", "skops"}
+    assert (saved.model.predict(X) == LogisticRegression().fit(X, Y).predict(X)).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 0.999])
+def test_truncated_files(model_file, share):
+    data = model_file.read_bytes()
+    model_file.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match=r"truncated or damaged|not a model file"):
+        load(model_file)
+
+
+def test_no_flipped_byte_escapes_as_another_error(model_file):
+    data = bytearray(model_file.read_bytes())
+    messages = []
+    for position in range(0, len(data), max(1, len(data) // 60)):
+        damaged = bytearray(data)
+        damaged[position] ^= 0xFF
+        model_file.write_bytes(damaged)
+        try:
+            load(model_file)
+        except ValueError as error:
+            messages.append(str(error))
+    assert len(messages) > 20
+    assert all(text.startswith(str(model_file)) for text in messages)
+
+
+def test_files_that_are_no_models(tmp_path):
+    path = tmp_path / "a.skops"
+    path.write_text("hello", encoding="utf-8")
+    with pytest.raises(ValueError, match="is not a model file: `ensemblage fit` writes one"):
+        load(path)
+    path.write_bytes(skops_io.dumps(LogisticRegression()))
+    with pytest.raises(
+        ValueError, match=r"not a model file of Ensemblage: it has no ensemblage\.json"
+    ):
+        load(path)
+    with pytest.raises(ValueError, match="There is no model file"):
+        load(tmp_path / "b.skops")
+    with pytest.raises(ValueError, match="is a folder"):
+        load(tmp_path)
+
+
+def test_a_newer_format_is_told_apart_from_damage(model_file):
+    change_header(model_file, format=99)
+    with pytest.raises(ValueError, match="has format 99, written by a newer Ensemblage"):
+        load(model_file)
+
+
+@pytest.mark.parametrize("facts", [{"columns": "absent"}, {"columns": 3}, {"format": "x"}])
+def test_a_broken_header_is_damage(model_file, facts):
+    change_header(model_file, **facts)
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        load(model_file)
+
+
+def test_a_forged_function_is_refused_and_not_run(model_file, tmp_path):
+    """The file asks for os.system, as an attacker would; nothing of it may run."""
+    proof = tmp_path / "proof"
+    # What skops itself would write for an object that carries a function and its arguments.
+    schema = {
+        "__class__": "system", "__module__": os.system.__module__, "__loader__": "FunctionNode",
+        "content": {"module_path": os.system.__module__, "function": "system"},
+        "protocol": 2, "_skops_version": "0.13",
+    }  # fmt: skip
+    schema["argument"] = f"touch {proof}"
+    rewrite(model_file, lambda name, data: json.dumps(schema) if name == "schema.json" else data)
+    with pytest.raises(ValueError, match=r"types that are not trusted: \w+\.system"):
+        load(model_file)
+    assert not proof.exists()
+
+
+class Stranger(BaseEstimator):
+    """An estimator of nobody's library."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+
+def test_an_untrusted_type_is_named_when_loading(model_file):
+    foreign = io.BytesIO(skops_io.dumps(Stranger().fit(X, Y)))
+    with zipfile.ZipFile(foreign) as archive:
+        schema = archive.read("schema.json")
+    rewrite(model_file, lambda name, data: schema if name == "schema.json" else data)
+    with pytest.raises(ValueError, match=r"not trusted: .*Stranger\. Nothing was loaded"):
+        load(model_file)
+
+
+def test_an_untrusted_type_is_named_when_saving(tmp_path):
+    path = tmp_path / "a.skops"
+    with pytest.raises(ValueError, match=r"The model holds .*Stranger, which load\(\) does not"):
+        save(Stranger().fit(X, Y), path)
+    assert not path.exists()
+
+
+def test_trusted_types_exist_and_cover_our_estimators():
+    for name in TRUSTED_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), name
+    ours = {
+        f"{each.__module__}.{each.__qualname__}"
+        for package in (ensemblage.strata, ensemblage.fusion)
+        for each in (getattr(package, name) for name in package.__all__)
+        if isinstance(each, type) and hasattr(each, "fit") and each.__name__ != "Fusion"
+    }
+    assert ours <= set(TRUSTED_TYPES)
+
+
+@pytest.mark.parametrize(
+    ("model", "forge"),
+    [
+        (RandomForestClassifier(3, random_state=0), "left_child"),
+        (RandomForestClassifier(3, random_state=0), "feature"),
+        (HistGradientBoostingClassifier(max_iter=3), "left"),
+        (HistGradientBoostingClassifier(max_iter=3), "feature_idx"),
+    ],
+)
+def test_forged_trees_are_refused(tmp_path, model, forge):
+    """A tree whose nodes point outside would crash the process at predict."""
+    path = tmp_path / "trees.skops"
+    save(model.fit(X, Y), path)
+    assert (load(path).model.predict(X) == model.predict(X)).all()
+    forged = []
+
+    def change(name, data):
+        if not name.endswith(".npy"):
+            return data
+        array = np.load(io.BytesIO(data))
+        if array.dtype.names is None or forge not in array.dtype.names:
+            return data
+        array[forge][0] = 1000
+        forged.append(name)
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        return buffer.getvalue()
+
+    rewrite(path, change)
+    assert forged
+    with pytest.raises(ValueError, match="decision tree with forged or damaged nodes"):
+        load(path)

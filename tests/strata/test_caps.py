@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from ensemblage.blocks import MemoryBlocks
+from ensemblage.kernels import Caps, capped_memberships, log_memberships
+from ensemblage.strata._caps import share_budget, solve_caps
+
+
+def with_affinity(affinity, weights=None, block_rows=64):
+    """Blocks that already carry log affinities of shape (n_strata, n_rows)."""
+    rows = np.arange(affinity.shape[1], dtype=float)[:, None]
+    source = MemoryBlocks(rows, weights, block_rows)
+    list(source.advance(lambda block: (affinity[:, block.rows[:, 0].astype(int)], ())))
+    return source
+
+
+def random_affinity(rng, n_strata, n_rows):
+    """Affinities of all kinds: alike, spread out, tied, and as far down as -1e10."""
+    depth = 10 ** rng.uniform(-3, 10, size=(n_strata, 1))
+    affinity = -depth * rng.uniform(size=(n_strata, n_rows)) ** rng.integers(1, 6)
+    tied = rng.uniform(size=affinity.shape) < rng.choice([0, 0.5])
+    return np.where(tied, np.round(affinity), affinity)
+
+
+def check_sizes(dtype, tolerance, n_cases):
+    for seed in range(n_cases // 10):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(2, 300))
+        affinity = random_affinity(rng, 10, n_rows).astype(dtype)
+        weights = rng.gamma(2.0, size=n_rows) if seed % 2 else np.ones(n_rows)
+        sizes = rng.uniform(0.01, 1, size=10) * weights.sum()
+        caps = solve_caps(with_affinity(affinity, weights), sizes)
+        tau = np.exp(log_memberships(affinity, caps).astype(float))
+        assert tau.max() <= 1
+        np.testing.assert_allclose(tau @ weights, sizes, rtol=tolerance)
+
+
+def test_sizes_hold_in_2000_random_cases_in_float64():
+    check_sizes(np.float64, 1e-9, 2000)
+
+
+def test_sizes_hold_in_2000_random_cases_in_float32():
+    check_sizes(np.float32, 1e-6, 2000)
+
+
+@pytest.mark.parametrize("n_rows", [200, 5000])
+def test_blocks_find_what_sorting_finds(n_rows):
+    rng = np.random.default_rng(n_rows)
+    affinity = -rng.gamma(0.5, 20.0, size=(6, n_rows))
+    sizes = np.linspace(0.02, 0.95, 6) * n_rows
+    tau = np.exp(log_memberships(affinity, solve_caps(with_affinity(affinity), sizes)))
+    for row, values, size in zip(tau, affinity, sizes, strict=True):
+        np.testing.assert_allclose(row, capped_memberships(values, size), atol=1e-12)
+
+
+@pytest.mark.parametrize("guess", [-1e10, -300.0, -0.01])
+def test_a_bad_guess_costs_time_but_not_truth(guess):
+    rng = np.random.default_rng(0)
+    affinity = -rng.gamma(0.5, 20.0, size=(2, 3000))
+    source, sizes = with_affinity(affinity), np.array([300.0, 2000.0])
+    start = Caps(np.full(2, guess), np.zeros(2))
+    for cold, warm in zip(
+        solve_caps(source, sizes).log_scales,
+        solve_caps(source, sizes, start).log_scales,
+        strict=True,
+    ):
+        assert warm == pytest.approx(cold, abs=1e-12)
+
+
+def test_thousands_of_equal_rows_share_equally():
+    affinity = np.full((1, 6000), -7.25)
+    caps = solve_caps(with_affinity(affinity), np.array([1500.0]))
+    np.testing.assert_allclose(np.exp(log_memberships(affinity, caps)), 0.25)
+
+
+def test_a_budget_is_shared_so_that_no_exchange_helps():
+    # the last unit of size is worth 1 / c_j to stratum j: equal off the bounds, less at the lower
+    rng = np.random.default_rng(1)
+    affinity = np.log(rng.dirichlet([0.1, 1.0, 1.5, 6.0], size=120).T)
+    low, high, budget = 20.0, 70.0, 160.0
+    source = with_affinity(affinity)
+    sizes = share_budget(source, low, high, budget, 4)
+    log_worth = -solve_caps(source, sizes).log_scales
+    at_low, at_high = np.isclose(sizes, low), np.isclose(sizes, high)
+    inside = log_worth[~at_low & ~at_high]
+    assert at_low.sum() == at_high.sum() == 1
+    assert sizes.sum() == pytest.approx(budget, rel=1e-12)
+    np.testing.assert_allclose(inside, inside[0], atol=1e-9)
+    assert log_worth[at_low] <= inside[0] <= log_worth[at_high]
+
+
+@pytest.mark.parametrize(("depth", "budget"), [(1e-6, 100), (1e3, 60), (1e9, 250)])
+def test_a_budget_is_met_at_any_depth(depth, budget):
+    rng = np.random.default_rng(2)
+    affinity = -depth * rng.uniform(size=(5, 100))
+    sizes = share_budget(with_affinity(affinity), 5.0, 60.0, budget, 5)
+    assert sizes.sum() == pytest.approx(budget)
+    assert sizes.min() >= 5 - 1e-9
+    assert sizes.max() <= 60 + 1e-9
