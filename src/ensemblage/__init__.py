@@ -13,10 +13,12 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "__version__",
+    "consensus",
     "datasets",
     "evaluation",
     "experiments",
     "fusion",
+    "inner",
     "persistence",
     "strata",
 ]

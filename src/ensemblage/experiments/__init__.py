@@ -1,5 +1,6 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
+from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
 from ensemblage.experiments._methods import (
     METHODS,
@@ -12,7 +13,9 @@ from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
 __all__ = [
+    "CLUSTER_METHODS",
     "METHODS",
+    "Clustering",
     "Comparison",
     "Method",
     "MethodScores",
@@ -20,6 +23,7 @@ __all__ = [
     "Trained",
     "UnknownMethodError",
     "as_plain",
+    "cluster_table",
     "compare",
     "get_method",
     "make_model",
