@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.consensus import meta_association
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -15,6 +14,7 @@ from ensemblage.consensus._graphs import CUT_ROWS
 from ensemblage.consensus._mcla import choose_group, cluster_overlap
 from ensemblage.consensus._partitions import check_partitions
 from ensemblage.evaluation import nmi_score
+from reference.consensus import meta_association
 
 METHODS = [CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation]
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -106,7 +106,7 @@ def test_more_clusters_than_rows_are_refused(method):
 @pytest.mark.parametrize("method", [CSPA, EvidenceAccumulation])
 def test_too_many_pairs_are_refused_before_anything_is_done(method):
     partitions = np.zeros((2, 1_000_000), np.int8)
-    with pytest.raises(MemoryError, match="1000000 rows.*Use MCLA or HBGF"):
+    with pytest.raises(MemoryError, match=r"1000000 rows.*Use MCLA or HBGF"):
         method(2).fit_partitions(partitions)
     with pytest.raises(MemoryError, match="Use MCLA or HBGF"):
         method(2).fit(np.zeros((1_000_000, 1), np.float32))

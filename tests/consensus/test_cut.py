@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.consensus import co_association, merge_until
 from scipy.cluster.hierarchy import linkage
 from sklearn.metrics import adjusted_rand_score
 
 from ensemblage.consensus import EvidenceAccumulation
 from ensemblage.consensus._cut import count_clusters, cut_by_order, largest_lifetime
+from reference.consensus import co_association, merge_until
 
 
 def test_equal_heights_are_cut_by_the_order_of_merges():
@@ -29,7 +29,9 @@ def test_a_sample_of_many_rows_tells_the_number():
     assert count_clusters(partitions.astype(np.int32), 0) == 4
 
 
-@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["single", "complete", "average"]))
+@given(
+    st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["single", "complete", "average"])
+)
 @settings(max_examples=30, deadline=None)
 def test_any_number_of_clusters_can_be_had(seed, wanted, how):
     partitions = np.random.default_rng(seed).integers(0, 3, size=(4, 12))

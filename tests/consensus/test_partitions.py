@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from reference.consensus import co_association as literal
 
 from ensemblage.consensus import co_association
 from ensemblage.consensus._co_association import condensed_distances
 from ensemblage.consensus._partitions import check_partitions, indicators
+from reference.consensus import co_association as literal
 
 some_partitions = arrays(int, (4, 7), elements=st.integers(-1, 3)).filter(
     lambda p: (p != -1).any(axis=1).all()

@@ -7,7 +7,7 @@ from ensemblage.evaluation import PrototypeDisplay
 from ensemblage.inner import InnerKMeans
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 IRIS = load_iris(as_frame=True).data
 

@@ -16,7 +16,9 @@ MODES = [
     for resample in ("fit", "iteration", "instance")
     for assign in ("vote", "nearest")
 ]
-may_not_rest = pytest.mark.filterwarnings("ignore:Rows still change:sklearn.exceptions.ConvergenceWarning")
+may_not_rest = pytest.mark.filterwarnings(
+    "ignore:Rows still change:sklearn.exceptions.ConvergenceWarning"
+)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -25,12 +27,9 @@ may_not_rest = pytest.mark.filterwarnings("ignore:Rows still change:sklearn.exce
         InnerKMeans(n_views=5),
         InnerKMeans(n_views=5, schedule="paper", resample="fit"),
     ],
-    expected_failed_checks=lambda estimator: {
-        name: "a start drawn at random is not the same for weighted and for repeated rows"
-        for name in (
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        )
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "weighted rows and repeated rows start "
+        "from different random draws"
     },
 )
 def test_scikit_learns_checks(estimator, check):
@@ -49,7 +48,7 @@ class Nearness:
 
 def test_the_kernel_is_an_inner_ensemble_of_distances():
     views = InnerKMeans(3, random_state=0).fit(X).views_
-    crowd = InnerEnsemble(Nearness(X), lambda n_items: views, "vote")
+    crowd = InnerEnsemble(Nearness(X), lambda _: views, "vote")
     votes = crowd(X[:3])
     labels, counts = view_votes(X, X[:3].copy(), views)
     np.testing.assert_array_equal(counts, votes.max(axis=1))

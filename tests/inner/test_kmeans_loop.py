@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from reference.inner_kmeans import algorithm_6, label_rows
-from reference.papers_data import read
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
@@ -10,6 +8,8 @@ from ensemblage.inner import InnerKMeans
 from ensemblage.inner._feature_views import shared_crowd
 from ensemblage.inner._kmeans_loop import run_until_rest
 from ensemblage.inner._kmeans_passes import label_pass
+from reference.inner_kmeans import algorithm_6, label_rows
+from reference.papers_data import read
 
 PAPER = {"schedule": "paper", "resample": "fit", "tol": 0.0}
 
@@ -32,7 +32,7 @@ def check(X, centers, seed, resampled, prune):
     n_features = X.shape[1]
     crowds = [shared_crowd(n_features, 15, 1 + n_features // 2, True, 100 * seed + i)
               for i in range(12)]  # fmt: skip
-    crowd_of = (lambda i: crowds[i]) if resampled else (lambda i: crowds[0])
+    crowd_of = (lambda i: crowds[i]) if resampled else (lambda _: crowds[0])
     _, expected_centers, n_iter = algorithm_6(X, centers, lambda i: crowd_of(i).views, 12)
     labels, run = ours(X, centers, crowd_of, prune, 12)
     assert run.n_iter == n_iter
@@ -66,7 +66,7 @@ def test_bounds_skip_more_than_half_of_the_rows_and_change_nothing(shared, name)
     for seed in range(10):
         start = X[np.random.default_rng(seed).permutation(len(X))[: len(np.unique(y))]]
         crowd = shared_crowd(X.shape[1], 50, X.shape[1] // 2, True, seed)
-        runs = [run_until_rest(MemoryBlocks(X), start, lambda i, crowd=crowd: crowd, prune, 100,
+        runs = [run_until_rest(MemoryBlocks(X), start, lambda _, crowd=crowd: crowd, prune, 100,
                                -1.0, lambda: False) for prune in (False, True)]  # fmt: skip
         np.testing.assert_array_equal(runs[0].centers, runs[1].centers)
         assert runs[0].n_iter == runs[1].n_iter

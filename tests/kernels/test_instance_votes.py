@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.inner_kmeans import vote
 
 from ensemblage.kernels._instance_votes import _vote_by_instance, instance_votes
+from reference.inner_kmeans import vote
 
 MASK = 2**64 - 1
 

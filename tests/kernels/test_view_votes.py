@@ -2,15 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.inner_kmeans import vote
 
 from ensemblage.kernels._view_votes import (
-    _vote,
+    _bound,
+    _count,
+    _squares,
     agreeing_views,
     bounded_view_votes,
     center_drift,
     view_votes,
 )
+from reference.inner_kmeans import vote
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 4.0]])
 VIEWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -88,14 +90,19 @@ def test_a_drift_is_the_own_move_and_the_largest_other():
     np.testing.assert_allclose(center_drift(before[:1], after[:1], np.ones((1, 2))), [3])
 
 
-def test_the_plain_function_gives_what_the_compiled_one_gives():
+def test_the_plain_functions_give_what_the_compiled_ones_give():
     rows, centers, views = draw(3)
+    everyone = np.arange(len(rows))
     results = []
-    for kernel in (_vote.python, _vote):
-        labels = np.full(len(rows), -1, np.int32)
-        counts, bounds = np.zeros(len(rows), np.int32), np.zeros(len(rows))
-        everyone = np.arange(len(rows))
-        kernel(rows, centers, views.T.copy(), everyone, labels, counts, bounds, True, 16)
-        results.append((labels, counts, bounds))
+    for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
+                                     (_squares, _count, _bound)):  # fmt: skip
+        squares = np.zeros((len(rows) * 4, 5))
+        labels, counts = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
+        bounds = np.zeros(len(rows))
+        squares_of(rows, centers, everyone, squares)
+        distances = squares @ views.T
+        count(distances, 4, 5, everyone, labels, counts, True)
+        bound(rows, distances, views.max(), everyone, labels, 4, bounds)
+        results.append((squares, labels, counts, bounds))
     for plain, compiled in zip(*results, strict=True):
         np.testing.assert_allclose(plain, compiled, atol=1e-12)

@@ -121,7 +121,9 @@ def _show(found: Clustering) -> None:
     if len(found.columns) > len(shown):
         say(f"{len(found.columns) - len(shown)} more columns; --json shows all.")
     if found.agreement is not None:
-        say(f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average.")
+        say(
+            f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average."
+        )
     for name, score in found.scores.items():
         say(f"{name} against the target: {score:.4f}")
 

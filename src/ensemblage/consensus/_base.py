@@ -144,7 +144,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         return self
 
     def _wanted(self, partitions: NDArray[np.int32], seed: int) -> int:
-        """Number of clusters asked for, or chosen; never more than the rows that were sampled."""
+        """Give the number asked for, or chosen; never more than the rows that were sampled."""
         wanted = self.n_clusters or count_clusters(partitions, seed)
         return min(wanted, partitions.shape[1])
 

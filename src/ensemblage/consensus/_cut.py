@@ -41,7 +41,7 @@ def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
 
 
 def largest_lifetime(merges: NDArray[Any]) -> int:
-    """Number of clusters that stays the same over the longest range of heights.
+    """Find the number of clusters that stays the same over the longest range of heights.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class EvidenceAccumulation(ConsensusClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
-        **ConsensusClusterer._parameter_constraints,
+        **ConsensusClusterer._parameter_constraints,  # noqa: SLF001
         "linkage": [StrOptions({"average", "single", "complete"})],
         "memory_limit": [Interval(Real, 0, None, closed="neither")],
     }

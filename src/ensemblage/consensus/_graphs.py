@@ -82,7 +82,7 @@ class CSPA(ConsensusClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
-        **ConsensusClusterer._parameter_constraints,
+        **ConsensusClusterer._parameter_constraints,  # noqa: SLF001
         "memory_limit": [Interval(Real, 0, None, closed="neither")],
     }
 

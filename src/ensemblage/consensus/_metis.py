@@ -35,9 +35,7 @@ def import_extra(name: str, method: str) -> Any:
         ) from error
 
 
-def cut_graph(
-    graph: sparse.csr_array, n_parts: int, seed: int, method: str
-) -> NDArray[Any]:
+def cut_graph(graph: sparse.csr_array, n_parts: int, seed: int, method: str) -> NDArray[Any]:
     """Cut a graph into parts of about equal size, with little weight across.
 
     Parameters

@@ -94,7 +94,7 @@ def indicators(partitions: NDArray[np.int32], dtype: Any = np.float32) -> sparse
     csr_array of shape (n_samples, n_clusters_of_all_partitions)
         One entry per row and partition that sampled it.
     """
-    n_partitions, n_rows = partitions.shape
+    n_rows = partitions.shape[1]
     offsets = np.concatenate([[0], np.cumsum(partitions.max(axis=1) + 1)])
     seen = (partitions != NOT_SAMPLED).T
     columns = (partitions + offsets[:-1, None]).T[seen].astype(np.int32)

@@ -75,6 +75,4 @@ def nmi_score(labels_true: Any, labels_pred: Any) -> float:
     >>> round(nmi_score([0, 0, 1, 1], [5, 5, 5, 7]), 3)
     0.346
     """
-    return float(
-        normalized_mutual_info_score(labels_true, labels_pred, average_method="geometric")
-    )
+    return float(normalized_mutual_info_score(labels_true, labels_pred, average_method="geometric"))

@@ -79,9 +79,9 @@ class PrototypeDisplay:
         check_is_fitted(estimator, "cluster_centers_")
         names = getattr(estimator, "feature_names_in_", None)
         labels = estimator.predict(X)
-        display = cls.from_predictions(X, labels, prototypes=estimator.cluster_centers_,
-                                       feature_names=names, ax=ax, cmap=cmap)  # fmt: skip
-        return display
+        return cls.from_predictions(
+            X, labels, prototypes=estimator.cluster_centers_, feature_names=names, ax=ax, cmap=cmap
+        )
 
     @classmethod
     def from_predictions(
@@ -146,7 +146,8 @@ class PrototypeDisplay:
             from matplotlib import pyplot as plt  # noqa: PLC0415
         except ImportError as error:
             raise ImportError(
-                'PrototypeDisplay needs matplotlib. Install it with: pip install "ensemblage[plot]".'
+                "PrototypeDisplay needs matplotlib. "
+                'Install it with: pip install "ensemblage[plot]".'
             ) from error
         if ax is None:
             _, ax = plt.subplots(layout="constrained")

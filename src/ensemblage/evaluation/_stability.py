@@ -13,7 +13,12 @@ from ensemblage.parallel import draw_seeds, set_seed
 
 
 def stability_score(
-    estimator: Any, X: Any, y: Any = None, *, n_starts: int = 8, random_state: Any = 0
+    estimator: Any,
+    X: Any,
+    y: Any = None,  # noqa: ARG001  a scorer is called with it
+    *,
+    n_starts: int = 8,
+    random_state: Any = 0,
 ) -> float:
     r"""Agreement of a clusterer with itself over random starts.
 

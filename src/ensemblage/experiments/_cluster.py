@@ -117,7 +117,8 @@ def cluster_table(
 def _model(method: str, n_clusters: int | None, seed: int, n_jobs: int | None) -> Any:
     if method not in CLUSTER_METHODS:
         raise ValueError(
-            f"There is no clustering method {method!r}. Choose one of: {', '.join(CLUSTER_METHODS)}."
+            f"There is no clustering method {method!r}. "
+            f"Choose one of: {', '.join(CLUSTER_METHODS)}."
         )
     if method.startswith("inner"):
         if n_clusters is None:

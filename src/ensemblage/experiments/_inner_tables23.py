@@ -278,7 +278,9 @@ def consensus_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str,
     return found
 
 
-def dataset_rows(X: Array, y: Array, protocol: Protocol, seed: int = 0) -> dict[str, dict[str, Any]]:
+def dataset_rows(
+    X: Array, y: Array, protocol: Protocol, seed: int = 0
+) -> dict[str, dict[str, Any]]:
     """One dataset's line of Table 2 and of Table 3.
 
     Parameters
@@ -364,7 +366,16 @@ def table_lines(found: Mapping[str, dict[str, dict[str, Any]]], measure: str) ->
     str
         One line each.
     """
-    columns = ("kmeans", "all", "selective", "best", "graph", "graph_best", "linkage", "linkage_best")
+    columns = (
+        "kmeans",
+        "all",
+        "selective",
+        "best",
+        "graph",
+        "graph_best",
+        "linkage",
+        "linkage_best",
+    )
     paper = MEASURES[measure][1]
     yield f"{measure:14s}" + "".join(f"{name:>14s}" for name in (*columns, "improved"))
     rows = []

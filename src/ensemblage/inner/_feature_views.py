@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 
 class Crowd(NamedTuple):
-    """How the voters of a pass look at the features.
+    r"""How the voters of a pass look at the features.
 
     Attributes
     ----------
     n_views : int
         Voters per row, the paper's :math:`E`.
     n_draws : int
-        Features that each voter draws, :math:`s = \\max(1, \\mathrm{round}(S d))`.
+        Features that each voter draws, :math:`s = \max(1, \mathrm{round}(S d))`.
     replace : bool
         Whether a voter may draw a feature twice.
     seed : int
@@ -30,11 +30,6 @@ class Crowd(NamedTuple):
     replace: bool
     seed: int
     views: NDArray[np.float64] | None
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all rows are judged by the same views."""
-        return self.views is not None
 
 
 def draw_feature_views(
@@ -73,15 +68,17 @@ def draw_feature_views(
     return counts.reshape(n_views, n_features).astype(np.float64)
 
 
-def shared_crowd(
-    n_features: int, n_views: int, n_draws: int, replace: bool, seed: int
-) -> Crowd:
+def shared_crowd(n_features: int, n_views: int, n_draws: int, replace: bool, seed: int) -> Crowd:
     """Make a crowd whose views all rows share.
 
     Parameters
     ----------
-    n_features, n_views, n_draws, replace, seed
+    n_features, n_views, n_draws : int
         As for :func:`draw_feature_views`.
+    replace : bool
+        Whether a view may draw a feature twice.
+    seed : int
+        Seed of the pass.
 
     Returns
     -------

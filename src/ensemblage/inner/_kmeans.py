@@ -257,7 +257,7 @@ class InnerKMeans(
         if self.resample == "fit":
             crowd = shared_crowd(*shape, view_seed)
             assert crowd.views is not None  # noqa: S101
-            return start, lambda index: crowd, crowd.views
+            return start, lambda _: crowd, crowd.views
         seeds = draw_seeds(view_seed, self.max_iter + 1)
         views = draw_feature_views(*shape, seeds[-1])
         if self.resample == "instance":
@@ -300,7 +300,7 @@ class InnerKMeans(
             stirred = anneal(source, start, crowd_of, prune, n_votes, step)
             plain = identity_crowd(start.shape[1])
             run = run_until_rest(
-                source, stirred.centers, lambda index: plain, True,
+                source, stirred.centers, lambda _: plain, True,
                 self.max_iter - stirred.n_iter, tol, step,
             )  # fmt: skip
             evaluated = run.n_evaluated + stirred.n_evaluated

@@ -114,7 +114,13 @@ def run_until_rest(
 
     Parameters
     ----------
-    source, centers, crowd_of, prune
+    source : BlockSource
+        The data.
+    centers : ndarray of shape (n_clusters, n_features)
+        Where to start.
+    crowd_of : callable
+        From the number of the pass to its voters.
+    prune : bool
         As for :func:`passes`.
     max_iter : int
         Most passes.
@@ -149,7 +155,13 @@ def anneal(
 
     Parameters
     ----------
-    source, centers, crowd_of, prune
+    source : BlockSource
+        The data.
+    centers : ndarray of shape (n_clusters, n_features)
+        Where to start.
+    crowd_of : callable
+        From the number of the pass to its voters.
+    prune : bool
         As for :func:`passes`.
     n_passes : int
         How many, zero or more.
@@ -211,9 +223,7 @@ def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistic
     return moved
 
 
-def _refill(
-    source: BlockSource, centers: Array, sums: Array, totals: Array, empty: Array
-) -> None:
+def _refill(source: BlockSource, centers: Array, sums: Array, totals: Array, empty: Array) -> None:
     """Give each empty cluster one of the farthest rows, taken from the cluster it was in."""
     offers = [np.concatenate(part) for part in zip(
         *source.map(farthest_rows, centers, len(empty)), strict=True

@@ -79,8 +79,14 @@ def bounded_pass(
 
     Parameters
     ----------
-    block, centers, crowd, fresh
-        As for :func:`assign_pass`; the crowd must be the same in every pass of a run.
+    block : Block
+        Rows, with labels and bounds from the last pass as carry.
+    centers : ndarray of shape (n_clusters, n_features)
+        Present centres.
+    crowd : Crowd
+        The voters, the same in every pass of a run.
+    fresh : bool
+        Whether this is a run's first pass.
     drift : ndarray of shape (n_clusters,)
         What the last move of the centres costs the bounds, by cluster.
 

@@ -61,7 +61,7 @@ def instance_votes(
 
 
 @compiled
-def _vote_by_instance(
+def _vote_by_instance(  # noqa: C901  one loop nest; compiled kernels cannot call each other
     rows: Array,
     centers: Array,
     n_views: int,

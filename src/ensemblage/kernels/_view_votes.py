@@ -74,9 +74,9 @@ def view_votes(
     View e votes for :math:`\arg\min_k \sum_j w_{ej} (x_j - \mu_{kj})^2`, the lowest index on
     equal distances (Algorithm 6, lines 6-11). Values and distances that differ by no more
     than rounding count as equal, so that the order in which a machine adds does not decide,
-    and a view of constant features votes for the lowest index. The squared differences of a chunk of rows are
-    formed once and multiplied by :math:`W^\top` in one matrix product that stays in cache,
-    so nothing of size rows x views x centres is ever held, and nothing cancels.
+    and a view of constant features votes for the lowest index. The squared differences of a
+    chunk of rows are formed once and multiplied by :math:`W^\top` in one matrix product that
+    stays in cache, so nothing of size rows x views x centres is ever held.
     """
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = _run(rows, centers, views, np.arange(len(rows)), labels, np.empty(0))
@@ -141,7 +141,7 @@ def bounded_view_votes(
 
 
 def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float64]:
-    r"""What a move of the centres costs the bound of a row, by its own centre.
+    r"""Give what a move of the centres costs the bound of a row, by its own centre.
 
     Parameters
     ----------
@@ -176,10 +176,20 @@ def _run(
     elect: bool = True,
 ) -> NDArray[np.int32]:
     """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
+    n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
     chunk = _chunk(centers, views)
-    _vote(rows, centers, weights, active, labels, counts, bounds, elect, chunk)
+    squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
+    distances = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
+    for start in range(0, len(active), chunk):
+        here = active[start : start + chunk]
+        # the product always has the same shape, so that a row's sums do not depend on its block
+        _squares(rows, centers, here, squares)
+        np.matmul(squares, weights, out=distances)
+        _count(distances, n_clusters, n_features, here, labels, counts, elect)
+        if len(bounds):
+            _bound(rows, distances, weights.max(), here, labels, n_clusters, bounds)
     return counts
 
 
@@ -190,73 +200,83 @@ def _chunk(centers: Array, views: Array) -> int:
 
 
 @compiled
-def _vote(
-    rows: Array,
-    centers: Array,
-    weights: Array,
+def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None:
+    """Squared differences of the active rows to each centre, one line per row and centre."""
+    n_clusters, n_features = centers.shape
+    grain = rows.dtype.type(16 * (1.2e-7 if rows.itemsize == 4 else 2.3e-16))
+    for place in range(len(active)):
+        row = rows[active[place]]
+        for k in range(n_clusters):
+            for j in range(n_features):
+                difference = row[j] - centers[k, j]
+                # a mean of equal values is off by rounding: no view may decide on that
+                close = abs(difference) <= grain * abs(row[j])
+                squares[place * n_clusters + k, j] = 0 if close else difference * difference
+
+
+@compiled
+def _count(
+    distances: Array,
+    n_clusters: int,
+    n_features: int,
     active: Array,
     labels: Array,
     counts: Array,
-    bounds: Array,
     elect: bool,
-    chunk: int,
 ) -> None:
-    """Vote on the active rows, in place; write bounds if there is room for them."""
-    n_clusters, n_features = centers.shape
-    n_views = weights.shape[1]
-    squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
-    distances = np.zeros((chunk * n_clusters, n_views), rows.dtype)
-    nearest = np.zeros(n_views, rows.dtype)
+    """Let the views vote on the active rows; write the winners, if asked for, and their votes."""
+    n_views = distances.shape[1]
+    nearest = np.zeros(n_views, distances.dtype)
     choice = np.zeros(n_views, np.int32)
     tally = np.zeros(n_clusters, np.int32)
-    gaps = np.zeros(n_views)
+    epsilon = 1.2e-7 if distances.itemsize == 4 else 2.3e-16
+    shrink = distances.dtype.type(1 - 2 * (n_features + 8) * epsilon)
+    for place in range(len(active)):
+        first = place * n_clusters
+        for e in range(n_views):
+            nearest[e] = distances[first, e] * shrink
+            choice[e] = 0
+        for k in range(1, n_clusters):
+            # both branches written out, so that the compiler makes vector selects of them
+            for e in range(n_views):
+                closer = distances[first + k, e] < nearest[e]
+                nearest[e] = distances[first + k, e] * shrink if closer else nearest[e]
+                choice[e] = k if closer else choice[e]
+        tally[:] = 0
+        for e in range(n_views):
+            tally[choice[e]] += 1
+        row = active[place]
+        if elect and (labels[row] < 0 or tally[labels[row]] < tally.max()):
+            labels[row] = np.argmax(tally)
+        counts[row] = tally[labels[row]]
+
+
+@compiled
+def _bound(
+    rows: Array,
+    distances: Array,
+    heaviest: float,
+    active: Array,
+    labels: Array,
+    n_clusters: int,
+    bounds: Array,
+) -> None:
+    """Write how far centres may move before half of a row's views can have changed their vote."""
+    n_features, n_views = rows.shape[1], distances.shape[1]
     epsilon = 1.2e-7 if rows.itemsize == 4 else 2.3e-16
     slack = (n_features + 8) * epsilon
-    shrink = rows.dtype.type(1 - 2 * slack)
-    grain = rows.dtype.type(16 * epsilon)
-    heaviest = weights.max()
-    for start in range(0, len(active), chunk):
-        size = min(chunk, len(active) - start)
-        for place in range(size):
-            row = active[start + place]
-            for k in range(n_clusters):
-                for j in range(n_features):
-                    difference = rows[row, j] - centers[k, j]
-                    # a mean of equal values is off by rounding: no view may decide on that
-                    close = abs(difference) <= grain * abs(rows[row, j])
-                    squares[place * n_clusters + k, j] = 0 if close else difference * difference
-        np.dot(squares, weights, distances)
-        for place in range(size):
-            first = place * n_clusters
+    nearest = np.zeros(n_views, rows.dtype)
+    gaps = np.zeros(n_views)
+    for place in range(len(active)):
+        first, own = place * n_clusters, labels[active[place]]
+        nearest[:] = np.inf
+        for k in range(n_clusters):
             for e in range(n_views):
-                nearest[e] = distances[first, e] * shrink
-                choice[e] = 0
-            for k in range(1, n_clusters):
-                # both branches written out, so that the compiler makes vector selects of them
-                for e in range(n_views):
-                    closer = distances[first + k, e] < nearest[e]
-                    nearest[e] = distances[first + k, e] * shrink if closer else nearest[e]
-                    choice[e] = k if closer else choice[e]
-            tally[:] = 0
-            for e in range(n_views):
-                tally[choice[e]] += 1
-            row = active[start + place]
-            winner = labels[row]
-            if elect and (winner < 0 or tally[winner] < tally.max()):
-                winner = np.argmax(tally)
-            labels[row] = winner
-            counts[row] = tally[winner]
-            if len(bounds) == 0:
-                continue
-            bounds[row] = 0.0
-            if 2 * tally[winner] >= n_views:
-                nearest[:] = np.inf
-                for k in range(n_clusters):
-                    if k != winner:
-                        for e in range(n_views):
-                            nearest[e] = min(nearest[e], distances[first + k, e])
-                for e in range(n_views):
-                    own, other = np.sqrt(distances[first + winner, e]), np.sqrt(nearest[e])
-                    gaps[e] = other * (1 - slack) - own * (1 + slack)
-                size_of_row = np.sqrt(heaviest * np.sum(rows[row] * rows[row]))
-                bounds[row] = np.sort(gaps)[n_views // 2] - 4 * grain * size_of_row
+                other = np.inf if k == own else distances[first + k, e]
+                nearest[e] = min(nearest[e], other)
+        for e in range(n_views):
+            here = np.sqrt(distances[first + own, e])
+            gaps[e] = np.sqrt(nearest[e]) * (1 - slack) - here * (1 + slack)
+        row = rows[active[place]]
+        grain = 64 * epsilon * np.sqrt(heaviest * np.sum(row * row))
+        bounds[active[place]] = np.sort(gaps)[n_views // 2] - grain
