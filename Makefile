@@ -8,6 +8,9 @@ else
 BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python -m
+# two test processes share two cores: one thread of linear algebra each
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
 PIP := $(RUN) pip --quiet --disable-pip-version-check
 
 .PHONY: help demo test test-slow lint bench docs clean
@@ -60,7 +63,7 @@ lint: $(VENV)/lint
 	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
 
 bench: $(VENV)/test
-	for script in benchmarks/bench_*.py; do OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(VENV)/docs
 	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html

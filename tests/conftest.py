@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# scikit-learn skips one of its checks unless SciPy is asked for this before it is imported
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 
 def _find_shared():
     named = os.environ.get("ENSEMBLAGE_SHARED")

@@ -215,7 +215,7 @@ BAD_FILES = {
         (["predict", "absent.skops", "few.csv"], 1, "There is no model file absent.skops"),
         (["predict", "few.csv", "few.csv"], 1, "few.csv is not a model file"),
         (["predict", ".", "few.csv"], 1, "is a folder; a model file is expected"),
-        (["comparre"], 2, "compare"),
+        (["kompare"], 2, "compare"),
     ],
 )
 def test_bad_input_ends_in_one_sentence(run, tmp_path, arguments, code, message):

@@ -22,19 +22,22 @@ def test_help_imports_nothing_heavy():
     script = (
         "import sys; from ensemblage.cli import app\n"
         "heavy = {'sklearn', 'numba', 'scipy', 'numpy', 'skops'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
+        "print(sorted(heavy))"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "[]"
 
 
 def test_help_answers_at_once():
     def seconds():
-        start = time.perf_counter()
+        before = os.times()
         assert run("--help").returncode == 0
-        return time.perf_counter() - start
+        after = os.times()
+        spent = after.children_user + after.children_system
+        return spent - before.children_user - before.children_system
 
-    # The best of several: other work on the machine is not the program's.
-    assert min(seconds() for _ in range(5)) < 0.6
+    # Of the processor, and the best of several: other work on the machine is not the program's.
+    assert min(seconds() for _ in range(3)) < 0.6
 
 
 @posix
@@ -49,7 +52,10 @@ def test_interrupt_exits_with_130_and_writes_nothing(tmp_path, jobs):
     time.sleep(3)
     # A terminal sends Ctrl-C to the workers too.
     os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    try:
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "Stopped; nothing was written." in errors
     assert "Traceback" not in errors

@@ -1,6 +1,4 @@
 import json
-import os
-import signal
 import warnings
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from ensemblage.datasets import Dataset, load_dataset
 from ensemblage.experiments import METHODS, Method, as_plain, compare, summary_rows
-from ensemblage.experiments._cells import balanced_accuracy, iterate_tasks, log_loss
+from ensemblage.experiments._cells import balanced_accuracy, log_loss
 
 FAST = ["majority", "logistic", "forest"]
 
@@ -48,7 +46,7 @@ def test_repeats_and_progress(iris):
         iris, ["majority"], n_splits=5, n_repeats=2, progress=lambda *step: steps.append(step)
     )
     assert len(result.methods[0].accuracy) == 10
-    assert steps == [(i, 10) for i in range(1, 11)]
+    assert steps == [(i, 10) for i in range(11)]
     assert result.methods[0].mean("accuracy") == pytest.approx(1 / 3)
 
 
@@ -155,21 +153,3 @@ def test_measures_equal_scikit_learns():
 def test_a_class_never_seen_costs_a_finite_loss():
     loss = log_loss(np.array(["a", "z"]), np.array([[1.0], [1.0]]), np.array(["a"]))
     assert loss == pytest.approx(-np.log(1e-15) / 2)
-
-
-def die_once(marker, value):
-    if value == 3 and not os.path.exists(marker):  # noqa: PTH110
-        with open(marker, "w", encoding="utf-8"):  # noqa: PTH123
-            pass
-        os.kill(os.getpid(), signal.SIGKILL)
-    return value * value
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_a_killed_worker_is_tried_again(tmp_path):
-    tasks = [(str(tmp_path / "marker"), value) for value in range(6)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = dict(iterate_tasks(die_once, tasks, 2))
-    assert results == {i: i * i for i in range(6)}
-    assert (tmp_path / "marker").exists()

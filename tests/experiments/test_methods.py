@@ -24,7 +24,7 @@ def test_every_method_learns_mixed_columns_and_survives_its_file(name, people, t
     if before.probabilities is not None:
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
-    assert trained.learned[0].startswith("columns: 3, encoded as features: ")
+    assert trained.learned[0].startswith("3 columns, encoded as ")
 
 
 def test_methods_are_ours_or_baselines():
@@ -62,4 +62,4 @@ def test_train_reports_progress_and_reduces_folds():
     seen = []
     trained = train(small, "majority", n_splits=10, progress=lambda *step: seen.append(step))
     assert trained.comparison.n_splits == 3
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]

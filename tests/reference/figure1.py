@@ -1,7 +1,6 @@
 """HISS, Figure 1: the paper's loop for memberships of one stratum, step by step."""
 
 
-
 def figure_1(affinity, size):
     """Cap what exceeds one, share out what is left among the others, and look again."""
     tau = size * affinity / affinity.sum()

@@ -73,13 +73,15 @@ def test_values_whose_squares_overflow(strata, dtype):
     huge = 1e300 if dtype == np.float64 else 1e30
     bad = X.astype(dtype)
     bad[3, 2] = huge
-    refuses(strata, rf"values as large as 1e\+{int(np.log10(huge))}.*overflow.*Scale the columns", bad)
+    refuses(
+        strata, rf"values as large as 1e\+{int(np.log10(huge))}.*overflow.*Scale the columns", bad
+    )
 
 
 def test_values_whose_squares_overflow_in_the_ensemble():
     bad = X.copy()
     bad[3, 2] = 1e300
-    refuses(StrataEnsembleClassifier(), "values as large as 1e.300", bad)
+    refuses(StrataEnsembleClassifier(), r"values as large as 1e\+300", bad)
 
 
 @pytest.mark.parametrize("estimator", [*GAUSSIANS, ALL[-1]], ids=lambda e: type(e).__name__)
@@ -132,7 +134,9 @@ def test_negative_weights(estimator):
 
 def test_weights_that_leave_a_class_out():
     refuses(
-        ALL[-1], "sample_weight leaves no weight to class .*'b'", sample_weight=np.where(Y == "b", 0, 1)
+        ALL[-1],
+        "sample_weight leaves no weight to class .*'b'",
+        sample_weight=np.where(Y == "b", 0, 1),
     )
 
 
@@ -179,7 +183,7 @@ def test_a_continuous_target():
 def test_the_wrong_number_of_columns_later(estimator):
     estimator.fit(X, Y)
     later = estimator.predict if hasattr(estimator, "predict") else estimator.transform
-    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3"):
         later(X[:, :2])
 
 

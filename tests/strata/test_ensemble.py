@@ -194,13 +194,13 @@ parts = [strata.memberships_, strata.means_, strata.covariances_, strata.log_sca
          strata.objective_path_, strata.transform(X), model.predict_proba(X)]
 print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 """
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
-        for seed in ("1", "2")
-    ]
+    runs = []
+    for seed in ("1", "2"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True
+        )
+        runs.append(done.stdout)
     assert runs[0] == runs[1]
     assert len(runs[0].strip()) == 64
 

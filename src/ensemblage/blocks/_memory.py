@@ -39,7 +39,7 @@ class MemoryBlocks(BlockSource):
         self._carries: list[Array | None] = [None] * len(self._starts)
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, int]:  # numpydoc ignore=RT01
         """Number of rows and of columns."""
         n_rows, n_columns = self._rows.shape
         return n_rows, n_columns

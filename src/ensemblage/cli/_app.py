@@ -12,6 +12,7 @@ from ensemblage.cli._compare import compare_command
 from ensemblage.cli._datasets import datasets_command
 from ensemblage.cli._fit import fit_command
 from ensemblage.cli._predict import predict_command
+from ensemblage.cli._reproduce import reproduce_command
 
 app = typer.Typer(
     name="ensemblage",
@@ -24,6 +25,7 @@ app.command("compare")(compare_command)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("cluster")(cluster_command)
+app.command("reproduce")(reproduce_command)
 app.command("datasets")(datasets_command)
 
 

@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import guarded, note, progress_bar, say, show_json, show_table
+from ensemblage.cli._console import (
+    count,
+    csv_text,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    show_json,
+    show_table,
+)
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -84,29 +91,22 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         )  # fmt: skip
     if all(len(each.failures) == len(each.accuracy) for each in result.methods):
         raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
+    rows = summary_rows(result)
     if output is not None:
-        write_atomically(output, _csv_text(summary_rows(result)))
+        write_atomically(output, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
     if as_json:
         show_json(as_plain(result))
     else:
-        _show(result, summary_rows(result))
+        _show(result, rows)
     _show_notes(result)
     if output is not None:
         say(f"Written to {output}.", stderr=True)
 
 
-def _csv_text(rows: list[dict[str, Any]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
-
-
 def _show(result: Comparison, rows: list[dict[str, Any]]) -> None:
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
     say(
-        f"{result.dataset}: {result.n_rows} rows, {_count(result.n_features, 'column')}, "
+        f"{result.dataset}: {result.n_rows} rows, {count(result.n_features, 'column')}, "
         f"{result.n_classes} classes; {result.n_splits} folds{repeats}, seed {result.seed}"
     )
     columns = [
@@ -133,10 +133,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def _text(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -146,8 +142,8 @@ def _show_notes(result: Comparison) -> None:
         note(text)
     for each in result.methods:
         folds = len(each.accuracy)
-        for text, count in each.warnings.items():
-            note(f"{each.label}, {count} of {folds} folds: {_short(text)}")
+        for text, times in each.warnings.items():
+            note(f"{each.label}, {times} of {folds} folds: {_short(text)}")
         if each.failures:
             first = next(iter(each.failures.values()))
             note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {_short(first)}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -20,6 +24,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 PIPE_WIDTH = 160
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
+
+_interrupts: list[int] = []
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -63,6 +69,44 @@ def note(text: str) -> None:
         One sentence.
     """
     say(f"Note: {text}", stderr=True, style="yellow")
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    noun : str
+        Of what, in the singular.
+
+    Returns
+    -------
+    str
+        With an s where it belongs.
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a table as CSV.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The column names.
+    rows : iterable of sequence
+        The cells; None is an empty cell.
+
+    Returns
+    -------
+    str
+        The whole file.
+    """
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
+    return buffer.getvalue()
 
 
 def show_json(value: Any) -> None:
@@ -117,6 +161,8 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
+            if _interrupts:
+                raise KeyboardInterrupt
             bar.update(number, completed=done, total=total)
 
         yield advance
@@ -139,7 +185,8 @@ def guarded(command: Command) -> Command:
     @functools.wraps(command)
     def guard(*args: Any, **options: Any) -> None:
         try:
-            command(*args, **options)
+            with _interrupts_remembered():
+                command(*args, **options)
         except KeyboardInterrupt:
             say("Stopped; nothing was written.", stderr=True)
             raise typer.Exit(130) from None
@@ -157,6 +204,26 @@ def guarded(command: Command) -> Command:
             raise typer.Exit(1) from None
 
     return guard  # type: ignore[return-value]
+
+
+@contextmanager
+def _interrupts_remembered() -> Iterator[None]:
+    """Note down a Ctrl-C: compiled code below may swallow the exception, the bar asks again."""
+
+    def remember(number: int, frame: Any) -> None:
+        _interrupts.append(number)
+        signal.default_int_handler(number, frame)
+
+    _interrupts.clear()
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _sentence(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import guarded, note, progress_bar, say, show_json
+from ensemblage.cli._console import count, guarded, note, progress_bar, say, show_json
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -100,7 +100,7 @@ def _facts(dataset: Dataset, trained: Trained, method: str) -> dict[str, Any]:
 def _show(dataset: Dataset, facts: dict[str, Any], label: str) -> None:
     classes = facts["classes"]
     say(
-        f"{dataset.name}: {facts['n_rows']} rows, columns used: {len(dataset.feature_names)}, "
+        f"{dataset.name}: {facts['n_rows']} rows, {count(len(dataset.feature_names), 'column')}, "
         f"{len(classes)} classes of {dataset.target!r}"
     )
     if facts["accuracy"] is None:

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import guarded, note, say, show_json
+from ensemblage.cli._console import csv_text, guarded, note, say, show_json
 from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
     table = read_table(data, kinds=kinds | dict.fromkeys([saved.target], "word"))
     predictions = predict_rows(saved.model, align_table(table, saved.columns, saved.target))
-    text = _csv_text(predictions)
+    text = csv_text(*predictions.rows())
     if output is not None:
         write_atomically(output, text)
         say(f"{table.n_rows} predictions written to {output}.", stderr=True)
@@ -70,13 +68,6 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         note("this model gives no probabilities.")
     if saved.target in table.names:
         _note_target(saved.target, table.column(saved.target).tolist(), predictions)
-
-
-def _csv_text(predictions: Predictions) -> str:
-    header, rows = predictions.rows()
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
-    return buffer.getvalue()
 
 
 def _plain(predictions: Predictions, output: Path | None) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
+from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
     METHODS,
     Method,
@@ -14,12 +16,14 @@ from ensemblage.experiments._train import Predictions, Trained, predict_rows, tr
 
 __all__ = [
     "CLUSTER_METHODS",
+    "HISS_NOTES",
     "METHODS",
     "Clustering",
     "Comparison",
     "Method",
     "MethodScores",
     "Predictions",
+    "TableRow",
     "Trained",
     "UnknownMethodError",
     "as_plain",
@@ -28,6 +32,7 @@ __all__ = [
     "get_method",
     "make_model",
     "predict_rows",
+    "reproduce_hiss",
     "summary_rows",
     "train",
 ]

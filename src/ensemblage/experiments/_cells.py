@@ -1,19 +1,17 @@
-"""One cell of a comparison: one method on one fold; and many cells over joblib."""
+"""One cell of a comparison: one method on one fold."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ensemblage.experiments._methods import make_model
-from ensemblage.parallel import MAX_RETRIES
 
 # A probability of zero for the true class would make the log loss infinite.
 SMALLEST = 1e-15
@@ -74,8 +72,7 @@ def score_cell(task: Task, X: np.ndarray, y: np.ndarray, kinds: Sequence[str]) -
         The scores; or the text of the error, as one method's failure must not end the others.
     """
     # One thread everywhere: sums have one order, and seconds mean the same for every method.
-    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with threadpool_limits(limits=1), recorded_warnings() as said:
         try:
             start = time.perf_counter()
             model = make_model(task.method, kinds, task.seed).fit(X[task.train], y[task.train])
@@ -83,8 +80,25 @@ def score_cell(task: Task, X: np.ndarray, y: np.ndarray, kinds: Sequence[str]) -
             scores = _scores(model, X[task.test], y[task.test])
         except Exception as error:
             return Cell(np.nan, np.nan, np.nan, np.nan, f"{type(error).__name__}: {error}")
-    said = tuple(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
-    return Cell(*scores, seconds, warnings=said)
+    return Cell(*scores, seconds, warnings=tuple(dict.fromkeys(said)))
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collect what a fit warns of, but for what concerns developers only.
+
+    Yields
+    ------
+    list of str
+        Filled at the end, each warning in one line.
+    """
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        yield texts
+    texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
 def balanced_accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
@@ -135,45 +149,3 @@ def _scores(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float, flo
     if hasattr(model, "predict_proba"):
         loss = log_loss(y, model.predict_proba(X), model.classes_)
     return float((predicted == y).mean()), balanced_accuracy(y, predicted), loss
-
-
-def iterate_tasks(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None
-) -> Iterator[tuple[int, Any]]:
-    """Give each task's index and result as soon as it is there.
-
-    Parameters
-    ----------
-    function : callable
-        Called as ``function(*task)``; defined at module level.
-    tasks : sequence of tuple
-        The arguments of each call.
-    n_jobs : int or None
-        As in joblib.
-
-    Yields
-    ------
-    index : int
-        Which task.
-    result : object
-        What the function gave. A worker that dies is tried again, as in ``run_tasks``.
-    """
-    waiting, attempt = list(range(len(tasks))), 0
-    while waiting:
-        done: set[int] = set()
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        try:
-            for index, result in parallel(
-                delayed(_numbered)(index, function, tasks[index]) for index in waiting
-            ):
-                done.add(index)
-                yield index, result
-        except BrokenProcessPool:
-            attempt = 1 if done else attempt + 1
-            if attempt > MAX_RETRIES:
-                raise
-        waiting = [index for index in waiting if index not in done]
-
-
-def _numbered(index: int, function: Callable[..., Any], task: tuple[Any, ...]) -> tuple[int, Any]:
-    return index, function(*task)

@@ -13,9 +13,9 @@ from scipy.stats import rankdata
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from ensemblage.datasets import Dataset
-from ensemblage.experiments._cells import Cell, Task, iterate_tasks, score_cell
+from ensemblage.experiments._cells import Cell, Task, score_cell
 from ensemblage.experiments._methods import get_method
-from ensemblage.parallel import draw_seeds
+from ensemblage.parallel import draw_seeds, iterate_tasks
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def compare(
     n_jobs : int, default=None
         Processes, as in joblib; the scores are the same for any number.
     progress : callable, default=None
-        Called as ``progress(done, total)`` after each fit.
+        Called as ``progress(done, total)`` at the start and after each fit.
 
     Returns
     -------
@@ -209,6 +209,8 @@ def compare(
     tasks = _tasks(dataset, names, n_splits, n_repeats, seed)
     arguments = [(task, dataset.X, dataset.y, dataset.kinds) for task in tasks]
     cells: list[Cell | None] = [None] * len(tasks)
+    if progress is not None:
+        progress(0, len(tasks))
     results = iterate_tasks(score_cell, arguments, n_jobs)
     for done, (index, cell) in enumerate(results, start=1):
         cells[index] = cell

@@ -25,7 +25,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     """
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
-    lines = [f"columns: {model.n_features_in_}, encoded as features: {width}"]
+    lines = [f"{_count(model.n_features_in_, 'column')}, encoded as {_count(width, 'feature')}"]
     for describe in (_chosen, _trees, _rounds, _strata):
         lines.extend(describe(estimator))
     return lines
@@ -68,6 +68,10 @@ def _strata(estimator: Any) -> Iterator[str]:
     yield f"one {member} per stratum, fused by {type(ensemble.fusion_).__name__.lower()}"
     if len(ensemble.constant_strata_):
         yield f"{len(ensemble.constant_strata_)} strata hold one class only"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _range(counts: np.ndarray) -> str:

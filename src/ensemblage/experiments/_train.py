@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
+from ensemblage.experiments._cells import recorded_warnings
 from ensemblage.experiments._compare import Comparison, compare
 from ensemblage.experiments._learned import what_was_learned
 from ensemblage.experiments._methods import make_model
@@ -99,7 +99,7 @@ def train(
     n_jobs : int, default=None
         Processes, as in joblib; the model is the same for any number.
     progress : callable, default=None
-        Called as ``progress(done, total)`` after each fit.
+        Called as ``progress(done, total)`` at the start and after each fit.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def train(
     >>> from ensemblage.experiments import train
     >>> trained = train(load_dataset("iris"), "logistic", n_splits=3)
     >>> trained.learned
-    ('columns: 4, encoded as features: 4', 'chosen by inner folds: C = 10')
+    ('4 columns, encoded as 4 features', 'chosen by inner folds: C = 10')
     """
     folds = max(2, min(n_splits, max(dataset.classes.values())))
     total = folds + 1
@@ -120,13 +120,11 @@ def train(
     scores = compare(dataset, [method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step)
     model = make_model(method, dataset.kinds, seed, n_jobs)
     # One BLAS thread, so that sums have one order, as in the worker processes.
-    with threadpool_limits(1, "blas"), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with threadpool_limits(1, "blas"), recorded_warnings() as said:
         model.fit(dataset.X, dataset.y)
     if progress is not None:
         progress(total, total)
-    said = tuple(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
-    return Trained(_bare(model), scores, tuple(what_was_learned(model)), said)
+    return Trained(_bare(model), scores, tuple(what_was_learned(model)), tuple(dict.fromkeys(said)))
 
 
 def predict_rows(model: Any, X: np.ndarray) -> Predictions:

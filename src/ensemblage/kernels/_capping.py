@@ -39,7 +39,7 @@ class Caps(NamedTuple):
     log_shares: Floats
 
     @property
-    def log_scales(self) -> Floats:
+    def log_scales(self) -> Floats:  # numpydoc ignore=RT01
         """The log of c, as one number per stratum."""
         return self.log_shares - self.pivots
 

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks behind one door: the API is experimental and may change."""
+"""Callbacks of scikit-learn behind one door: the API is experimental and may change."""
 
 from __future__ import annotations
 

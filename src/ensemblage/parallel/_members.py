@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -18,9 +20,6 @@ def run_tasks(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
 ) -> list[Any]:
     """Call ``function(*task)`` for each task; give the results in the order of the tasks.
-
-    A worker process that dies (killed, out of memory) breaks joblib's pool. What was
-    finished is kept, and the rest is tried again, up to three times without progress.
 
     Parameters
     ----------
@@ -36,21 +35,68 @@ def run_tasks(
     list
         One result per task.
     """
-    results: list[Any] = []
-    attempt, before = 0, 0
-    while len(results) < len(tasks):
-        waiting = tasks[len(results) :]
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    results = dict(iterate_tasks(function, tasks, n_jobs))
+    return [results[index] for index in range(len(tasks))]
+
+
+def iterate_tasks(
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Give each task's index and result as soon as it is there.
+
+    A worker process that dies (killed, out of memory) breaks joblib's pool. What was finished is
+    kept, and the rest is tried again, up to three times without progress.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(*task)``; defined at module level.
+    tasks : sequence of tuple
+        The arguments of each call, with any seed already in them.
+    n_jobs : int, default=None
+        As in joblib; the backend is joblib's current one.
+
+    Yields
+    ------
+    index : int
+        Which task.
+    result : object
+        What the function gave.
+    """
+    waiting, attempt = list(range(len(tasks))), 0
+    while waiting:
+        done: set[int] = set()
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        calls = [delayed(_numbered)(index, function, tasks[index]) for index in waiting]
         try:
-            for result in parallel(delayed(function)(*task) for task in waiting):
-                results.append(result)  # noqa: PERF402  keeps what came before a failure
+            with _interrupts_held():
+                results = parallel(calls)
+            for index, result in results:
+                done.add(index)
+                yield index, result
         except BrokenProcessPool:
-            attempt = 1 if len(results) > before else attempt + 1
-            before = len(results)
+            attempt = 1 if done else attempt + 1
             if attempt > MAX_RETRIES:
                 raise
             logger.warning(
                 "A worker process died; trying the %d unfinished of %d tasks again (%d of %d).",
-                len(tasks) - len(results), len(tasks), attempt, MAX_RETRIES,
+                len(waiting) - len(done), len(tasks), attempt, MAX_RETRIES,
             )  # fmt: skip
-    return results
+        waiting = [index for index in waiting if index not in done]
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _numbered(index: int, function: Callable[..., Any], task: tuple[Any, ...]) -> tuple[int, Any]:
+    return index, function(*task)

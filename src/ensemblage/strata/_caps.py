@@ -25,7 +25,7 @@ class Bins(NamedTuple):
     width: np.ndarray
 
     @property
-    def edges(self):
+    def edges(self):  # numpydoc ignore=RT01
         """Lower edges of the bins and the last one's upper, of shape (n_strata, N_BINS + 1)."""
         return self.lower[:, None] + self.width[:, None] * np.arange(N_BINS + 1)
 

@@ -212,12 +212,12 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         Pipeline
-            Columns scaled to [0, 1], 20 strata of 40 % of the rows, a linear support vector
-            machine on each, and another, with an RBF kernel, on their decision values for the
-            training rows.
+            Columns scaled to [0, 1], 20 strata of 40 % of the rows with one variance each, a
+            linear support vector machine on each, and another, with an RBF kernel, on their
+            decision values for the training rows.
         """
         ensemble = cls(
-            HISS(n_strata=20, stratum_size=0.4),
+            HISS(n_strata=20, stratum_size=0.4, covariance_type="spherical"),
             SVC(kernel="linear"),
             final_estimator=SVC(),
             cv="in-sample",

@@ -147,12 +147,24 @@ def held_out_outputs(estimator, X, y, rows, weights, seed, test, n_classes, resp
 
     Parameters
     ----------
-    estimator, X, y, rows, weights, seed
-        As for :func:`fit_member`.
+    estimator : classifier
+        Cloned.
+    X : array-like or frame of shape (n_samples, n_features)
+        All rows.
+    y : ndarray of shape (n_samples,)
+        Class numbers.
+    rows : ndarray of int
+        The member's rows.
+    weights : ndarray of shape (n_samples,) or None
+        Weights to pass on, of all rows.
+    seed : int
+        For the member's ``random_state``.
     test : ndarray of int
-        Held-out rows.
-    n_classes, response
-        As for :func:`member_outputs`.
+        Held-out rows, none of which is in ``rows``.
+    n_classes : int
+        Number of classes of the whole problem.
+    response : {"predict_proba", "decision_function", "predict"}
+        What to ask for.
 
     Returns
     -------
