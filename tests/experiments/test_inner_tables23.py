@@ -103,8 +103,8 @@ def test_the_annealed_default_is_better_and_steadier_than_one_start(shared):
         start = standardise(draw_start(data, y, 500, seed=0))
         n_clusters = len(start.centers)
         scores = np.array([[
-            nmi_score(start.y, KMeans(n_clusters, n_init=1, random_state=seed).fit_predict(start.X)),
-            nmi_score(start.y, InnerKMeans(n_clusters, random_state=seed).fit_predict(start.X)),
+            nmi_score(start.y, model.set_params(random_state=seed).fit_predict(start.X))
+            for model in (KMeans(n_clusters, n_init=1), InnerKMeans(n_clusters))
         ] for seed in range(12)])  # fmt: skip
         means.append(scores.mean(axis=0))
         spreads.append(scores.std(axis=0))
