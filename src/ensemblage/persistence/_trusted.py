@@ -13,9 +13,15 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
+    "ensemblage.consensus._evidence.EvidenceAccumulation",
+    "ensemblage.consensus._graphs.CSPA",
+    "ensemblage.consensus._graphs.HBGF",
+    "ensemblage.consensus._hgpa.HGPA",
+    "ensemblage.consensus._mcla.MCLA",
     "ensemblage.fusion._fusion.Mean",
     "ensemblage.fusion._fusion.Vote",
     "ensemblage.fusion._stacking.Stacking",
+    "ensemblage.inner._kmeans.InnerKMeans",
     "ensemblage.strata._bootstrap.BootstrapStrata",
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",
