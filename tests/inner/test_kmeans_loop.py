@@ -30,7 +30,7 @@ def ours(X, centers, crowd_of, prune, max_iter):
 
 def check(X, centers, seed, resampled, prune):
     n_features = X.shape[1]
-    crowds = [shared_crowd(n_features, 15, 1 + n_features // 2, True, 100 * seed + i)
+    crowds = [shared_crowd(n_features, 11, 1 + n_features // 2, True, 100 * seed + i)
               for i in range(12)]  # fmt: skip
     crowd_of = (lambda i: crowds[i]) if resampled else (lambda _: crowds[0])
     _, expected_centers, n_iter = algorithm_6(X, centers, lambda i: crowd_of(i).views, 12)
@@ -53,7 +53,7 @@ def test_equals_algorithm_6_on_the_same_views(seed, resampled, prune):
 def test_equals_algorithm_6_for_twenty_seeds(shared, name):
     data, y = read(shared, name)
     for seed in range(20):
-        X, centers = case(data, seed, 100, len(np.unique(y)))
+        X, centers = case(data, seed, 60, len(np.unique(y)))
         for resampled, prune in ((True, False), (False, False), (False, True)):
             check(X, centers, seed, resampled, prune)
 
