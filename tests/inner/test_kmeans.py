@@ -47,10 +47,11 @@ class Nearness:
 
 
 def test_the_kernel_is_an_inner_ensemble_of_distances():
-    views = InnerKMeans(3, random_state=0).fit(X).views_
-    crowd = InnerEnsemble(Nearness(X), lambda _: views, "vote")
-    votes = crowd(X[:3])
-    labels, counts = view_votes(X, X[:3].copy(), views)
+    rows = X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape)  # no equal distances
+    views = InnerKMeans(3, random_state=0).fit(rows).views_
+    crowd = InnerEnsemble(Nearness(rows), lambda _: views, "vote")
+    votes = crowd(rows[:3])
+    labels, counts = view_votes(rows, rows[:3].copy(), views)
     np.testing.assert_array_equal(counts, votes.max(axis=1))
     np.testing.assert_array_equal(votes[np.arange(len(X)), labels], votes.max(axis=1))
 
@@ -138,6 +139,14 @@ def test_an_empty_cluster_moves_to_the_farthest_row():
     model = InnerKMeans(3, init=start, n_views=1, view_size=1.0, replace=False, schedule="paper",
                         resample="fit").fit(data)  # fmt: skip
     assert model.labels_.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+def test_two_empty_clusters_take_two_rows_and_leave_no_other_empty():
+    data = np.array([[0.0], [0.1], [0.2], [9.0], [9.5], [50.0]])
+    start = np.array([[0.0], [40.0], [1000.0], [2000.0]])
+    model = InnerKMeans(4, init=start, n_views=1, view_size=1.0, replace=False, schedule="paper",
+                        resample="fit").fit(data)  # fmt: skip
+    assert len(np.unique(model.labels_)) == 4
 
 
 def test_fewer_distinct_rows_than_clusters_warn():

@@ -9,11 +9,12 @@ def apart(row, center):
     return np.where(np.abs(difference) <= 3e-15 * np.abs(row), 0.0, difference)
 
 
-def vote(row, centers, views, incumbent, rounding=1e-14):
+def vote(row, centers, views, incumbent, rounding=1e-10):
     """Lines 5 to 12: every view votes for its nearest centre; ties stay, else the lowest."""
     m = [0] * len(centers)
+    squares = [apart(row, center) ** 2 for center in centers]
     for view in views:
-        distances = [float((view * apart(row, center) ** 2).sum()) for center in centers]
+        distances = [float(view @ square) for square in squares]
         nearest = 0
         for k, distance in enumerate(distances):
             if distance < distances[nearest] * (1 - rounding):
@@ -25,12 +26,13 @@ def vote(row, centers, views, incumbent, rounding=1e-14):
 
 
 def update_centers(X, labels, centers):
-    """Line 14: means; an empty cluster takes the row farthest from its own centre."""
+    """Line 14: means; an empty cluster takes the farthest row that is not alone in its own."""
     labels = labels.copy()
     for k in range(len(centers)):
         if not (labels == k).any():
             distances = ((X - centers[labels]) ** 2).sum(axis=1)
-            labels[distances.argmax()] = k
+            alone = np.bincount(labels, minlength=len(centers))[labels] == 1
+            labels[np.where(alone, -1, distances).argmax()] = k
     return np.stack([X[labels == k].mean(axis=0) for k in range(len(centers))])
 
 

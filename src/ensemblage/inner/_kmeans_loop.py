@@ -224,15 +224,17 @@ def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistic
 
 
 def _refill(source: BlockSource, centers: Array, sums: Array, totals: Array, empty: Array) -> None:
-    """Give each empty cluster one of the farthest rows, taken from the cluster it was in."""
-    offers = [np.concatenate(part) for part in zip(
-        *source.map(farthest_rows, centers, len(empty)), strict=True
-    )]  # fmt: skip
-    order = np.argsort(-offers[0], kind="stable")
-    for cluster, chosen in zip(empty, order, strict=False):
-        distance, row, label, weight = (part[chosen] for part in offers)
-        if distance <= 0 or totals[label] <= weight:
-            continue
-        sums[label] -= weight * row
-        totals[label] -= weight
-        sums[cluster], totals[cluster] = weight * row, weight
+    """Give each empty cluster one of the farthest rows whose cluster has other rows as well."""
+    # one row of each other cluster may be its only one, and is not to be had
+    n_offers = len(empty) + len(centers)
+    parts = zip(*source.map(farthest_rows, centers, n_offers), strict=True)
+    distances, rows, labels, weights = (np.concatenate(part) for part in parts)
+    candidates = iter(np.argsort(-distances, kind="stable"))
+    for cluster in empty:
+        for chosen in candidates:
+            label, weight = labels[chosen], weights[chosen]
+            if distances[chosen] > 0 and totals[label] > weight:
+                sums[label] -= weight * rows[chosen]
+                totals[label] -= weight
+                sums[cluster], totals[cluster] = weight * rows[chosen], weight
+                break

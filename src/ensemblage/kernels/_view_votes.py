@@ -229,8 +229,10 @@ def _count(
     nearest = np.zeros(n_views, distances.dtype)
     choice = np.zeros(n_views, np.int32)
     tally = np.zeros(n_clusters, np.int32)
-    epsilon = 1.2e-7 if distances.itemsize == 4 else 2.3e-16
-    shrink = distances.dtype.type(1 - 2 * (n_features + 8) * epsilon)
+    # rounding of a sum, and of centres next to a row, which its difference magnifies
+    narrow = distances.itemsize == 4
+    slack = max((n_features + 8) * 1.2e-7, 5e-6) if narrow else max(n_features * 2.3e-16, 5e-11)
+    shrink = distances.dtype.type(1 - 2 * slack)
     for place in range(len(active)):
         first = place * n_clusters
         for e in range(n_views):
@@ -263,8 +265,9 @@ def _bound(
 ) -> None:
     """Write how far centres may move before half of a row's views can have changed their vote."""
     n_features, n_views = rows.shape[1], distances.shape[1]
-    epsilon = 1.2e-7 if rows.itemsize == 4 else 2.3e-16
-    slack = (n_features + 8) * epsilon
+    narrow = rows.itemsize == 4
+    epsilon = 1.2e-7 if narrow else 2.3e-16
+    slack = max((n_features + 8) * 1.2e-7, 5e-6) if narrow else max(n_features * 2.3e-16, 5e-11)
     nearest = np.zeros(n_views, rows.dtype)
     gaps = np.zeros(n_views)
     for place in range(len(active)):
