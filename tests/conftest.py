@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# machines differ in speed, and the first example compiles a kernel
+settings.register_profile("ensemblage", deadline=None)
+settings.load_profile("ensemblage")
 
 # scikit-learn skips one of its checks unless SciPy is asked for this before it is imported
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

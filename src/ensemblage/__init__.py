@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "__version__",
+    "bayes",
     "consensus",
     "datasets",
     "evaluation",
@@ -21,6 +22,7 @@ __all__ = [
     "inner",
     "persistence",
     "strata",
+    "subspace",
 ]
 
 

@@ -16,22 +16,26 @@ EACH_GAUSSIAN = pytest.mark.parametrize("strata", GAUSSIANS, ids=lambda e: type(
 EACH = pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
 
 
-def refuses(estimator, message, X=X, y=Y, **fit_params):
+def assert_refused(estimator, message, X=X, y=Y, **fit_params):
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y, **fit_params)
 
 
 def test_more_strata_than_rows():
-    refuses(HISS(31, 0.4), "n_strata=31 is larger than n_samples=30.*fewer strata")
+    assert_refused(HISS(31, 0.4), "n_strata=31 is larger than n_samples=30.*fewer strata")
 
 
 @pytest.mark.parametrize("size", [0, -0.1, 1.01, float("nan")])
 def test_stratum_size_out_of_range(size):
-    refuses(HISS(3, size), r"'stratum_size' parameter of HISS must be a float in the range \(0")
+    assert_refused(
+        HISS(3, size), r"'stratum_size' parameter of HISS must be a float in the range \(0"
+    )
 
 
 def test_a_stratum_smaller_than_a_row():
-    refuses(HISS(3, 0.03), "stratum_size=0.03 of n_samples=30 rows is less than one row.*0.0333")
+    assert_refused(
+        HISS(3, 0.03), "stratum_size=0.03 of n_samples=30 rows is less than one row.*0.0333"
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,25 +50,25 @@ def test_a_stratum_smaller_than_a_row():
     ],
 )
 def test_bounds_that_make_no_sense(size, total, message):
-    refuses(HISS(3, size, total_size=total), message)
+    assert_refused(HISS(3, size, total_size=total), message)
 
 
 def test_start_centres_of_the_wrong_shape():
-    refuses(HISS(3, 0.4, init=X[:2]), r"init has shape \(2, 3\).*\(3, 3\)")
+    assert_refused(HISS(3, 0.4, init=X[:2]), r"init has shape \(2, 3\).*\(3, 3\)")
 
 
 @EACH
 def test_missing_values(estimator):
     bad = X.copy()
     bad[4, 1] = np.nan
-    refuses(estimator, "Input X contains NaN", bad)
+    assert_refused(estimator, "Input X contains NaN", bad)
 
 
 @EACH
 def test_infinity(estimator):
     bad = X.copy()
     bad[4, 1] = np.inf
-    refuses(estimator, "Input X contains infinity", bad)
+    assert_refused(estimator, "Input X contains infinity", bad)
 
 
 @EACH_GAUSSIAN
@@ -73,7 +77,7 @@ def test_values_whose_squares_overflow(strata, dtype):
     huge = 1e300 if dtype == np.float64 else 1e30
     bad = X.astype(dtype)
     bad[3, 2] = huge
-    refuses(
+    assert_refused(
         strata, rf"values as large as 1e\+{int(np.log10(huge))}.*overflow.*Scale the columns", bad
     )
 
@@ -81,16 +85,16 @@ def test_values_whose_squares_overflow(strata, dtype):
 def test_values_whose_squares_overflow_in_the_ensemble():
     bad = X.copy()
     bad[3, 2] = 1e300
-    refuses(StrataEnsembleClassifier(), r"values as large as 1e\+300", bad)
+    assert_refused(StrataEnsembleClassifier(), r"values as large as 1e\+300", bad)
 
 
 @pytest.mark.parametrize("estimator", [*GAUSSIANS, ALL[-1]], ids=lambda e: type(e).__name__)
 def test_one_row(estimator):
-    refuses(estimator, r"1 sample\(s\).*minimum of 2", X[:1], Y[:1])
+    assert_refused(estimator, r"1 sample\(s\).*minimum of 2", X[:1], Y[:1])
 
 
 def test_one_class():
-    refuses(ALL[-1], "y holds one class only, .*'a'", X, np.full(30, "a"))
+    assert_refused(ALL[-1], "y holds one class only, .*'a'", X, np.full(30, "a"))
 
 
 @EACH_GAUSSIAN
@@ -129,11 +133,13 @@ def test_all_rows_equal_in_the_ensemble():
 def test_negative_weights(estimator):
     weights = np.ones(30)
     weights[2] = -1
-    refuses(estimator, "Negative values in data passed to `sample_weight`", sample_weight=weights)
+    assert_refused(
+        estimator, "Negative values in data passed to `sample_weight`", sample_weight=weights
+    )
 
 
 def test_weights_that_leave_a_class_out():
-    refuses(
+    assert_refused(
         ALL[-1],
         "sample_weight leaves no weight to class .*'b'",
         sample_weight=np.where(Y == "b", 0, 1),
@@ -142,12 +148,12 @@ def test_weights_that_leave_a_class_out():
 
 def test_members_that_take_no_weights():
     knn = KNeighborsClassifier()
-    refuses(
+    assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn),
         "sample_weight needs members that take.*KNeighborsClassifier.fit does not",
         sample_weight=np.ones(30),
     )
-    refuses(
+    assert_refused(
         StrataEnsembleClassifier(HISS(3, 0.4), knn, membership="soft"),
         "membership='soft' needs members",
     )
@@ -159,7 +165,7 @@ class WithoutWeights(BootstrapStrata):
 
 
 def test_a_stratifier_that_takes_no_weights():
-    refuses(
+    assert_refused(
         StrataEnsembleClassifier(WithoutWeights(3)),
         "WithoutWeights.fit takes none",
         sample_weight=np.ones(30),
@@ -172,11 +178,11 @@ def test_something_that_is_no_stratifier():
 
 
 def test_no_target():
-    refuses(ALL[-1], "requires y to be passed", y=None)
+    assert_refused(ALL[-1], "requires y to be passed", y=None)
 
 
 def test_a_continuous_target():
-    refuses(ALL[-1], "Unknown label type: continuous", y=X[:, 0])
+    assert_refused(ALL[-1], "Unknown label type: continuous", y=X[:, 0])
 
 
 @EACH
@@ -200,4 +206,4 @@ def test_columns_in_another_order_later(estimator):
 def test_words_where_numbers_go():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(site="x")
-    refuses(ALL[-1], "could not convert string to float", frame)
+    assert_refused(ALL[-1], "could not convert string to float", frame)

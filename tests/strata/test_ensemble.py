@@ -124,6 +124,16 @@ def test_classes_that_a_member_never_saw_do_not_win():
         assert set(ensemble.predict(X)) <= set("abcde")
 
 
+class KeepsOutputs(Mean):
+    """Keeps what it was fitted on."""
+
+    learns = True
+
+    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
+        self.outputs_ = outputs
+        return self
+
+
 class Memory(KNeighborsClassifier):
     """Remembers rows: certain of those it was fitted on, ignorant of all others."""
 
@@ -138,27 +148,18 @@ class Memory(KNeighborsClassifier):
 
 def test_held_out_outputs_never_come_from_a_member_that_saw_the_row(groups):
     X, y = groups
-    ensemble = fitted(X, y, STRATA, Memory(), cv=4)
-    plans = ensemble._plan_members(ensemble.stratifier_.memberships_, np.ones(120), False)
-    codes = (y == "up").astype(int)
-    outputs = ensemble._held_out(X, codes, plans, 0)
-    np.testing.assert_array_equal(outputs, 0.5)
+    fusion = KeepsOutputs()
+    ensemble = fitted(X, y, STRATA, Memory(), fusion=fusion, anchor=Memory(), cv=4)
+    np.testing.assert_array_equal(ensemble.fusion_.outputs_, 0.5)
     assert (ensemble._outputs(X) != 0.5).any()
-
-
-class CountsRows(Mean):
-    learns = True
-
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        self.n_rows_ = len(y)
-        return self
 
 
 def test_rows_in_no_test_fold_are_left_out_of_the_fusion(groups):
     X, y = groups
     folds = [(np.arange(60), np.arange(60, 90)), (np.arange(90), np.arange(90, 120))]
-    ensemble = fitted(X, y, HISS(n_strata=2, stratum_size=0.6), fusion=CountsRows(), cv=folds)
-    assert ensemble.fusion_.n_rows_ == 60
+    ensemble = fitted(X, y, HISS(n_strata=2, stratum_size=0.6), fusion=KeepsOutputs(), cv=folds)
+    assert ensemble.fusion_.outputs_.shape[1] == 60
+    assert ensemble.n_left_out_ == 60
 
 
 def test_a_rare_class_reduces_the_folds():

@@ -1,6 +1,8 @@
 """scikit-learn's checks and our own contract, on every estimator of the package."""
 
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -8,6 +10,7 @@ from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
+    SourceStrata,
     StrataEnsembleClassifier,
     stratifier_checks,
 )
@@ -18,6 +21,7 @@ STRATIFIERS = [
     MixtureStrata(n_strata=2),
     MixtureStrata(n_strata=2, assignment="soft"),
     BootstrapStrata(n_strata=3),
+    SourceStrata(),
 ]
 SMALL = HISS(n_strata=3, stratum_size=0.5)
 ENSEMBLES = [
@@ -25,7 +29,11 @@ ENSEMBLES = [
     StrataEnsembleClassifier(SMALL, cv=2, membership="soft"),
     StrataEnsembleClassifier(SMALL, fusion="mean"),
     StrataEnsembleClassifier(SMALL, fusion="vote"),
-    StrataEnsembleClassifier(SMALL, SVC(kernel="linear"), final_estimator=SVC(), cv="in-sample"),
+    StrataEnsembleClassifier(SMALL, fusion="logpool", cv=2),
+    StrataEnsembleClassifier(SMALL, [GaussianNB(), SVC()], anchor=LogisticRegression(), cv=2),
+    StrataEnsembleClassifier(
+        SMALL, SVC(kernel="linear"), fusion="stacking", final_estimator=SVC(), cv="in-sample"
+    ),
 ]
 
 # The one expected failure that we accept: first centres, draws and folds are random and depend
@@ -37,11 +45,12 @@ RANDOM_START = {
 
 
 def expected_failures(estimator):
-    return RANDOM_START
+    return {} if isinstance(estimator, SourceStrata) else RANDOM_START
 
 
 @pytest.mark.filterwarnings("ignore:.*strata hold one class only")
 @pytest.mark.filterwarnings("ignore:Class .* fewer than cv")
+@pytest.mark.filterwarnings("ignore:SourceStrata was fitted without sources")
 @parametrize_with_checks([*STRATIFIERS, *ENSEMBLES], expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -49,5 +58,6 @@ def test_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize("check", list(stratifier_checks()), ids=lambda check: check.__name__)
 @pytest.mark.parametrize("stratifier", STRATIFIERS, ids=repr)
+@pytest.mark.filterwarnings("ignore:SourceStrata was fitted without sources")
 def test_contract(stratifier, check):
     check(stratifier)

@@ -27,6 +27,7 @@ from ensemblage.cli._options import (
     Jobs,
     Json,
     Seed,
+    Source,
     Target,
 )
 
@@ -65,6 +66,13 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
     ] = None,
+    source: Source = None,
+    new_sources: Annotated[
+        bool,
+        typer.Option(
+            "--new-sources", help="Test on sources that were not trained on; needs --source."
+        ),
+    ] = False,
     drop: Drop = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
@@ -80,14 +88,17 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     if output is not None:
         check_writable(output)
-    names = [get_method(name).name for name in method or METHODS]
+    usual = [name for name, each in METHODS.items() if source or "sources" not in each.takes]
+    names = [get_method(name).name for name in method or usual]
     if data is None:
         note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
-    dataset = open_dataset(data or BUNDLED, target, data_dir=data_dir, drop=drop or ())
+    dataset = open_dataset(
+        data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source
+    )
     with progress_bar(f"Comparing {len(names)} methods") as progress:
         result = compare(
             dataset, names, n_splits=folds, n_repeats=repeats, seed=seed, n_jobs=jobs,
-            progress=progress,
+            new_sources=new_sources, progress=progress,
         )  # fmt: skip
     if all(len(each.failures) == len(each.accuracy) for each in result.methods):
         raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")

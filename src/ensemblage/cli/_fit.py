@@ -18,6 +18,7 @@ from ensemblage.cli._options import (
     Jobs,
     Json,
     Seed,
+    Source,
     Target,
 )
 
@@ -47,6 +48,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         str, typer.Option("--method", "-m", metavar="METHOD", help=f"One of: {METHOD_NAMES}.")
     ] = "strata",
     folds: Folds = 5,
+    source: Source = None,
     drop: Drop = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
@@ -62,7 +64,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_writable(output)
     label = get_method(method).label
-    dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or ())
+    dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or (), source_column=source)
     with progress_bar(f"Fitting {label}") as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
     facts = _facts(dataset, trained, method)

@@ -8,7 +8,11 @@ from typing import Annotated
 import typer
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
-METHOD_NAMES = "majority, logistic, svm, forest, boosting, strata, strata-paper"
+METHOD_NAMES = (
+    "majority, logistic, svm, forest, boosting, "
+    "strata, strata-sources, strata-paper, "
+    "subspace, bayesnet, inner-bayesnet"
+)
 LARGEST_SEED = 2**32 - 1
 
 
@@ -26,6 +30,13 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Leave a column out (may be repeated)."),
 ]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--source", metavar="COLUMN",
+        help="The column that tells where a row comes from; known in training only.",
+    ),
+]  # fmt: skip
 DataDir = Annotated[
     Path | None,
     typer.Option(

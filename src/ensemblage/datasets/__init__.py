@@ -4,7 +4,9 @@ from ensemblage.datasets._dataset import Dataset
 from ensemblage.datasets._encoder import table_encoder
 from ensemblage.datasets._files import read_table
 from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_dataset
+from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
 from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
+from ensemblage.datasets._quarter_circle import make_quarter_circle
 from ensemblage.datasets._table import Table
 
 __all__ = [
@@ -15,6 +17,9 @@ __all__ = [
     "align_table",
     "list_datasets",
     "load_dataset",
+    "make_multi_source",
+    "make_quarter_circle",
+    "make_video_standin",
     "open_dataset",
     "read_table",
     "table_encoder",

@@ -48,6 +48,8 @@ class Dataset:
         Where the rows were read from.
     categories : mapping of str to tuple of str, default={}
         Declared categories, in their order, also those that never occur.
+    sources : ndarray of shape (n_rows,) or None, default=None
+        Where each row comes from, as text; not among the columns of ``X``.
     notes : tuple of str, default=()
         What a reader of results should know: rows left out, rows repeated, odd columns.
     """
@@ -61,6 +63,7 @@ class Dataset:
     description: str = ""
     origin: str = ""
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -79,6 +82,7 @@ class Dataset:
         description: str = "",
         origin: str = "",
         drop: Sequence[str] = (),
+        source: str | None = None,
     ) -> Dataset:
         """Split a table into features and classes.
 
@@ -96,6 +100,8 @@ class Dataset:
             Where the table was read from.
         drop : sequence of str, default=()
             Columns to leave out, for example identifiers.
+        source : str, default=None
+            A column that tells where each row comes from; it is not learned from as a column.
 
         Returns
         -------
@@ -112,7 +118,7 @@ class Dataset:
         labels = _target_column(table, target)
         for each in drop:
             table.column(each)
-        names = [each for each in table.names if each != target and each not in drop]
+        names = [each for each in table.names if each not in {target, source, *drop}]
         if not names:
             raise ValueError(f"There is no column beside the target {target!r} to learn from.")
         known = ~is_missing(labels)
@@ -123,12 +129,13 @@ class Dataset:
         if all(is_constant(column) for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
         left_out = int((~known).sum())
+        sources = None if source is None else _source_names(table, source, target)[known]
         notes = [f"Rows without a value of {target!r}, left out: {left_out}."] if left_out else []
         return cls(
             name=name, X=features.to_array(), y=y,
             feature_names=features.names, kinds=features.kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
-            notes=(*notes, *table_notes(features, y)),
+            sources=sources, notes=(*notes, *table_notes(features, y)),
         )  # fmt: skip
 
 
@@ -139,6 +146,18 @@ def _target_column(table: Table, target: str) -> np.ndarray:
             f"The columns are: {listing(table.names)}."
         )
     return table.column(target)
+
+
+def _source_names(table: Table, source: str, target: str) -> np.ndarray:
+    if source == target:
+        raise ValueError(f"The column {source!r} cannot be both target and source.")
+    column = table.column(source)
+    if is_missing(column).any():
+        raise ValueError(
+            f"The source column {source!r} has {int(is_missing(column).sum())} missing cells: "
+            "give those rows a source of their own, or leave them out."
+        )
+    return np.array(_texts(column), dtype=str)
 
 
 def _texts(column: np.ndarray) -> list[str]:

@@ -24,6 +24,7 @@ def open_dataset(
     *,
     data_dir: str | PathLike[str] | None = None,
     drop: Sequence[str] = (),
+    source_column: str | None = None,
 ) -> Dataset:
     """Open a file or a named dataset.
 
@@ -38,6 +39,8 @@ def open_dataset(
         A folder of CSV files, for a name.
     drop : sequence of str, default=()
         Columns of a file to leave out.
+    source_column : str, default=None
+        The column of a file that tells where each row comes from.
 
     Returns
     -------
@@ -45,13 +48,15 @@ def open_dataset(
         Features and classes.
     """
     if _is_file(source, data_dir):
-        return _open_file(source, target, drop)
+        return _open_file(source, target, drop, source_column)
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
         raise ValueError(
             f"The target of the dataset {source!r} is {dataset.target!r}, not {target!r}: "
             "to predict another column, give the file."
         )
+    if source_column is not None:
+        raise ValueError("A source column can be named for a file only, not for a named dataset.")
     if drop:
         raise ValueError("Columns can be left out of a file only, not of a named dataset.")
     return dataset
@@ -97,7 +102,9 @@ def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     return path.exists() and source not in known
 
 
-def _open_file(source: str, target: str | None, drop: Sequence[str]) -> Dataset:
+def _open_file(
+    source: str, target: str | None, drop: Sequence[str], source_column: str | None
+) -> Dataset:
     # Labels are kept as they are written: "01" is not "1".
     table = read_table(source, kinds={} if target is None else {target: WORD})
     if target is None:
@@ -105,4 +112,6 @@ def _open_file(source: str, target: str | None, drop: Sequence[str]) -> Dataset:
             f"Name the column to predict by --target. The columns are: {listing(table.names)}."
         )
     name = "standard input" if source == "-" else Path(source).name
-    return Dataset.from_table(table, target, name=name, origin=source, drop=drop)
+    return Dataset.from_table(
+        table, target, name=name, origin=source, drop=drop, source=source_column
+    )

@@ -1,6 +1,7 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
 from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
+from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
 from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
 from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
@@ -19,6 +20,7 @@ __all__ = [
     "HISS_NOTES",
     "METHODS",
     "Clustering",
+    "CoSelection",
     "Comparison",
     "Method",
     "MethodScores",
@@ -28,6 +30,7 @@ __all__ = [
     "UnknownMethodError",
     "as_plain",
     "cluster_table",
+    "co_selected",
     "compare",
     "get_method",
     "make_model",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ensemblage.experiments._methods import make_model
+from ensemblage.experiments._methods import get_method, make_model
 
 # A probability of zero for the true class would make the log loss infinite.
 SMALLEST = 1e-15
@@ -52,7 +52,14 @@ class Task(NamedTuple):
     test: np.ndarray
 
 
-def score_cell(task: Task, X: np.ndarray, y: np.ndarray, kinds: Sequence[str]) -> Cell:
+def score_cell(
+    task: Task,
+    X: np.ndarray,
+    y: np.ndarray,
+    kinds: Sequence[str],
+    sources: np.ndarray | None = None,
+    new_sources: bool = False,
+) -> Cell:
     """Fit a method on a fold's training rows and score it on its test rows.
 
     Parameters
@@ -65,6 +72,10 @@ def score_cell(task: Task, X: np.ndarray, y: np.ndarray, kinds: Sequence[str]) -
         Their classes.
     kinds : sequence of {"number", "word"}
         The kind of each column.
+    sources : ndarray of shape (n_rows,), default=None
+        Where each row comes from, for the methods that take it.
+    new_sources : bool, default=False
+        Whether the test rows come from sources of their own.
 
     Returns
     -------
@@ -75,7 +86,10 @@ def score_cell(task: Task, X: np.ndarray, y: np.ndarray, kinds: Sequence[str]) -
     with threadpool_limits(limits=1), recorded_warnings() as said:
         try:
             start = time.perf_counter()
-            model = make_model(task.method, kinds, task.seed).fit(X[task.train], y[task.train])
+            known = None if sources is None else sources[task.train]
+            extra = get_method(task.method).fit_params(known, new_sources)
+            model = make_model(task.method, kinds, task.seed)
+            model.fit(X[task.train], y[task.train], **extra)
             seconds = time.perf_counter() - start
             scores = _scores(model, X[task.test], y[task.test])
         except Exception as error:

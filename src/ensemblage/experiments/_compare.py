@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
 from ensemblage.datasets import Dataset
 from ensemblage.experiments._cells import Cell, Task, score_cell
@@ -168,6 +168,7 @@ def compare(
     n_repeats: int = 1,
     seed: int = 0,
     n_jobs: int | None = None,
+    new_sources: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Comparison:
     """Score methods on the same stratified folds.
@@ -186,6 +187,8 @@ def compare(
         Folds and fits derive from it; a method's scores do not depend on the other methods.
     n_jobs : int, default=None
         Processes, as in joblib; the scores are the same for any number.
+    new_sources : bool, default=False
+        Test on sources that were not trained on; the dataset must have ``sources``.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
@@ -205,9 +208,15 @@ def compare(
     names = list(dict.fromkeys(methods))
     for name in names:
         get_method(name)
-    notes = _check_folds(dataset, n_splits, n_repeats)
-    tasks = _tasks(dataset, names, n_splits, n_repeats, seed)
-    arguments = [(task, dataset.X, dataset.y, dataset.kinds) for task in tasks]
+    notes = [
+        *dataset.notes,
+        *_check_folds(dataset, n_splits, n_repeats),
+        *_source_notes(dataset, new_sources),
+    ]
+    folds = _source_folds if new_sources else _row_folds
+    tasks = _tasks(folds(dataset, n_splits, n_repeats, seed), names, seed)
+    shared = (dataset.X, dataset.y, dataset.kinds, dataset.sources, new_sources)
+    arguments = [(task, *shared) for task in tasks]
     cells: list[Cell | None] = [None] * len(tasks)
     if progress is not None:
         progress(0, len(tasks))
@@ -222,7 +231,7 @@ def compare(
     }
     return Comparison(
         dataset.name, *dataset.X.shape, len(dataset.classes), n_splits, n_repeats, seed,
-        methods=_collect(grid), notes=(*dataset.notes, *notes),
+        methods=_collect(grid), notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -246,14 +255,42 @@ def _check_folds(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
     ]
 
 
-def _tasks(
-    dataset: Dataset, names: Sequence[str], n_splits: int, n_repeats: int, seed: int
-) -> list[Task]:
+def _row_folds(dataset: Dataset, n_splits: int, n_repeats: int, seed: int) -> list[Any]:
     splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is in the notes.
         warnings.filterwarnings("ignore", message="The least populated class")
-        folds = list(splitter.split(np.zeros(len(dataset.y)), dataset.y))
+        return list(splitter.split(np.zeros(len(dataset.y)), dataset.y))
+
+
+def _source_folds(dataset: Dataset, n_splits: int, n_repeats: int, seed: int) -> list[Any]:
+    """Folds that keep each source together."""
+    if dataset.sources is None:
+        raise ValueError("New sources can be tested only if the sources are known: use --source.")
+    n_sources = len(np.unique(dataset.sources))
+    if n_sources < 2:
+        raise ValueError(f"There is {n_sources} source; testing on new ones needs two or more.")
+    folds: list[Any] = []
+    for own in draw_seeds(seed, n_repeats):
+        splitter = StratifiedGroupKFold(min(n_splits, n_sources), shuffle=True, random_state=own)
+        folds.extend(splitter.split(np.zeros(len(dataset.y)), dataset.y, dataset.sources))
+    return folds
+
+
+def _source_notes(dataset: Dataset, new_sources: bool) -> list[str]:
+    if dataset.sources is None:
+        return []
+    kept = "each source is in one fold only" if new_sources else "folds mix the sources"
+    return [
+        (
+            f"{len(np.unique(dataset.sources))} sources, used in training only; {kept}. If the "
+            "source is known at prediction too, leave --source out, so that it is a column like "
+            "any other: that often helps more."
+        )
+    ]
+
+
+def _tasks(folds: list[Any], names: Sequence[str], seed: int) -> list[Task]:
     # One seed per fold, not per cell: leaving a method out must not change the others.
     seeds = draw_seeds(seed, len(folds))
     return [

@@ -77,7 +77,12 @@ def _linear() -> SVC:
 
 def _stacked(strata: Any, seed: int) -> Any:
     return StrataEnsembleClassifier(
-        strata, _linear(), final_estimator=SVC(), cv="in-sample", random_state=seed
+        strata,
+        _linear(),
+        fusion="stacking",
+        final_estimator=SVC(),
+        cv="in-sample",
+        random_state=seed,
     )
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+# Longer lists of a network's nodes are cut short.
+MANY_NODES = 8
+
 
 def what_was_learned(model: Pipeline) -> list[str]:
     """Describe a fitted model.
@@ -26,7 +29,7 @@ def what_was_learned(model: Pipeline) -> list[str]:
     estimator = model[-1]
     width = len(model[:-1].get_feature_names_out())
     lines = [f"{_count(model.n_features_in_, 'column')}, encoded as {_count(width, 'feature')}"]
-    for describe in (_chosen, _trees, _rounds, _strata):
+    for describe in (_chosen, _trees, _rounds, _strata, _subspace, _network):
         lines.extend(describe(estimator))
     return lines
 
@@ -59,7 +62,8 @@ def _strata(estimator: Any) -> Iterator[str]:
         return
     memberships = ensemble.stratifier_.memberships_
     sizes = ensemble.member_sizes_
-    kinds = Counter(type(member).__name__ for member in ensemble.estimators_)
+    lasts = [each[-1] if isinstance(each, Pipeline) else each for each in ensemble.estimators_]
+    kinds = Counter(type(member).__name__ for member in lasts)
     # A stratum of one class has a constant member; the others are what was asked for.
     member = max(kinds, key=lambda kind: (kind != "DummyClassifier", kinds[kind]))
     yield f"{len(sizes)} strata of {_range(sizes)} of the {len(memberships)} rows"
@@ -70,8 +74,32 @@ def _strata(estimator: Any) -> Iterator[str]:
         yield f"{len(ensemble.constant_strata_)} strata hold one class only"
 
 
+def _network(estimator: Any) -> Iterator[str]:
+    parents = getattr(estimator, "parents_", None)
+    if parents is None:
+        return
+    arrows = sum(map(len, parents.values()))
+    yield f"a network of {_count(len(parents), 'node')} and {_count(arrows, 'arrow')}"
+    linked = {node: names for node, names in parents.items() if len(names) > 1}
+    for node, names in list(linked.items())[:MANY_NODES]:
+        yield f"{node} depends on {' and '.join(names)}"
+    if len(linked) > MANY_NODES:
+        yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _subspace(estimator: Any) -> Iterator[str]:
+    if not hasattr(estimator, "co_selection_"):
+        return
+    sizes = estimator.supports_.sum(axis=1)
+    fused = estimator.fusion_
+    name = fused if isinstance(fused, str) else type(fused).__name__.lower()
+    yield f"{len(sizes)} members on {_range(sizes)} features each, fused by {name}"
+    always = int((np.diag(estimator.co_selection_) == 1).sum())
+    yield f"{always} features are used by every member"
 
 
 def _range(counts: np.ndarray) -> str:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from ensemblage.datasets import table_encoder
@@ -43,6 +45,10 @@ class Method:
         ``factory(seed, n_jobs)`` makes the unfitted estimator.
     ours : bool, default=False
         Whether it is one of this library's own methods.
+    takes : tuple of {"sources", "groups"}, default=()
+        What its ``fit`` takes beside rows and classes.
+    takes_tables : bool, default=False
+        Whether it reads words and missing cells itself, without preprocessing.
     """
 
     name: str
@@ -50,6 +56,31 @@ class Method:
     description: str
     factory: Callable[[int, int | None], Any]
     ours: bool = False
+    takes_tables: bool = False
+    takes: tuple[str, ...] = ()
+
+    def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
+        """Name what a pipeline's ``fit`` passes on to the method.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_rows,) or None
+            Where the rows to fit on come from.
+        new_sources : bool
+            Whether predictions are for sources never seen in training.
+
+        Returns
+        -------
+        dict
+            Parameters of ``fit``.
+        """
+        if "sources" in self.takes and sources is None:
+            raise ValueError(
+                f"The method {self.name!r} needs to know where rows come from: name the column by "
+                "--source."
+            )
+        given = {"sources": sources, "groups": sources if new_sources else None}
+        return {f"model__{name}": given[name] for name in self.takes if given[name] is not None}
 
 
 def _majority(seed: int, n_jobs: int | None) -> Any:
@@ -85,10 +116,35 @@ def _strata(seed: int, n_jobs: int | None) -> Any:
     return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
 
 
+def _strata_sources(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import SourceStrata, StrataEnsembleClassifier  # noqa: PLC0415
+
+    return StrataEnsembleClassifier(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
+
+
 def _strata_paper(seed: int, n_jobs: int | None) -> Any:
     from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
 
     return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
+
+
+def _subspace(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.subspace import JointSubspaceClassifier  # noqa: PLC0415
+
+    return JointSubspaceClassifier(C="auto", fusion="auto", random_state=seed, n_jobs=n_jobs)
+
+
+def _bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.bayes import BayesNetClassifier  # noqa: PLC0415
+
+    del seed
+    return BayesNetClassifier(n_jobs=n_jobs)
+
+
+def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerBayesNetClassifier  # noqa: PLC0415
+
+    return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
 
 
 METHODS = {
@@ -99,13 +155,51 @@ METHODS = {
         Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm),
         Method("forest", "random forest", "200 trees", _forest),
         Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting),
-        Method("strata", "strata ensemble", "a member per stratum, stacked", _strata, ours=True),
+        Method(
+            "strata",
+            "strata ensemble",
+            "a member per stratum, behind a gate",
+            _strata,
+            ours=True,
+            takes=("groups",),
+        ),
+        Method(
+            "strata-sources",
+            "strata of sources",
+            "a member per known source behind a gate, pooled with an SVM; needs --source",
+            _strata_sources,
+            ours=True,
+            takes=("sources", "groups"),
+        ),
         Method(
             "strata-paper",
             "strata ensemble (paper)",
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
             _strata_paper,
             ours=True,
+        ),
+        Method(
+            "subspace",
+            "joint subspaces",
+            "members on features chosen while they learn; product or gate",
+            _subspace,
+            ours=True,
+        ),
+        Method(
+            "bayesnet",
+            "Bayesian network",
+            "structure by K2 with the leave-one-out score",
+            _bayesnet,
+            ours=True,
+            takes_tables=True,
+        ),
+        Method(
+            "inner-bayesnet",
+            "inner Bayesian network",
+            "one network, its structure and tables the decisions of 30 samples",
+            _inner_bayesnet,
+            ours=True,
+            takes_tables=True,
         ),
     )
 }
@@ -150,7 +244,8 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     Returns
     -------
     Pipeline
-        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``.
+        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
+        first hands the cells on as they are, and there is no second, if the method takes tables.
 
     Examples
     --------
@@ -161,7 +256,11 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     >>> round(model.score(iris.X, iris.y), 2)
     0.98
     """
-    estimator = get_method(name).factory(seed, n_jobs)
+    method = get_method(name)
+    estimator = method.factory(seed, n_jobs)
+    if method.takes_tables:
+        as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        return Pipeline([("table", as_it_is), ("model", estimator)])
     return Pipeline(
         [
             ("table", table_encoder(kinds)),

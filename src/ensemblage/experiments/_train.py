@@ -14,7 +14,7 @@ from ensemblage.datasets import Dataset
 from ensemblage.experiments._cells import recorded_warnings
 from ensemblage.experiments._compare import Comparison, compare
 from ensemblage.experiments._learned import what_was_learned
-from ensemblage.experiments._methods import make_model
+from ensemblage.experiments._methods import get_method, make_model
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def train(
     >>> trained.learned
     ('4 columns, encoded as 4 features', 'chosen by inner folds: C = 10')
     """
+    extra = get_method(method).fit_params(dataset.sources, new_sources=False)
     folds = max(2, min(n_splits, max(dataset.classes.values())))
     total = folds + 1
     step = None if progress is None else lambda done, _: progress(done, total)
@@ -121,7 +122,7 @@ def train(
     model = make_model(method, dataset.kinds, seed, n_jobs)
     # One BLAS thread, so that sums have one order, as in the worker processes.
     with threadpool_limits(1, "blas"), recorded_warnings() as said:
-        model.fit(dataset.X, dataset.y)
+        model.fit(dataset.X, dataset.y, **extra)
     if progress is not None:
         progress(total, total)
     return Trained(_bare(model), scores, tuple(what_was_learned(model)), tuple(dict.fromkeys(said)))

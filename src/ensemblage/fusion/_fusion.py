@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from ensemblage.fusion._rules import mean_rule, vote_rule
@@ -61,6 +62,21 @@ class Fusion(BaseEstimator):
             The largest entry of a row is the prediction.
         """
         raise NotImplementedError  # look: ok
+
+    def importance(self, n_members: int):
+        """Share of each member in the result, where that is one number.
+
+        Parameters
+        ----------
+        n_members : int
+            Number of members.
+
+        Returns
+        -------
+        ndarray of shape (n_members,) or None
+            Adds up to one.
+        """
+        return np.full(n_members, 1 / n_members)
 
     def gives_probabilities(self, from_probabilities: bool) -> bool:
         """Tell whether fused outputs are probabilities.

@@ -118,6 +118,25 @@ class Stacking(Fusion):
             return self.final_estimator_.predict_proba(features)
         return as_columns(self.final_estimator_.decision_function(features))
 
+    def importance(self, n_members: int):
+        """Share of the absolute coefficients, where the classifier is linear.
+
+        Parameters
+        ----------
+        n_members : int
+            Number of members.
+
+        Returns
+        -------
+        ndarray of shape (n_members,) or None
+            None if the classifier has no coefficients.
+        """
+        coefficients = getattr(self.final_estimator_, "coef_", None)
+        if coefficients is None:
+            return None
+        size = np.abs(coefficients).mean(axis=0).reshape(n_members, -1).sum(axis=1)
+        return size / max(size.sum(), np.finfo(float).tiny)
+
     def gives_probabilities(self, from_probabilities: bool) -> bool:
         """Tell whether the classifier gives probabilities.
 

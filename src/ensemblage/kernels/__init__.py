@@ -18,16 +18,27 @@ from ensemblage.kernels._gaussians import (
     make_gaussians,
     moments,
 )
+from ensemblage.kernels._masked_softmax import StepBuffers, candidate_step, step_buffers
+from ensemblage.kernels._mixture_loss import (
+    MixtureParameters,
+    log_softmax,
+    member_log_proba,
+    mixture_loss,
+)
 from ensemblage.kernels._prices import priced_memberships
 from ensemblage.kernels._responsibilities import expectation
+from ensemblage.kernels._softmax_loss import softmax_loss
 
 __all__ = [
     "Caps",
     "CompiledKernel",
     "Gaussians",
     "Kind",
+    "MixtureParameters",
     "Moments",
+    "StepBuffers",
     "bin_masses",
+    "candidate_step",
     "cap_for_size",
     "capped_memberships",
     "compiled",
@@ -35,8 +46,13 @@ __all__ = [
     "expectation",
     "log_densities",
     "log_memberships",
+    "log_softmax",
     "make_gaussians",
+    "member_log_proba",
+    "mixture_loss",
     "moments",
     "priced_memberships",
     "sizes_at_edges",
+    "softmax_loss",
+    "step_buffers",
 ]

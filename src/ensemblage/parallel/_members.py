@@ -66,14 +66,15 @@ def iterate_tasks(
     waiting, attempt = list(range(len(tasks))), 0
     while waiting:
         done: set[int] = set()
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         calls = [delayed(_numbered)(index, function, tasks[index]) for index in waiting]
         try:
-            with _interrupts_held():
-                results = parallel(calls)
-            for index, result in results:
-                done.add(index)
-                yield index, result
+            # entering starts loky's own helper process, which lets interrupts through again
+            with Parallel(n_jobs=n_jobs, return_as="generator_unordered") as parallel:
+                with _interrupts_held():
+                    results = parallel(calls)
+                for index, result in results:
+                    done.add(index)
+                    yield index, result
         except BrokenProcessPool:
             attempt = 1 if done else attempt + 1
             if attempt > MAX_RETRIES:

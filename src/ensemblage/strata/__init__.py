@@ -1,15 +1,19 @@
 """Diversity in the rows: strata, and an ensemble with one member on each."""
 
+from ensemblage.strata._anchor import tuned_svm
 from ensemblage.strata._bootstrap import BootstrapStrata
 from ensemblage.strata._contract import stratifier_checks
 from ensemblage.strata._ensemble import StrataEnsembleClassifier
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
+from ensemblage.strata._sources import SourceStrata
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
     "MixtureStrata",
+    "SourceStrata",
     "StrataEnsembleClassifier",
     "stratifier_checks",
+    "tuned_svm",
 ]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,62 +22,27 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ensemblage.fusion import Fusion, Mean, Stacking, Vote
-from ensemblage.parallel import draw_seeds, run_tasks, set_seed
+from ensemblage.fusion import AnchoredGate, Fusion, Gate, LogPool, Mean, Stacking, Vote
+from ensemblage.parallel import draw_seeds, set_seed
+from ensemblage.strata._anchor import resolve_anchors
+from ensemblage.strata._auto import candidates
+from ensemblage.strata._crew import crew_outputs, fit_crew, response_of
 from ensemblage.strata._folds import make_folds
+from ensemblage.strata._frames import is_mixed_frame
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._members import (
-    fit_member,
-    hard_rows,
-    held_out_outputs,
-    member_outputs,
-    soft_rows,
-    weight_parameter,
-)
-from ensemblage.strata._stratify import fit_strata, strata_affinity
+from ensemblage.strata._inspect import explain_one_row, report_members
+from ensemblage.strata._stratify import final_step, strata_affinity
+from ensemblage.strata._trial import Crew, Training, Trial, try_strata
 
-FUSIONS = {"mean": Mean, "vote": Vote, "stacking": Stacking}
+FUSIONS = {"gate": Gate, "logpool": LogPool, "mean": Mean, "stacking": Stacking, "vote": Vote}
 
-
-def default_stratifier(n_samples: int) -> HISS:
-    """HISS with a fifth of the rows per stratum, fewer and larger strata where rows are few.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-
-    Returns
-    -------
-    HISS
-        Unfitted; up to 20 strata, of at least ten rows where there are ten.
-    """
-    n_strata = min(max(n_samples // 10, 2), 20)
-    return HISS(n_strata=n_strata, stratum_size=max(0.2, min(1.0, 10 / n_samples)))
-
-
-def is_mixed_frame(X) -> bool:
-    """Tell whether X is a frame with columns that are not numeric.
-
-    Parameters
-    ----------
-    X : object
-        Input to ``fit`` or ``predict``.
-
-    Returns
-    -------
-    bool
-        False for arrays, and for frames that an array of floats can hold.
-    """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return False
-    kinds = frame.schema.values()
-    return not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)
+# one layout in memory, so that a frame and an array of the same numbers give the same bits
+ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
 
 
 def _gives_probabilities(self) -> bool:
-    return self._fusion().gives_probabilities(self._response() == "predict_proba")
+    probable = all(name == "predict_proba" for name in self._responses())
+    return self._fusion().gives_probabilities(probable)
 
 
 def _gives_decisions(self) -> bool:
@@ -95,19 +58,31 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     stratifier : stratifier, default=None
-        What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`, a
-        pipeline that ends in one, or your own under the same contract. If not given, HISS with
-        up to 20 strata of a fifth of the rows each.
-    estimator : classifier, default=None
-        The member; logistic regression if not given.
-    fusion : {"stacking", "mean", "vote"} or Fusion, default="stacking"
-        How members' outputs become one.
+        What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
+        :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
+        not given, HISS with number and size chosen.
+    estimator : classifier or list of classifiers, default=None
+        The member, or several kinds of member on each stratum; logistic regression on columns
+        standardised within the stratum if not given.
+    fusion : {"stacking", "gate", "logpool", "mean", "vote"} or Fusion, default="gate"
+        How members' outputs become one. ``"gate"`` lets each row listen to the members whose
+        strata it is close to; with an anchor, what the gate says is pooled with the anchor.
     final_estimator : classifier, default=None
         The classifier that stacking fits on the members' outputs; logistic regression if not
         given.
     membership : {"hard", "soft"}, default="hard"
         Give a member the strongest rows of its stratum, as many as the stratum is large, or all
         rows with their memberships as weights.
+    anchor : None, "svm", classifier or list of these, default=None
+        Members that learn all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
+        vector machine.
+    stratum_size : float, "auto" or None, default=None
+        Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
+        size with the least error on rows that members have not seen. None leaves the
+        stratifier's own; without a stratifier, it means ``"auto"``.
+    n_strata : int, "auto" or None, default=None
+        Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
+        stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
     cv : int, "in-sample", splitter or iterable, default=5
         Folds from which a learning fusion gets outputs on rows that the members have not seen.
         The strata stay as they are, since they know no labels; only members are fitted again.
@@ -124,9 +99,21 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
     stratifier_ : stratifier
         Fitted.
     estimators_ : list of classifiers
-        Fitted members, one per stratum.
+        Fitted members, one per stratum; of several kinds, kind by kind.
+    anchors_ : list of classifiers
+        Fitted members on all rows.
     fusion_ : Fusion
         Fitted.
+    member_report_ : list of dict
+        Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
+        ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
+        ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
+    stratum_size_, n_strata_ : float, int or None
+        What was chosen or set.
+    trials_ : list of dict
+        Settings tried and their errors.
+    n_left_out_ : int
+        Training rows in no test fold, which the fusion did not learn from.
     member_sizes_ : ndarray of shape (n_strata,)
         Number of rows that each member learned from.
     constant_strata_ : ndarray of int
@@ -168,10 +155,13 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "stratifier": [HasMethods(["fit", "transform"]), None],
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
         "fusion": [StrOptions(set(FUSIONS)), HasMethods(["fit", "combine"])],
         "final_estimator": [HasMethods(["fit", "predict"]), None],
         "membership": [StrOptions({"hard", "soft"})],
+        "anchor": [HasMethods(["fit", "predict"]), str, list, tuple, None],
+        "stratum_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), None],
+        "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"in-sample"}), "cv_object"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -182,9 +172,12 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         stratifier=None,
         estimator=None,
         *,
-        fusion="stacking",
+        fusion="gate",
         final_estimator=None,
         membership="hard",
+        anchor=None,
+        stratum_size=None,
+        n_strata=None,
         cv=5,
         n_jobs=None,
         random_state=None,
@@ -194,6 +187,9 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         self.fusion = fusion
         self.final_estimator = final_estimator
         self.membership = membership
+        self.anchor = anchor
+        self.stratum_size = stratum_size
+        self.n_strata = n_strata
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -219,6 +215,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         ensemble = cls(
             HISS(n_strata=20, stratum_size=0.4, covariance_type="spherical"),
             SVC(kernel="linear"),
+            fusion="stacking",
             final_estimator=SVC(),
             cv="in-sample",
             n_jobs=n_jobs,
@@ -228,7 +225,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, sources=None, groups=None):
         """Find the strata, fit a member on each, and learn to fuse them.
 
         Parameters
@@ -240,34 +237,50 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; rows with weight zero are as good as absent.
+        sources : array-like of shape (n_samples,), default=None
+            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`).
+        groups : array-like of shape (n_samples,), default=None
+            Rows that belong together: a member never speaks in training about a row whose group
+            it has seen. Pass the sources here if predictions are for new sources.
 
         Returns
         -------
         self : object
             Fitted ensemble.
         """
-        X, y = self._validate_training(X, y)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        weights = self._validate_weights(X, y, sample_weight)
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
-        stratifier = default_stratifier(len(y)) if self.stratifier is None else self.stratifier
-        self.stratifier_ = set_seed(clone(stratifier), strata_seed)
-        memberships = fit_strata(self.stratifier_, X, None if sample_weight is None else weights)
-        plans = self._plan_members(memberships, weights, sample_weight is not None)
-        self._fit_members(X, y, plans, member_seed)
-        self.fusion_ = set_seed(clone(self._fusion()), fusion_seed)
-        self._fit_fusion(X, y, plans, weights, sample_weight is not None, fold_seed)
+        data = self._validate_training(X, y, sample_weight, sources, groups, fold_seed)
+        fusion = set_seed(clone(self._fusion()), fusion_seed)
+        trial = self._choose_strata(data, fusion, strata_seed, fold_seed)
+        self.stratifier_ = trial.stratifier
+        members = fit_crew(trial.jobs, data.X, data.y, member_seed, self.n_jobs)
+        n_own = len(members) - len(resolve_anchors(self.anchor))
+        self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
+        self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: self.n_strata_]])
+        self._note_constant_members()
+        self._fit_fusion(fusion, trial, data)
+        self.member_report_ = report_members(
+            trial.jobs, members, trial.outputs, data.y, self.classes_, self.fusion_
+        )
         return self
 
-    def _validate_training(self, X, y):
+    def _validate_training(self, X, y, sample_weight, sources, groups, seed) -> Training:
         if is_mixed_frame(X):
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
         check_classification_targets(y)
-        return X, y
+        check_consistent_length(X, sources, groups)
+        self.classes_, y = np.unique(y, return_inverse=True)
+        weights = self._validate_weights(X, y, sample_weight)
+        folds = None
+        if self._fusion().learns or self._asks_for_choice():
+            in_sample = isinstance(self.cv, str) and not self._asks_for_choice()
+            cv = 5 if isinstance(self.cv, str) else self.cv
+            folds = None if in_sample else make_folds(cv, X, y, self.classes_, seed, groups)
+        return Training(X, y, weights, sample_weight is not None, sources, folds)
 
     def _validate_weights(self, X, y, sample_weight) -> np.ndarray:
         if len(self.classes_) < 2:
@@ -284,100 +297,110 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         return weights
 
     def _fusion(self) -> Fusion:
-        if not isinstance(self.fusion, str):
-            return self.fusion
-        return FUSIONS[self.fusion](*[self.final_estimator] * (self.fusion == "stacking"))
+        named = isinstance(self.fusion, str)
+        if named and self.fusion == "stacking":
+            return Stacking(self.final_estimator)
+        fusion = FUSIONS[self.fusion]() if named else self.fusion
+        n_anchors = len(resolve_anchors(self.anchor))
+        if isinstance(fusion, Gate) and n_anchors + len(self._kinds()) > 1:
+            return AnchoredGate(fusion, n_anchors=n_anchors)
+        return fusion
 
-    def _member(self):
-        return LogisticRegression() if self.estimator is None else self.estimator
+    def _kinds(self) -> list:
+        """List the kinds of member on each stratum."""
+        if self.estimator is None:
+            return [make_pipeline(StandardScaler(), LogisticRegression())]
+        several = isinstance(self.estimator, list | tuple)
+        return list(self.estimator) if several else [self.estimator]
 
-    def _response(self) -> str:
-        """Name the method that members are asked for."""
-        wanted = ("predict_proba", "decision_function", "predict")
-        return next(name for name in wanted if hasattr(self._member(), name))
+    def _responses(self) -> list[str]:
+        """Name the method that each member is asked for, anchors last."""
+        n_strata = getattr(self, "n_strata_", 1)
+        kinds = [response_of(kind) for kind in self._kinds() for _ in range(n_strata)]
+        return kinds + [response_of(each) for each in resolve_anchors(self.anchor)]
 
-    def _plan_members(self, memberships, weights, weighted: bool) -> list[tuple]:
-        """Rows and weights of each member."""
-        soft = self.membership == "soft"
-        if (soft or weighted) and weight_parameter(self._member()) is None:
-            reason = "membership='soft'" if soft else "sample_weight"
-            raise ValueError(
-                f"{reason} needs members that take sample_weight; "
-                f"{type(self._member()).__name__}.fit does not. Choose another estimator, or "
-                "membership='hard' without sample_weight."
+    def _asks_for_choice(self) -> bool:
+        """Tell whether the strata's number or size is to be chosen."""
+        free = self.stratifier is None and self.stratum_size is None
+        return free or "auto" in (self.stratum_size, self.n_strata)
+
+    def _settings(self, n_samples: int) -> list[dict]:
+        """Parameters of the stratifier to try."""
+        if self.stratifier is None:
+            size = "auto" if self.stratum_size is None else self.stratum_size
+            count = min(max(n_samples // 10, 2), 20) if self.n_strata is None else self.n_strata
+            return candidates(HISS(), size, count, n_samples)
+        return candidates(final_step(self.stratifier), self.stratum_size, self.n_strata, n_samples)
+
+    def _choose_strata(self, data: Training, fusion, strata_seed, fold_seed) -> Trial:
+        settings = self._settings(len(data.y))
+        stratifier = set_seed(
+            clone(HISS() if self.stratifier is None else self.stratifier), strata_seed
+        )
+        crew = Crew(self._kinds(), resolve_anchors(self.anchor), self.membership == "soft")
+        several = len(settings) > 1
+        trials = [
+            try_strata(
+                data, stratifier, each, crew, fusion,
+                judge=several, seed=fold_seed, n_jobs=self.n_jobs,
             )
-        plans = []
-        for membership in memberships.T:
-            rows = (soft_rows if soft else hard_rows)(membership, weights)
-            passed = membership * weights if soft else weights if weighted else None
-            plans.append((rows, passed))
-        return plans
+            for each in settings
+        ]  # fmt: skip
+        best = int(np.argmin([trial.error for trial in trials]))
+        self.stratum_size_ = settings[best].get("stratum_size")
+        self.n_strata_ = trials[best].memberships.shape[1]
+        self.trials_ = [
+            {**each, "error": trial.error} for each, trial in zip(settings, trials, strict=True)
+        ] * several
+        return trials[best]
 
-    def _fit_members(self, X, y, plans, seed: int) -> None:
-        seeds = draw_seeds(seed, len(plans))
-        tasks = [(self._member(), X, y, *plan, own) for plan, own in zip(plans, seeds, strict=True)]
-        self.estimators_ = run_tasks(fit_member, tasks, self.n_jobs)
-        self.member_sizes_ = np.array([len(rows) for rows, _ in plans])
-        one_class = [len(member.classes_) == 1 for member in self.estimators_]
+    def _note_constant_members(self) -> None:
+        first_kind = self.estimators_[: self.n_strata_]
+        one_class = [len(member.classes_) == 1 for member in first_kind]
         self.constant_strata_ = np.flatnonzero(one_class)
         if len(self.constant_strata_) > 0:
             warnings.warn(
-                f"{len(self.constant_strata_)} of {len(plans)} strata hold one class only; their "
-                "members always say that class. Larger or fewer strata would mix classes more.",
+                f"{len(self.constant_strata_)} of {len(one_class)} strata hold one class only; "
+                "their members always say that class. Larger or fewer strata would mix classes "
+                "more.",
                 UserWarning,
                 stacklevel=3,
             )
 
-    def _fit_fusion(self, X, y, plans, weights, weighted: bool, seed: int) -> None:
-        usable = weights > 0
-        if not self.fusion_.learns:
-            return
-        if isinstance(self.cv, str):
-            outputs = self._outputs(X)
-        else:
-            outputs = self._held_out(X, y, plans, seed)
-            usable &= np.isfinite(outputs).all(axis=(0, 2))
+    def _fit_fusion(self, fusion, trial: Trial, data: Training) -> None:
+        self.fusion_, self.n_left_out_ = fusion, 0
+        outputs = trial.outputs
+        if isinstance(self.cv, str) and fusion.learns:
+            outputs = self._outputs(data.X)
+        usable = data.weights > 0
+        if outputs is not None and fusion.learns:
+            known = np.isfinite(outputs).all(axis=(0, 2))
+            self.n_left_out_ = int((~known).sum())
+            usable &= known
         rows = np.flatnonzero(usable)
-        self.fusion_.fit(
-            outputs[:, rows],
-            y[rows],
-            affinity=self._affinity(_safe_indexing(X, rows)),
-            sample_weight=weights[rows] if weighted else None,
+        fusion.fit(
+            None if outputs is None else outputs[:, rows],
+            data.y[rows],
+            affinity=None if trial.affinity is None else trial.affinity[rows],
+            sample_weight=data.weights[rows] if data.weighted else None,
         )
-
-    def _held_out(self, X, y, plans, seed: int) -> np.ndarray:
-        """Ask members about rows they were not fitted on; NaN for rows in no test fold."""
-        folds = make_folds(self.cv, X, y, self.classes_, seed)
-        pairs = [(fold, plan) for fold in folds for plan in plans]
-        asked = (len(self.classes_), self._response())
-        tasks = []
-        for (fold, plan), own in zip(pairs, draw_seeds(seed, len(pairs)), strict=True):
-            (train, test), (rows, passed) = fold, plan
-            kept = np.intersect1d(rows, train)
-            kept = kept if len(kept) > 0 else train
-            tasks.append((self._member(), X, y, kept, passed, own, test, *asked))
-        outputs = np.full((len(plans), len(y), len(self.classes_)), np.nan)
-        for i, part in enumerate(run_tasks(held_out_outputs, tasks, self.n_jobs)):
-            outputs[i % len(plans), folds[i // len(plans)][1]] = part
-        return outputs
 
     def _outputs(self, X) -> np.ndarray:
-        """Member outputs, of shape (n_members, n_samples, n_classes)."""
-        n_classes, response = len(self.classes_), self._response()
-        return np.stack(
-            [member_outputs(member, X, n_classes, response) for member in self.estimators_]
-        )
+        """Member outputs, of shape (n_members, n_samples, n_classes), anchors last."""
+        members = [*self.estimators_, *self.anchors_]
+        return crew_outputs(members, self._responses(), X, len(self.classes_))
 
-    def _affinity(self, X):
-        return strata_affinity(self.stratifier_, X) if self.fusion_.uses_affinity else None
-
-    def _scores(self, X) -> np.ndarray:
+    def _validate_rows(self, X):
         check_is_fitted(self)
         if is_mixed_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self.fusion_.combine(self._outputs(X), self._affinity(X))
+            return X
+        return validate_data(self, X, **ARRAYS, reset=False)
+
+    def _scores(self, X) -> np.ndarray:
+        X = self._validate_rows(X)
+        affinity = strata_affinity(self.stratifier_, X) if self.fusion_.uses_affinity else None
+        return self.fusion_.combine(self._outputs(X), affinity)
 
     def predict(self, X):
         """Predict classes.
@@ -427,3 +450,22 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X)
         return scores[:, 1] if len(self.classes_) == 2 else scores
+
+    def explain_row(self, x):
+        """Tell which strata and members decided about one row.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or a frame with one row
+            The row.
+
+        Returns
+        -------
+        dict
+            ``prediction``; ``scores`` (one per class); ``strata`` (memberships of the row);
+            ``members`` (outputs of each member, one per class, anchors last); ``weights`` (share
+            of each stratum's member and anchor for this row, or None where there is no such
+            number).
+        """
+        row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
+        return explain_one_row(self, self._validate_rows(row))

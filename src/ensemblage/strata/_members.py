@@ -96,14 +96,16 @@ def fit_member(estimator, X, y, rows, weights, seed):
     Returns
     -------
     classifier
-        Fitted; a constant one if the rows are all of one class.
+        Fitted; a constant one if the rows are all of one class, and the best one of a search.
     """
     y = y[rows]
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior").fit(np.zeros((len(rows), 1)), y)
     member = set_seed(clone(estimator), seed)
     passed = {} if weights is None else {weight_parameter(estimator): weights[rows]}
-    return member.fit(_safe_indexing(X, rows), y, **passed)
+    member.fit(_safe_indexing(X, rows), y, **passed)
+    # what a search went through is not needed any more, nor could it be saved
+    return getattr(member, "best_estimator_", member)
 
 
 def member_outputs(member, X, n_classes: int, response: str) -> np.ndarray:

@@ -1,0 +1,91 @@
+"""Known sources: a pool of a tuned SVM and gradient boosting, with and without strata.
+
+Usage: python benchmarks/study_sources.py FOLDER [NAME ...]
+
+FOLDER holds CSV files with the columns `source` and `class`. Five splits of 70/30 each; the
+source is known in training and not at prediction.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from ensemblage.datasets import Dataset, read_table, table_encoder
+from ensemblage.fusion import LogPool
+from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
+from ensemblage.strata._crew import anchor_jobs, crew_outputs, fit_crew, held_out_crew
+
+REPEATS = 5
+
+
+def boosting():
+    return HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.06, max_leaf_nodes=8, min_samples_leaf=10, random_state=0
+    )
+
+
+def kinds():
+    return [
+        make_pipeline(StandardScaler(), LogisticRegression(C=0.1)),
+        make_pipeline(StandardScaler(), SVC()),
+        boosting(),
+    ]
+
+
+def pool_alone(X, y, X_new, n_classes, seed):
+    """Pool the same anchors out-of-fold, without any strata."""
+    jobs = anchor_jobs([tuned_svm(), boosting()], np.ones(len(y)), weighted=False)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
+    pool = LogPool().fit(held_out_crew(jobs, X, y, folds, n_classes, seed, 1), y)
+    members = fit_crew(jobs, X, y, seed, 1)
+    return pool.combine(crew_outputs(members, [job.response for job in jobs], X_new, n_classes))
+
+
+def one_split(path, seed):
+    warnings.simplefilter("ignore")
+    table = read_table(path)
+    sources = np.array([str(each) for each in table.column("source")])
+    data = Dataset.from_table(table, "class", drop=["source"])
+    y = np.unique(data.y, return_inverse=True)[1]
+    train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y)
+    encoder = table_encoder(data.kinds).fit(data.X[train])
+    X, X_new = (np.asarray(encoder.transform(data.X[rows]), dtype=float) for rows in (train, test))
+    alone = pool_alone(X, y[train], X_new, y.max() + 1, seed)
+    model = StrataEnsembleClassifier(
+        SourceStrata(), kinds(), anchor=[tuned_svm(), boosting()], random_state=seed
+    )
+    taught = model.fit(X, y[train], sources=sources[train]).predict_proba(X_new)
+    return [(loss(p, y[test]), (p.argmax(axis=1) != y[test]).mean()) for p in (alone, taught)]
+
+
+def loss(p, y):
+    return -np.log(np.clip(p[np.arange(len(y)), y], 1e-15, 1)).mean()
+
+
+def main():
+    folder = Path(sys.argv[1])
+    names = sys.argv[2:] or sorted(path.stem for path in folder.glob("*.csv"))
+    heads = f"{'pool: log loss':>16}{'error':>9}{'with strata':>14}{'error':>9}"
+    print(f"{'':10}{heads}{'ratio':>9}{'s.e. of the difference':>25}")
+    for name in names:
+        runs = Parallel(n_jobs=2)(
+            delayed(one_split)(folder / f"{name}.csv", seed) for seed in range(REPEATS)
+        )
+        (a, ae), (b, be) = np.array(runs).mean(axis=0)
+        gaps = np.array([taught[0] - alone[0] for alone, taught in runs])
+        spread = gaps.std(ddof=1) / np.sqrt(REPEATS)
+        figures = f"{a:16.4f}{ae:9.4f}{b:14.4f}{be:9.4f}{b / a:9.4f}{spread:25.4f}"
+        print(f"{name:10}{figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

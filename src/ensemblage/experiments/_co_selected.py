@@ -1,0 +1,63 @@
+"""Which features a fitted model chose together, with their names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+
+class CoSelection(NamedTuple):
+    """A co-selection matrix that can be read.
+
+    Attributes
+    ----------
+    feature_names : list of str
+        One per row and column.
+    matrix : ndarray of shape (n_features, n_features)
+        Share of the members that use both features; how often each is used on the diagonal.
+    """
+
+    feature_names: list[str]
+    matrix: np.ndarray
+
+
+def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
+    """Co-selection matrix of a fitted model, most used features first.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        As ``make_model`` makes it, fitted, or an estimator of ``ensemblage.subspace``.
+    top : int, default=None
+        Show so many features at most.
+
+    Returns
+    -------
+    CoSelection or None
+        None if the model has no such matrix.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import make_quarter_circle
+    >>> from ensemblage.subspace import JointSubspaceSelector
+    >>> X, y = make_quarter_circle(100, n_dummies=2, random_state=0)
+    >>> selector = JointSubspaceSelector(n_estimators=5, random_state=0).fit(X, y)
+    >>> sorted(co_selected(selector, top=2).feature_names)
+    ['x0', 'x1']
+    """
+    estimator = model[-1] if isinstance(model, Pipeline) else model
+    if not hasattr(estimator, "co_selection_"):
+        return None
+    matrix = estimator.co_selection_
+    names = _names(model, estimator)
+    order = np.argsort(-np.diag(matrix), kind="stable")[:top]
+    return CoSelection([names[d] for d in order], matrix[np.ix_(order, order)])
+
+
+def _names(model: Any, estimator: Any) -> list[str]:
+    if isinstance(model, Pipeline) and len(model) > 1:
+        return [str(name) for name in model[:-1].get_feature_names_out()]
+    numbered = [f"x{d}" for d in range(estimator.n_features_in_)]
+    return [str(name) for name in getattr(estimator, "feature_names_in_", numbered)]

@@ -1,0 +1,179 @@
+"""A log-linear pool of members with learned importances."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from ensemblage.fusion._fusion import Fusion
+
+SMALLEST = 1e-12
+"""Probabilities count as at least this, so that one member cannot rule a class out."""
+
+
+def are_probabilities(outputs) -> bool:
+    """Tell probabilities from decision values.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_samples, n_classes)
+        Of one member.
+
+    Returns
+    -------
+    bool
+        Whether each row is not negative and adds up to one.
+    """
+    return bool(outputs.min() >= 0 and np.allclose(outputs.sum(axis=1), 1))
+
+
+class LogPool(Fusion):
+    r"""Product of the members' calibrated probabilities, raised to learned importances.
+
+    Parameters
+    ----------
+    ridge : float, default=10.0
+        Pull of the importances towards equal ones, in units of log loss summed over rows.
+
+    Attributes
+    ----------
+    temperatures_ : ndarray of shape (n_members,)
+        What each member's logits are divided by to be calibrated.
+    weights_ : ndarray of shape (n_members,)
+        Importances, not negative.
+    influence_ : ndarray of shape (n_members,)
+        Importance times how far a member's calibrated log probabilities spread over the classes.
+    probable_ : ndarray of shape (n_members,)
+        Which members gave probabilities; the others' decision values are taken as logits.
+
+    Notes
+    -----
+    The joint-subset paper's eq. 10, :math:`p(c|x) \propto \prod_k p_k(c|x)^{i_k}`, with
+    importances :math:`i_k` that minimise
+
+    .. math:: -\sum_i \log p(y_i|x_i) + \lambda \sum_k (i_k - 1/K)^2, \quad i_k \ge 0
+
+    on outputs for rows that the members have not seen. Each member is first calibrated by one
+    temperature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(200) % 2
+    >>> knows = np.where(y[:, None] == [0, 1], 0.8, 0.2)
+    >>> pool = LogPool().fit(np.stack([knows, rng.dirichlet([1, 1], 200)]), y)
+    >>> bool(pool.weights_[0] > pool.weights_[1])
+    True
+    """
+
+    learns = True
+
+    def __init__(self, ridge=10.0):
+        self.ridge = ridge
+
+    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
+        """Learn temperatures and importances.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs on rows that they have not seen.
+        y : ndarray of shape (n_samples,)
+            Class numbers.
+        affinity : None
+            Ignored.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        self : object
+            Fitted fusion.
+        """
+        weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.probable_ = np.array([are_probabilities(each) for each in outputs])
+        logits = self._logits(outputs)
+        self.temperatures_ = np.array([_temperature(each, y, weights) for each in logits])
+        scores = self._scores(outputs)
+        equal = np.full(len(scores), 1 / len(scores))
+
+        def loss(importance):
+            log_p = log_softmax(np.tensordot(importance, scores, 1), axis=1)
+            gap = np.exp(log_p)
+            gap[np.arange(len(y)), y] -= 1
+            slope = np.einsum("ksc,sc->k", scores, gap * weights[:, None])
+            pull = importance - equal
+            value = -weights @ log_p[np.arange(len(y)), y] + self.ridge * pull @ pull
+            return value, slope + 2 * self.ridge * pull
+
+        best = minimize(loss, equal, jac=True, bounds=[(0, None)] * len(equal), method="L-BFGS-B")
+        self.weights_ = best.x
+        self.influence_ = best.x * scores.std(axis=2).mean(axis=1)
+        return self
+
+    def _logits(self, outputs) -> np.ndarray:
+        probable = self.probable_[:, None, None]
+        return np.where(probable, np.log(np.maximum(outputs, SMALLEST)), outputs)
+
+    def _scores(self, outputs) -> np.ndarray:
+        """Calibrated log probabilities, of shape (n_members, n_samples, n_classes)."""
+        return log_softmax(self._logits(outputs) / self.temperatures_[:, None, None], axis=2)
+
+    def importance(self, n_members: int):
+        """Share of each member's influence on the product.
+
+        Parameters
+        ----------
+        n_members : int
+            Number of members.
+
+        Returns
+        -------
+        ndarray of shape (n_members,)
+            Adds up to one, unless no member counts.
+        """
+        return self.influence_ / max(self.influence_.sum(), SMALLEST)
+
+    def combine(self, outputs, affinity=None):
+        """Pool the members.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        affinity : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        return softmax(np.tensordot(self.weights_, self._scores(outputs), 1), axis=1)
+
+    def gives_probabilities(self, from_probabilities: bool) -> bool:
+        """Tell that a pool always gives probabilities.
+
+        Parameters
+        ----------
+        from_probabilities : bool
+            Ignored.
+
+        Returns
+        -------
+        bool
+            True.
+        """
+        return True
+
+
+def _temperature(logits, y, weights) -> float:
+    """Divisor of the logits with the least log loss."""
+
+    def loss(log_t):
+        log_p = log_softmax(logits / np.exp(log_t), axis=1)
+        return -weights @ log_p[np.arange(len(y)), y]
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-4, 4), method="bounded").x))

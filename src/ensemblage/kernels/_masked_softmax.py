@@ -1,0 +1,281 @@
+"""One step of Algorithm 1 for the current and the proposed feature mask together.
+
+Arrays are stored with the class (or the feature) first and the rows last, so that every
+inner loop runs over neighbouring numbers: ``features`` is (n_features, n_rows), logits are
+(n_classes, n_rows), and the two candidates are stacked into (2 * n_classes, n_rows), the
+current mask first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.kernels._compile import compiled
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Mask: TypeAlias = NDArray[np.bool_]
+Indices: TypeAlias = NDArray[np.intp]
+
+
+class StepBuffers(NamedTuple):
+    """Memory that the steps of one fit share, and where a step leaves its results."""
+
+    logits: Floats  # (2 * n_classes, n_rows): after the step, of both candidates
+    residuals: Floats  # (2 * n_classes, n_rows): scratch
+    change: Floats  # (2 * n_classes, n_rows): scratch
+    coef_step: Floats  # (2 * n_classes, n_features)
+    intercept_step: NDArray[np.float64]  # (2 * n_classes,)
+    accuracy: NDArray[np.float64]  # (2,)
+
+
+def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
+    """Allocate what ``candidate_step`` works in.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    features : ndarray of shape (n_features, n_rows)
+        Gives the sizes and the precision, float32 or float64.
+
+    Returns
+    -------
+    StepBuffers
+    """
+    n_features, n_rows = features.shape
+    logits, residuals, change = (
+        np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
+    )
+    coef_step = np.empty((2 * n_classes, n_features), features.dtype)
+    return StepBuffers(
+        logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2)
+    )  # fmt: skip
+
+
+@compiled
+def stack_candidates(
+    features: Floats,
+    logits: Floats,
+    coef: Floats,
+    mask: Mask,
+    flipped: Indices,
+    stacked: Floats,
+    shifted: Floats,
+) -> None:
+    """Logits under both masks, and the same less each row's largest.
+
+    The proposed mask differs from the current one in ``flipped`` alone, so its logits are
+    the current ones plus a change of rank ``len(flipped)``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_features, n_rows)
+        Standardised features.
+    logits : ndarray of shape (n_classes, n_rows)
+        Under the current mask (eq. 6).
+    coef : ndarray of shape (n_classes, n_features)
+        Unmasked coefficients.
+    mask : ndarray of shape (n_features,)
+        The current mask.
+    flipped : ndarray of shape (n_flipped,)
+        Features in which the proposal differs.
+    stacked : ndarray of shape (2 * n_classes, n_rows)
+        Filled with the logits of both candidates.
+    shifted : ndarray of shape (2 * n_classes, n_rows)
+        Filled with the logits less their maximum over the candidate's classes.
+    """
+    n_classes, n_rows = logits.shape
+    for j in range(n_classes):
+        stacked[j] = logits[j]
+        stacked[n_classes + j] = logits[j]
+        for f in flipped:
+            signed = -coef[j, f] if mask[f] else coef[j, f]
+            for m in range(n_rows):
+                stacked[n_classes + j, m] += signed * features[f, m]
+    for first in (0, n_classes):
+        for m in range(n_rows):
+            largest = stacked[first, m]
+            for j in range(first + 1, first + n_classes):
+                largest = max(largest, stacked[j, m])
+            for j in range(first, first + n_classes):
+                shifted[j, m] = stacked[j, m] - largest
+
+
+@compiled
+def weighted_residuals(
+    residuals: Floats, labels: Indices, weights: Floats, totals: NDArray[np.float64]
+) -> None:
+    r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the slope of eq. 9.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (2 * n_classes, n_rows)
+        Exponentials of the shifted logits of both candidates; overwritten.
+    labels : ndarray of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Row weights.
+    totals : ndarray of shape (2 * n_classes,)
+        Filled with the sums over rows: the slope in the intercepts.
+    """
+    n_stacked, n_rows = residuals.shape
+    n_classes = n_stacked // 2
+    for first in (0, n_classes):
+        for m in range(n_rows):
+            total = residuals[first, m]
+            for j in range(first + 1, first + n_classes):
+                total += residuals[j, m]
+            share = weights[m] / total
+            for j in range(first, first + n_classes):
+                residuals[j, m] *= -share
+            residuals[first + labels[m], m] += weights[m]
+    for j in range(n_stacked):
+        sum_over_rows = 0.0
+        for m in range(n_rows):
+            sum_over_rows += residuals[j, m]
+        totals[j] = sum_over_rows
+
+
+@compiled
+def step_coefficients(
+    coef_step: Floats,
+    intercept_step: NDArray[np.float64],
+    coef: Floats,
+    mask: Mask,
+    flipped: Indices,
+    rate: float,
+    decay: float,
+) -> None:
+    """Scale the slopes to steps; a masked coefficient rests (lines 9 and 10).
+
+    Parameters
+    ----------
+    coef_step : ndarray of shape (2 * n_classes, n_features)
+        Slopes of both candidates; overwritten with the steps.
+    intercept_step : ndarray of shape (2 * n_classes,)
+        As above, for the intercepts, which no mask touches.
+    coef : ndarray of shape (n_classes, n_features)
+        The coefficients from which both candidates start.
+    mask : ndarray of shape (n_features,)
+        The current mask.
+    flipped : ndarray of shape (n_flipped,)
+        Features in which the proposal differs.
+    rate : float
+        Length of a step per unit of slope.
+    decay : float
+        Strength of the ridge penalty, in units of the mean log-likelihood.
+    """
+    n_classes, n_features = coef.shape
+    proposed = mask.copy()
+    for f in flipped:
+        proposed[f] = not proposed[f]
+    for j in range(n_classes):
+        for d in range(n_features):
+            pull = decay * coef[j, d]
+            coef_step[j, d] = rate * (coef_step[j, d] - pull) if mask[d] else 0.0
+            other = n_classes + j
+            coef_step[other, d] = rate * (coef_step[other, d] - pull) if proposed[d] else 0.0
+    for j in range(2 * n_classes):
+        intercept_step[j] *= rate
+
+
+@compiled
+def move_logits(
+    logits: Floats,
+    change: Floats,
+    intercept_step: NDArray[np.float64],
+    labels: Indices,
+    weights: Floats,
+    accuracy: NDArray[np.float64],
+) -> None:
+    """Add the step to the logits and weigh the rows that are then right (eq. 7).
+
+    Parameters
+    ----------
+    logits : ndarray of shape (2 * n_classes, n_rows)
+        Before the step; overwritten.
+    change : ndarray of shape (2 * n_classes, n_rows)
+        What the step in the coefficients adds.
+    intercept_step : ndarray of shape (2 * n_classes,)
+        What the step in the intercepts adds.
+    labels : ndarray of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        Row weights.
+    accuracy : ndarray of shape (2,)
+        Filled with the weighted accuracies of the candidates.
+    """
+    n_stacked, n_rows = logits.shape
+    n_classes = n_stacked // 2
+    for j in range(n_stacked):
+        for m in range(n_rows):
+            logits[j, m] += change[j, m] + intercept_step[j]
+    for candidate in range(2):
+        first = candidate * n_classes
+        right = 0.0
+        for m in range(n_rows):
+            best = 0
+            for j in range(1, n_classes):
+                if logits[first + j, m] > logits[first + best, m]:
+                    best = j
+            if best == labels[m]:
+                right += weights[m]
+        accuracy[candidate] = right
+
+
+def candidate_step(
+    features: Floats,
+    labels: Indices,
+    weights: Floats,
+    logits: Floats,
+    coef: Floats,
+    mask: Mask,
+    flipped: Indices,
+    rate: float,
+    decay: float,
+    buffers: StepBuffers,
+) -> None:
+    r"""Climb once under the current and once under the proposed mask (lines 8 to 13).
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_features, n_rows)
+        Standardised features, rows contiguous.
+    labels : ndarray of shape (n_rows,)
+        Class indices.
+    weights : ndarray of shape (n_rows,)
+        :math:`w_{km} / M`, so that sums over rows are the paper's means.
+    logits : ndarray of shape (n_classes, n_rows)
+        Under the current mask and coefficients; left alone.
+    coef : ndarray of shape (n_classes, n_features)
+        Coefficients, masked ones included; left alone.
+    mask : ndarray of shape (n_features,)
+        The current mask.
+    flipped : ndarray of shape (n_flipped,)
+        Features in which the proposed mask differs.
+    rate : float
+        :math:`\eta`, the length of a step per unit of slope.
+    decay : float
+        Strength of the ridge penalty; 0 is the paper's objective.
+    buffers : StepBuffers
+        Filled with the steps, the logits after them, and the accuracies.
+
+    Notes
+    -----
+    Both candidates share one product :math:`R X` and one product :math:`G X^T` with
+    :math:`2J` rows each; the data are read twice per step, not six times.
+    """
+    stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
+    np.exp(buffers.residuals, out=buffers.residuals)
+    weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
+    np.dot(buffers.residuals, features.T, out=buffers.coef_step)
+    step_coefficients(
+        buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay
+    )  # fmt: skip
+    np.dot(buffers.coef_step, features, out=buffers.change)
+    move_logits(
+        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.accuracy
+    )

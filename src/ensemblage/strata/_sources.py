@@ -1,0 +1,240 @@
+"""Strata that are the known sources of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ensemblage.parallel import draw_seeds, set_seed
+from ensemblage.strata._members import weight_parameter
+
+SMALLEST = 1e-12
+GATE_FOLDS = 5
+
+
+def merge_small(sources, min_rows: int) -> tuple[np.ndarray, list[list]]:
+    """Merge sources with few rows.
+
+    Parameters
+    ----------
+    sources : ndarray of shape (n_samples,)
+        Where each row comes from.
+    min_rows : int
+        A stratum holds at least so many rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        Stratum of each row.
+    merged : list of list
+        Sources of each stratum. The small ones share the last stratum; if they are too few
+        together, the next larger sources join them until they are not.
+    """
+    names, codes, counts = np.unique(sources, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    n_kept = int((counts >= min_rows).sum())
+    left = len(sources) - counts[order[:n_kept]].sum()
+    while 0 < left < min_rows and n_kept > 0:
+        n_kept -= 1
+        left += counts[order[n_kept]]
+    kept = np.sort(order[:n_kept])
+    stratum = np.full(len(names), len(kept))
+    stratum[kept] = np.arange(len(kept))
+    merged = [[names[k]] for k in kept]
+    rest = np.setdiff1d(np.arange(len(names)), kept)
+    if len(rest) > 0:
+        merged.append(list(names[rest]))
+    return stratum[codes], merged
+
+
+class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """One stratum per known source, and a gate that learns to recognise the source.
+
+    Where you know in training which hospital, sensor or site a row came from, pass it as
+    ``sources``: each source becomes a stratum, and a classifier learns to tell from the columns
+    where a row comes from, so that the source need not be known at prediction.
+
+    Parameters
+    ----------
+    min_rows : int, default=20
+        Sources with fewer rows share one stratum; if these have fewer together, the smallest of
+        the other sources joins them, and so on.
+    gate : classifier, default=None
+        Learns the source from the columns, with ``predict_proba``; standardised logistic
+        regression if not given.
+    random_state : int, RandomState instance or None, default=None
+        For the gate and its folds.
+
+    Attributes
+    ----------
+    memberships_ : ndarray of shape (n_samples, n_strata)
+        One for the row's own source, else zero.
+    sources_ : list of str
+        Name of each stratum; of merged sources the names, joined.
+    gate_ : classifier
+        Fitted.
+    training_log_affinity_ : ndarray of shape (n_samples, n_strata)
+        Log probabilities of the sources of the training rows, from gates that had not seen them.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    HISS : Where sources are not known.
+
+    Notes
+    -----
+    If the source is known at prediction too, give it to an ordinary model as a column: that
+    helps more than any strata.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ensemblage.strata import SourceStrata
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0.0], [9.0]], 30, axis=0) + rng.normal(size=(60, 1))
+    >>> strata = SourceStrata().fit(X, sources=np.repeat(["north", "south"], 30))
+    >>> strata.sources_
+    ['north', 'south']
+    >>> bool(strata.transform([[9.5]])[0, 1] > 0.95)
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "min_rows": [Interval(Integral, 1, None, closed="left")],
+        "gate": [HasMethods(["fit", "predict_proba"]), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, min_rows=20, *, gate=None, random_state=None):
+        self.min_rows = min_rows
+        self.gate = gate
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None, sample_weight=None, sources=None):
+        """Make a stratum of each source, and learn to recognise them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights, for the gate.
+        sources : array-like of shape (n_samples,)
+            Where each row comes from. If not given, all rows count as one source.
+
+        Returns
+        -------
+        self : object
+            Fitted stratifier.
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        if sources is None:
+            warnings.warn(
+                "SourceStrata was fitted without sources: all rows count as one source. "
+                "Pass fit(..., sources=...).",
+                UserWarning,
+                stacklevel=3,
+            )
+            sources = np.zeros(len(X), dtype=int)
+        sources = column_or_1d(sources)
+        check_consistent_length(X, sources)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        codes, merged = merge_small(sources, self.min_rows)
+        self.sources_ = [" + ".join(map(str, names)) for names in merged]
+        self.memberships_ = np.eye(len(merged), dtype=X.dtype)[codes]
+        self._fit_gate(X, codes, weights)
+        return self
+
+    def _fit_gate(self, X, codes, weights) -> None:
+        default = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        gate_seed, fold_seed = draw_seeds(self.random_state, 2)
+        gate = set_seed(clone(default if self.gate is None else self.gate), gate_seed)
+        n_strata = self.memberships_.shape[1]
+        if n_strata == 1:
+            self.gate_ = None
+            self.training_log_affinity_ = np.zeros((len(X), 1), dtype=X.dtype)
+            return
+        passed = {} if weights is None else {weight_parameter(gate): weights}
+        n_splits = max(2, min(GATE_FOLDS, int(np.bincount(codes).min())))
+        folds = StratifiedKFold(n_splits, shuffle=True, random_state=fold_seed)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The least populated class")
+            held_out = cross_val_predict(
+                gate, X, codes, cv=folds, method="predict_proba", params=passed
+            )
+        self.training_log_affinity_ = np.log(np.maximum(held_out, SMALLEST)).astype(X.dtype)
+        self.gate_ = gate.fit(X, codes, **passed)
+
+    def transform(self, X):
+        """Probability that each row comes from each source.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_strata)
+            Each row adds up to one.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if self.gate_ is None:
+            return np.ones((len(X), 1), dtype=X.dtype)
+        return self.gate_.predict_proba(X).astype(X.dtype, copy=False)
+
+    def log_affinity(self, X):
+        """Log probability that each row comes from each source.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_strata)
+            Finite: probabilities count as at least 1e-12.
+        """
+        return np.log(np.maximum(np.asarray(self.transform(X)), SMALLEST))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.memberships_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,117 @@
+"""Which features are chosen together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def co_selection(supports):
+    r"""Share of the members that use both features (eq. 12).
+
+    Parameters
+    ----------
+    supports : array-like of shape (n_members, n_features)
+        Masks.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        :math:`F_{pq} = \frac{1}{K} \sum_k \lambda_{kp} \lambda_{kq}`; the diagonal is how often
+        each feature is used.
+
+    Examples
+    --------
+    >>> co_selection([[1, 1, 0], [1, 0, 0]])
+    array([[1. , 0.5, 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 0. ]])
+    """
+    used = np.asarray(supports, dtype=float)
+    return used.T @ used / len(used)
+
+
+def binary_co_selection(
+    matrix, *, cross_threshold=None, individual_threshold=None, top_pairs=None, top_features=None
+):
+    """Most frequent features on the diagonal, most frequent pairs off it (eq. 13).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_features, n_features)
+        From :func:`co_selection`.
+    cross_threshold : float, default=None
+        A pair is marked above this; the paper's :math:`T_{cross}`.
+    individual_threshold : float, default=None
+        A feature is marked above this; the paper's :math:`T_{indiv}`.
+    top_pairs : int, default=None
+        Instead of ``cross_threshold``: mark so many pairs.
+    top_features : int, default=None
+        Instead of ``individual_threshold``: mark so many features.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_features, n_features)
+        Symmetric. Whatever ties with the last one marked is marked too, so the order of the
+        columns decides nothing; pairs that never occur are never marked.
+
+    Examples
+    --------
+    >>> F = co_selection([[1, 1, 0], [1, 1, 1]])
+    >>> binary_co_selection(F, top_pairs=1, top_features=2).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 0]])
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    pairs = np.triu(np.ones(matrix.shape, dtype=bool), 1)
+    cross = _threshold("cross", "pairs", cross_threshold, top_pairs, matrix[pairs])
+    individual = _threshold(
+        "individual", "features", individual_threshold, top_features, np.diag(matrix)
+    )  # fmt: skip
+    marked = matrix > cross
+    np.fill_diagonal(marked, np.diag(matrix) > individual)
+    return marked
+
+
+def _threshold(kind, what, threshold, top, values):
+    """Threshold that marks the top ones and their equals; half if nothing is asked for."""
+    if threshold is not None and top is not None:
+        raise ValueError(
+            f"{kind}_threshold={threshold!r} and top_{what}={top!r} were both given; give one."
+        )
+    if top is None:
+        return 0.5 if threshold is None else float(threshold)
+    if not 0 <= top <= values.size or int(top) != top:
+        raise ValueError(f"top_{what}={top!r}; expected a whole number from 0 to {values.size}.")
+    if top == 0:
+        return np.inf
+    last = np.sort(values)[::-1][int(top) - 1]
+    return max(0.0, np.nextafter(last, -np.inf))
+
+
+def power_mean_scores(coefs, supports, power=8.0):
+    r"""Rank features by how often and how strongly members use them.
+
+    Parameters
+    ----------
+    coefs : ndarray of shape (n_members, n_classes, n_features)
+        Coefficients on standardised features.
+    supports : ndarray of shape (n_members, n_features)
+        Masks.
+    power : float, default=8.0
+        At 1 the score is frequency times mean size; the larger, the more one member's strong
+        use of a feature counts beside others' neglect.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
+        frequency to the power of :math:`1/r` times the power mean of the sizes
+        :math:`|\theta_{kd}|` where the feature is used. The size is the coefficients' spread
+        around their mean over classes, which a softmax does not see.
+    """
+    centred = coefs - coefs.mean(axis=1, keepdims=True)
+    sizes = np.sqrt((centred**2).sum(axis=1, dtype=float))
+    largest = sizes.max(initial=np.finfo(float).tiny)
+    used = np.where(supports, sizes / largest, 0.0) ** power
+    return largest * used.mean(axis=0) ** (1.0 / power)

@@ -1,0 +1,229 @@
+"""Feature selection by jointly learned subsets."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.parallel import draw_seeds, fit_progress, with_callbacks
+from ensemblage.subspace._base import JointSubspaceBase
+from ensemblage.subspace._co_selection import binary_co_selection, power_mean_scores
+from ensemblage.subspace._sequence import fit_sequence
+
+
+def _ranks(scores, reserve, rng):
+    """Rank by score, then by reserve, then by lot: never by column order. 1 is best."""
+    order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
+    ranks = np.empty(scores.size, dtype=int)
+    ranks[order] = np.arange(1, scores.size + 1)
+    return ranks
+
+
+class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
+    r"""Select the features that jointly learned members use, often and strongly.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many to select; a float in (0, 1) is a share. None selects the features that more
+        than half of the members use, and at least one.
+    n_estimators : int, default=20
+        Number of members.
+    solver : {"lbfgs", "paper"}, default="lbfgs"
+        As in :class:`JointSubspaceClassifier`.
+    flip_probability : float or "auto", default=0.1
+        Probability of flipping a feature in a proposal.
+    size_penalty : float or "auto", default="auto"
+        Weighted accuracy that a feature must add to be kept, per unit of mean row weight; "auto"
+        is the accuracy that four rows make.
+    C : float or "auto", default=1.0
+        Inverse strength of the ridge penalty.
+    learning_rate : float or "auto", default="auto"
+        Step of ``solver="paper"``.
+    patience : int, default=50
+        Stop a member's annealing after so many proposals without a new best.
+    max_iter : int, default=1000
+        At most so many proposals per member.
+    tol : float, default=1e-4
+        As in :class:`JointSubspaceClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        For the start, the proposals, and ties.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Frequency and size of the coefficients in one; see Notes.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best. Equal scores are ranked by the coefficients of members that dropped the
+        feature, then by lot, never by the order of the columns.
+    frequencies_ : ndarray of shape (n_features,)
+        Share of the members that use each feature.
+    co_selection_ : ndarray of shape (n_features, n_features)
+        Share of the members that use both features (eq. 12).
+    support_ : ndarray of bool of shape (n_features,)
+        The selected features.
+    coefs_, intercepts_, supports_, accuracy_path_, n_iter_, n_estimators_, C_, mean_, scale_
+        As in :class:`JointSubspaceClassifier`.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    JointSubspaceClassifier : The same members, as a classifier.
+
+    Notes
+    -----
+    The score of feature :math:`d` is the power mean over members
+
+    .. math:: s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}, \quad r = 8.
+
+    At :math:`r = 1` it is frequency times mean size. Later members learn the rows that the first
+    ones miss, where features matter that the first ones drop; a larger power lets these count.
+
+    References
+    ----------
+    R. Gupta, K. Audhkhasi and S. Narayanan, "Training Ensemble of Diverse Classifiers on Feature
+    Subsets".
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import make_quarter_circle
+    >>> from ensemblage.subspace import JointSubspaceSelector
+    >>> X, y = make_quarter_circle(100, n_dummies=6, random_state=0)
+    >>> selector = JointSubspaceSelector(2, n_estimators=10, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
+        "n_features_to_select": [
+            Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None
+        ],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        n_features_to_select=None,
+        *,
+        n_estimators=20,
+        solver="lbfgs",
+        flip_probability=0.1,
+        size_penalty="auto",
+        C=1.0,
+        learning_rate="auto",
+        patience=50,
+        max_iter=1000,
+        tol=1e-4,
+        random_state=None,
+    ):
+        self.n_features_to_select = n_features_to_select
+        self.n_estimators = n_estimators
+        self.solver = solver
+        self.flip_probability = flip_probability
+        self.size_penalty = size_penalty
+        self.C = C
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the members and rank the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        rows, settings, random_state, rng = self._prepare(X, y, sample_weight)
+        members = []
+        with fit_progress(self, "member", self.n_estimators) as step:
+            for member in fit_sequence(rows, draw_seeds(random_state, self.n_estimators), settings):
+                members.append(member)
+                if step():
+                    break
+        self._store(members)
+        self.frequencies_ = np.diag(self.co_selection_).copy()
+        self.scores_ = power_mean_scores(self.coefs_, self.supports_)
+        reserve = power_mean_scores(self.coefs_, np.ones_like(self.supports_))
+        self.ranking_ = _ranks(self.scores_, reserve, rng)
+        self.support_ = self.ranking_ <= self._n_selected()
+        return self
+
+    def _n_selected(self):
+        wanted, n_features = self.n_features_to_select, self.n_features_in_
+        if wanted is None:
+            return max(1, int((self.frequencies_ > 0.5).sum()))
+        if isinstance(wanted, Integral):
+            if wanted > n_features:
+                raise ValueError(
+                    f"n_features_to_select={wanted}, but X has {n_features} features; give a "
+                    "smaller number, or a share between 0 and 1."
+                )
+            return int(wanted)
+        return max(1, int(wanted * n_features))
+
+    def co_selection_binary(
+        self,
+        *,
+        cross_threshold=None,
+        individual_threshold=None,
+        top_pairs=None,
+        top_features=None,
+    ):
+        """Most frequent features and pairs (eq. 13).
+
+        Parameters
+        ----------
+        cross_threshold : float, default=None
+            A pair is marked above this share of members; one half if nothing is given.
+        individual_threshold : float, default=None
+            A feature is marked above this share of members; one half if nothing is given.
+        top_pairs : int, default=None
+            Instead of ``cross_threshold``: mark so many pairs, and their equals.
+        top_features : int, default=None
+            Instead of ``individual_threshold``: mark so many features, and their equals.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_features, n_features)
+            Pairs off the diagonal, features on it.
+        """
+        check_is_fitted(self)
+        return binary_co_selection(
+            self.co_selection_, cross_threshold=cross_threshold,
+            individual_threshold=individual_threshold, top_pairs=top_pairs,
+            top_features=top_features,
+        )  # fmt: skip
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

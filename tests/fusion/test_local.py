@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from ensemblage.fusion import LocalCompetence, local_accuracies
+
+
+def test_accuracies_by_hand():
+    right = np.array([[1, 1, 0], [0, 0, 0]], dtype=bool)
+    near = np.array([[0, 1], [1, 2]])
+    np.testing.assert_allclose(local_accuracies(right, near), [[2.5 / 3, 0.5 / 3], [0.5, 0.5 / 3]])
+
+
+def test_repeating_a_row_equals_weighing_it():
+    right = np.array([[1, 0], [0, 1]], dtype=bool)
+    weighed = local_accuracies(right, np.array([[0, 1]]), np.array([2.0, 1.0]))
+    repeated = local_accuracies(right[:, [0, 0, 1]], np.array([[0, 1, 2]]))
+    np.testing.assert_allclose(weighed, repeated)
+
+
+def test_each_side_trusts_the_member_that_is_right_there():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 1))
+    y = rng.integers(2, size=200)
+    truth = np.eye(2)[y] * 0.6 + 0.2
+    left = np.where(X < 0, truth, truth[:, ::-1])
+    outputs = np.array([left, np.where(X >= 0, truth, truth[:, ::-1])])
+    fused = LocalCompetence(15).fit(outputs, y, X=X).combine(outputs, X=X)
+    assert (fused.argmax(axis=1) == y).mean() > 0.9
+
+
+def test_fewer_rows_than_neighbours():
+    outputs = np.full((2, 3, 2), 0.5)
+    fusion = LocalCompetence(25).fit(outputs, np.array([0, 1, 0]), X=np.eye(3))
+    assert fusion.neighbors_.n_neighbors == 3
+
+
+def test_no_neighbours():
+    with pytest.raises(ValueError, match="n_neighbors"):
+        LocalCompetence(0).fit(np.full((1, 2, 2), 0.5), np.array([0, 1]), X=np.eye(2))

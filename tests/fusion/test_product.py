@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.fusion import Product, product_rule
+
+
+def outputs(seed, n_members=4, n_rows=6, n_classes=3):
+    return np.random.default_rng(seed).dirichlet(np.ones(n_classes), (n_members, n_rows))
+
+
+def test_by_hand():
+    # sqrt(.8 * .2) = .4 for both classes
+    np.testing.assert_allclose(product_rule([[[0.8, 0.2]], [[0.2, 0.8]]]), [[0.5, 0.5]])
+    np.testing.assert_allclose(
+        product_rule([[[0.8, 0.2]], [[0.5, 0.5]]], weights=[1, 1]), [[0.8, 0.2]]
+    )
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equals_eq_10_and_adds_up_to_one(seed):
+    members = outputs(seed)
+    weights = np.random.default_rng(seed).uniform(0, 2, (6, 4))
+    fused = product_rule(members, weights)
+    literal = np.prod(members ** weights.T[:, :, None], axis=0)
+    np.testing.assert_allclose(fused, literal / literal.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_one_hot_importance_picks_a_member():
+    members = outputs(0)
+    np.testing.assert_allclose(product_rule(members, [0, 0, 1, 0]), members[2])
+
+
+def test_thousand_members_and_zeros_stay_finite():
+    members = np.tile([[1.0, 0.0]], (1000, 1, 1))
+    np.testing.assert_allclose(product_rule(members, np.ones(1000)), [[1, 0]])
+    contrary = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    np.testing.assert_allclose(product_rule(contrary), [[0.5, 0.5]])
+
+
+def test_no_importance_at_all_leaves_the_classes_equal():
+    np.testing.assert_allclose(product_rule(outputs(0), np.zeros(4)), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"), [([1, 2], "one per member"), ([1, 1, 1, -1], ">= 0")]
+)
+def test_wrong_importances(weights, message):
+    with pytest.raises(ValueError, match=message):
+        product_rule(outputs(0), weights)
+
+
+def test_affinities_are_log_importances_per_row():
+    members, weights = outputs(1), np.random.default_rng(1).uniform(0.1, 1, (6, 4))
+    fused = Product().combine(members, affinity=np.log(weights))
+    np.testing.assert_allclose(fused, product_rule(members, weights / 4))
+    doubled = Product([2.0] * 4).combine(members, affinity=np.log(weights))
+    np.testing.assert_allclose(doubled, product_rule(members, 2 * weights))

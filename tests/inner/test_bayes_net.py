@@ -1,0 +1,131 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage.bayes import BayesNetClassifier, BayesNetwork
+from ensemblage.inner import InnerBayesNetClassifier
+
+
+@parametrize_with_checks(
+    [InnerBayesNetClassifier(n_views=3), InnerBayesNetClassifier(n_views=3, tables="plain")],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "views are drawn among rows at random",
+    },
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("score", ["probability", "accuracy", "log", "bic"])
+@pytest.mark.parametrize("init", ["naive", "empty"])
+def test_a_single_identity_view_is_the_plain_network_bit_for_bit(score, init):
+    X, y = load_wine(return_X_y=True)
+    weights = np.random.default_rng(0).integers(1, 3, len(y))
+    plain = BayesNetClassifier(score=score, init=init).fit(X, y, sample_weight=weights)
+    inner = InnerBayesNetClassifier(
+        n_views=1, view_size=1.0, tables="plain", score=score, init=init
+    ).fit(X, y, sample_weight=weights)
+    assert inner.parents_ == plain.parents_
+    np.testing.assert_array_equal(inner.predict_proba(X), plain.predict_proba(X))
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
+    X, y = load_wine(return_X_y=True)
+    first, second = (
+        InnerBayesNetClassifier(n_views=4, random_state=3, n_jobs=n).fit(X, y) for n in (None, 2)
+    )
+    assert first.parents_ == second.parents_
+    np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+    other = InnerBayesNetClassifier(n_views=4, random_state=4).fit(X, y)
+    assert not np.array_equal(other.predict_proba(X), first.predict_proba(X))
+
+
+def test_crowd_tables_are_one_proper_network():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    network = InnerBayesNetClassifier(n_views=10, random_state=0).fit(X, y)
+    for table in network.tables_.values():
+        np.testing.assert_allclose(table["probabilities"].sum(axis=1), 1.0)
+    assert BayesNetwork.from_xmlbif(network.to_xmlbif()) == network.graph()
+    plain = BayesNetClassifier().fit(X, y)
+    assert len(network.cut_points_["sepal length (cm)"]) > len(
+        plain.cut_points_["sepal length (cm)"]
+    )
+
+
+def test_crowd_tables_of_categories_are_the_geometric_mean():
+    """Without numbers all bags share one grid: the pool is the normalised mean of logs."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.choice(["a", "b", "c"], 40)})
+    y = rng.integers(0, 2, 40)
+    network = InnerBayesNetClassifier(n_views=3, random_state=0, max_parents=1).fit(X, y)
+    from ensemblage.parallel import draw_seeds
+
+    logs = []
+    for seed in draw_seeds(0, 6)[3:]:
+        rows = np.random.default_rng(seed).integers(40, size=40)
+        counts = np.array(
+            [[np.sum((y[rows] == k) & (X["x"][rows] == v)) for v in "abc"] for k in (0, 1)]
+        )
+        logs.append(np.log((counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1.5)))
+    pooled = np.exp(np.mean(logs, axis=0))
+    np.testing.assert_allclose(
+        network.tables_["x"]["probabilities"], pooled / pooled.sum(axis=1, keepdims=True)
+    )
+
+
+def test_bins_are_merged_when_a_table_would_grow_too_large(monkeypatch):
+    from ensemblage.inner import _crowd_tables
+
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setattr(_crowd_tables, "GRID_CELLS", 70)
+    network = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
+    sizes = [table["probabilities"].size for table in network.tables_.values()]
+    assert max(sizes) <= 70 * 3
+    assert network.score(X, y) > 0.95
+
+
+def test_gaps_and_unseen_categories_at_prediction():
+    X = pd.DataFrame(
+        {"size": [1.0, 2.0, np.nan, 8.0, 9.0] * 20, "colour": ["r", "g", "r", None, "b"] * 20}
+    )
+    y = [0, 0, 0, 1, 1] * 20
+    for missing in ("mode", "marginal"):
+        network = InnerBayesNetClassifier(n_views=5, random_state=0, missing=missing).fit(X, y)
+        odd = pd.DataFrame({"size": [np.nan, 8.5], "colour": ["zebra", None]})
+        assert np.isfinite(network.predict_log_proba(odd)).all()
+        assert network.predict(odd)[1] == 1
+
+
+def test_one_class_predicts_the_prior():
+    network = InnerBayesNetClassifier(n_views=2).fit([[1.0], [2.0]], ["a", "a"])
+    assert network.predict([[3.0]]).tolist() == ["a"]
+
+
+def test_more_than_all_rows_needs_replacement():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="asks for 225 of 150 items without replacement"):
+        InnerBayesNetClassifier(view_size=1.5).fit(X, y)
+    InnerBayesNetClassifier(2, view_size=1.5, replace=True).fit(X, y)
+
+
+@pytest.mark.slow
+def test_crowd_tables_beat_the_plain_network(shared):
+    from sklearn.model_selection import StratifiedKFold
+
+    from bayes.uci import load
+
+    gains = []
+    for name in ("ecoli", "glass", "heart-c", "iris", "labor", "liver", "lymph"):
+        X, y = load(shared, name)
+        codes = y.cat.codes.to_numpy()
+        rare = np.bincount(codes)[codes] >= 5
+        X, y, codes = X[rare], y[rare], codes[rare]
+        for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, codes):
+            scores = [
+                np.mean(m.fit(X.iloc[train], y.iloc[train]).predict(X.iloc[test]) == y.iloc[test])
+                for m in (BayesNetClassifier(), InnerBayesNetClassifier(random_state=0))
+            ]
+            gains.append(scores[1] - scores[0])
+    assert np.mean(gains) > 0.01

@@ -1,0 +1,220 @@
+"""Sources, groups, anchors, automatic sizes, and looking inside."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from ensemblage.fusion import AnchoredGate, Mean
+from ensemblage.strata import (
+    HISS,
+    BootstrapStrata,
+    MixtureStrata,
+    SourceStrata,
+    StrataEnsembleClassifier,
+)
+from ensemblage.strata._auto import candidates, fused_error
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
+STRATA = HISS(n_strata=3, stratum_size=1 / 3)
+
+
+@pytest.fixture
+def sources(groups):
+    """Where the rows of ``groups`` come from."""
+    return np.repeat(["north", "south", "west"], 40)
+
+
+def fitted(X, y, *args, fit=None, **options):
+    model = StrataEnsembleClassifier(*args, random_state=0, **options)
+    return model.fit(X, y, **(fit or {}))
+
+
+def test_a_gate_learns_what_each_place_has_of_its_own(groups):
+    X, y = groups
+    alone = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y).score(X, y)
+    assert fitted(X, y, STRATA).score(X, y) > max(0.9, alone + 0.2)
+
+
+def test_known_sources_are_not_needed_at_prediction(groups, sources):
+    X, y = groups
+    model = fitted(X, y, SourceStrata(), fit={"sources": sources})
+    assert model.stratifier_.sources_ == ["north", "south", "west"]
+    assert model.score(X, y) > 0.9
+
+
+def test_sources_travel_by_metadata_routing(groups, sources):
+    X, y = groups
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = StrataEnsembleClassifier(SourceStrata(), random_state=0)
+        model.set_fit_request(sources=True)
+        pipeline = make_pipeline(StandardScaler(), model)
+        scores = cross_validate(
+            pipeline, X, y, params={"sources": sources}, cv=KFold(3, shuffle=True)
+        )
+    assert scores["test_score"].mean() > 0.8
+
+
+def test_sources_for_a_stratifier_that_knows_none(groups, sources):
+    with pytest.raises(ValueError, match=r"sources was given, but HISS.fit takes none"):
+        fitted(*groups, STRATA, fit={"sources": sources})
+
+
+class KeepsRows(GaussianNB):
+    """Remembers the groups of the rows it saw: the last column."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen_ = set(X[:, -1])
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X):
+        shares = super().predict_proba(X)
+        known = np.isin(X[:, -1], list(self.seen_))
+        shares[known] = -1.0  # a mark that would show in what the fusion sees
+        return shares
+
+
+class KeepsOutputs(Mean):
+    learns = True
+
+    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
+        self.outputs_ = outputs
+        return self
+
+
+@pytest.mark.parametrize("cv", [4, GroupKFold(3)])
+def test_groups_never_straddle(groups, cv):
+    X, y = groups
+    group = np.arange(120) % 12
+    rows = np.column_stack([X, group])
+    model = fitted(
+        rows, y, HISS(2, 0.8), KeepsRows(), anchor=KeepsRows(), fusion=KeepsOutputs(), cv=cv,
+        fit={"groups": group},
+    )  # fmt: skip
+    assert (model.fusion_.outputs_ >= 0).all()
+    straddling = fitted(rows, y, HISS(2, 0.8), KeepsRows(), fusion=KeepsOutputs(), cv=4)
+    assert (straddling.fusion_.outputs_ < 0).any()
+
+
+def test_one_group_cannot_be_split(groups):
+    with pytest.raises(ValueError, match="groups holds 1 group"):
+        fitted(*groups, STRATA, fit={"groups": np.zeros(120)})
+
+
+def test_rows_of_the_past_only(groups):
+    X, y = groups
+    order = np.random.default_rng(0).permutation(120)
+    model = fitted(X[order], y[order], HISS(2, 0.6), cv=TimeSeriesSplit(4))
+    assert model.n_left_out_ == 24
+    assert model.score(X, y) > 0.5
+
+
+def test_an_anchor_keeps_the_ensemble_from_losing(groups):
+    X, y = groups
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    model = fitted(X, y, BootstrapStrata(3), anchor=tree)
+    assert isinstance(model.fusion_, AnchoredGate)
+    assert model.score(X, y) > 0.9
+    assert model.member_report_[-1]["stratum"] is None
+    assert model.member_report_[-1]["weight"] > 0.5
+
+
+def test_the_named_anchor_is_a_tuned_machine(groups):
+    model = fitted(*groups, STRATA, anchor="svm")
+    assert model.anchors_[0][-1].kernel == "rbf"
+    assert model.predict_proba(groups[0]).shape == (120, 2)
+
+
+def test_an_unknown_anchor(groups):
+    with pytest.raises(ValueError, match="anchor='forest' is not known"):
+        fitted(*groups, STRATA, anchor="forest")
+
+
+def test_several_kinds_of_member_on_each_stratum(groups):
+    kinds = [LogisticRegression(), GaussianNB()]
+    model = fitted(*groups, STRATA, kinds)
+    assert len(model.estimators_) == 6
+    assert [row["estimator"] for row in model.member_report_[::3]] == [
+        "LogisticRegression",
+        "GaussianNB",
+    ]
+    np.testing.assert_allclose(model.predict_proba(groups[0]).sum(axis=1), 1)
+
+
+def test_the_size_of_the_strata_is_chosen_out_of_fold(groups):
+    X, y = groups
+    model = fitted(X, y, n_strata=6)
+    assert [trial["stratum_size"] for trial in model.trials_] == [0.2, 0.4]
+    best = min(model.trials_, key=lambda trial: trial["error"])
+    assert model.stratum_size_ == best["stratum_size"]
+    assert len(model.estimators_) == model.n_strata_ == 6
+
+
+def test_a_number_or_none_switches_the_choice_off(groups):
+    X, y = groups
+    assert fitted(X, y, HISS(4, 0.3)).trials_ == []
+    assert fitted(X, y, HISS(4, 0.3)).stratum_size_ == 0.3
+    assert fitted(X, y, HISS(4, 0.3), stratum_size=0.5, n_strata=2).n_strata_ == 2
+    assert fitted(X, y, stratum_size=0.25).trials_ == []
+    assert len(fitted(X, y, HISS(), stratum_size="auto", n_strata="auto").trials_) > 1
+
+
+def test_a_stratifier_without_a_size():
+    assert candidates(MixtureStrata(), None, "auto", 1000) == [
+        {"n_strata": 10}, {"n_strata": 20}, {"n_strata": 40},
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"stratum_size=0.3 was given, but MixtureStrata has no"):
+        candidates(MixtureStrata(), 0.3, None, 1000)
+
+
+def test_few_rows_get_few_strata_that_hold_ten_rows():
+    assert candidates(HISS(), "auto", "auto", 20) == [{"n_strata": 2, "stratum_size": 0.5}]
+    assert candidates(HISS(), "auto", 2, 15) == [{"n_strata": 2, "stratum_size": 10 / 15}]
+
+
+def test_the_error_of_a_fusion_is_itself_out_of_fold():
+    y = np.arange(20) % 2
+    right = np.where(y[:, None] == [0, 1], 1.0, 0.0)
+    folds = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
+    assert fused_error(Mean(), np.stack([right, right]), y, folds) == 0.0
+    assert fused_error(Mean(), np.stack([1 - right]), y, folds) == 1.0
+    unknown = np.full((1, 20, 2), np.nan)
+    assert fused_error(Mean(), unknown, y, folds) == np.inf
+
+
+def test_every_member_is_described(groups):
+    X, y = groups
+    report = fitted(X, y, STRATA).member_report_
+    assert [row["stratum"] for row in report] == [0, 1, 2]
+    assert {row["n_rows"] for row in report} == {40}
+    assert all(row["classes"] == ["down", "up"] for row in report)
+    assert all(row["score"] > 0.8 for row in report)
+    assert report[0]["weight"] is None
+    assert fitted(X, y, STRATA, fusion="mean").member_report_[0]["weight"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("options", [{}, {"anchor": GaussianNB()}, {"fusion": "stacking"}])
+def test_a_row_is_explained(groups, options):
+    X, y = groups
+    model = fitted(X, y, STRATA, **options)
+    told = model.explain_row(X[0])
+    assert told["prediction"] == model.predict(X[:1])[0]
+    np.testing.assert_allclose(told["scores"], model.predict_proba(X[:1])[0])
+    assert told["strata"].shape == (3,)
+    assert told["members"].shape == (3 + len(model.anchors_), 2)
+    assert told["weights"].sum() == pytest.approx(1)
+    if not options:
+        assert told["weights"].argmax() == told["strata"].argmax()
+
+
+def test_a_row_of_a_frame_is_explained(groups):
+    pd = pytest.importorskip("pandas")
+    X, y = groups
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = fitted(frame, y, STRATA)
+    assert model.explain_row(frame.iloc[[5]])["prediction"] == model.predict(frame.iloc[[5]])[0]

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ensemblage.subspace import binary_co_selection, co_selection
+from ensemblage.subspace._co_selection import power_mean_scores
+
+masks = arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 6)))
+
+
+@given(masks)
+def test_equals_eq_12_entry_by_entry(supports):
+    matrix = co_selection(supports)
+    n_members, n_features = supports.shape
+    for p in range(n_features):
+        for q in range(n_features):
+            together = sum(supports[k, p] * supports[k, q] for k in range(n_members))
+            assert matrix[p, q] == pytest.approx(together / n_members)
+
+
+@given(masks, st.randoms(use_true_random=False))
+def test_marks_follow_the_columns(supports, random):
+    order = list(range(supports.shape[1]))
+    random.shuffle(order)
+    count = min(2, len(order) * (len(order) - 1) // 2)
+    marks = binary_co_selection(co_selection(supports), top_pairs=count, top_features=1)
+    moved = binary_co_selection(co_selection(supports[:, order]), top_pairs=count, top_features=1)
+    np.testing.assert_array_equal(moved, marks[np.ix_(order, order)])
+    np.testing.assert_array_equal(marks, marks.T)
+
+
+def test_thresholds_by_hand():
+    matrix = co_selection([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 0]])
+    marks = binary_co_selection(matrix, cross_threshold=0.4, individual_threshold=0.5)
+    np.testing.assert_array_equal(marks, [[1, 1, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_what_never_occurs_is_never_marked():
+    assert not binary_co_selection(np.zeros((3, 3)), top_pairs=1, top_features=1).any()
+    assert not binary_co_selection(np.ones((3, 3)), top_pairs=0, top_features=0).any()
+
+
+def test_wrong_counts():
+    matrix = np.eye(3)
+    with pytest.raises(ValueError, match="both given"):
+        binary_co_selection(matrix, cross_threshold=0.5, top_pairs=1)
+    with pytest.raises(ValueError, match=r"top_features=9; expected a whole number from 0 to 3"):
+        binary_co_selection(matrix, top_features=9)
+
+
+def test_power_one_is_frequency_times_mean_size():
+    coefs = np.array([[[3.0, 1.0], [-3.0, -1.0]], [[1.0, 5.0], [-1.0, -5.0]]])
+    supports = np.array([[True, True], [True, False]])
+    # sizes are sqrt(2) times the entries; the first feature is used twice, the second once
+    np.testing.assert_allclose(
+        power_mean_scores(coefs, supports, 1.0), np.sqrt(2) * np.array([2, 0.5])
+    )
+
+
+@given(st.integers(0, 99), st.floats(1, 8))
+def test_score_lies_between_mean_and_largest(seed, power):
+    rng = np.random.default_rng(seed)
+    coefs, supports = rng.normal(size=(4, 3, 5)), rng.random((4, 5)) < 0.7
+    score = power_mean_scores(coefs, supports, power)
+    assert (score >= power_mean_scores(coefs, supports, 1.0) - 1e-12).all()
+    assert (score <= power_mean_scores(coefs, np.ones_like(supports), 200.0) * 1.02 + 1e-12).all()
+
+
+def test_constant_coefficients_score_zero():
+    np.testing.assert_array_equal(power_mean_scores(np.ones((2, 3, 4)), np.ones((2, 4), bool)), 0)
