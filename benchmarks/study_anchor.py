@@ -1,6 +1,6 @@
 """Check that an anchor keeps the ensemble from losing to it.
 
-Usage: python benchmarks/study_anchor.py FOLDER [REPEATS]
+Usage: python benchmarks/study_anchor.py FOLDER [NAME ...]
 
 A tuned RBF SVM alone, and the strata ensemble with the same SVM as its anchor, on eight datasets of
 the papers (at most 1,500 rows), random splits of 70/30.
@@ -19,6 +19,7 @@ from ensemblage.strata import StrataEnsembleClassifier, tuned_svm
 
 NAMES = ("ecoli", "pendigits", "glass", "yeast", "vehicle", "segment", "vowel", "letter")
 MOST_ROWS = 1500
+REPEATS = 5
 
 
 def errors(folder, name, seed):
@@ -35,11 +36,10 @@ def errors(folder, name, seed):
 
 def main():
     folder = Path(sys.argv[1])
-    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     print(f"{'':12}{'anchor':>9}{'s.d.':>8}{'ensemble':>10}{'difference':>12}  within one s.d.")
-    for name in NAMES:
+    for name in sys.argv[2:] or NAMES:
         runs = np.array(
-            Parallel(n_jobs=2)(delayed(errors)(folder, name, seed) for seed in range(repeats))
+            Parallel(n_jobs=2)(delayed(errors)(folder, name, seed) for seed in range(REPEATS))
         )
         (alone, ours), spread = runs.mean(axis=0), runs[:, 0].std(ddof=1)
         verdict = "yes" if ours - alone <= spread else "no"

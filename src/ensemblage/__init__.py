@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "__version__",
     "bayes",
+    "consensus",
     "datasets",
     "evaluation",
     "experiments",

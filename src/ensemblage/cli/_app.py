@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ensemblage import __version__
+from ensemblage.cli._cluster import cluster_command
 from ensemblage.cli._compare import compare_command
 from ensemblage.cli._datasets import datasets_command
 from ensemblage.cli._explain import explain_command
@@ -25,6 +26,7 @@ app.command("compare")(compare_command)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("explain")(explain_command)
+app.command("cluster")(cluster_command)
 app.command("reproduce")(reproduce_command)
 app.command("datasets")(datasets_command)
 

@@ -1,5 +1,6 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
+from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
 from ensemblage.experiments._explain import (
@@ -23,8 +24,10 @@ from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
 __all__ = [
+    "CLUSTER_METHODS",
     "HISS_NOTES",
     "METHODS",
+    "Clustering",
     "CoSelection",
     "Comparison",
     "Explanation",
@@ -36,6 +39,7 @@ __all__ = [
     "Trained",
     "UnknownMethodError",
     "as_plain",
+    "cluster_table",
     "co_selected",
     "compare",
     "draw_strata",

@@ -1,0 +1,89 @@
+"""Speed of Inner K-means beside the one matrix product it replaces, and beside Lloyd."""
+
+import time
+import tracemalloc
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._testing import ignore_warnings
+
+from ensemblage.blocks import MemoryBlocks
+from ensemblage.inner import InnerKMeans
+from ensemblage.inner._feature_views import shared_crowd
+from ensemblage.inner._kmeans_passes import assign_pass
+
+N, D, K, E = 100_000, 16, 10, 50
+REPEATS = 9
+
+
+def best_of(function, repeats=REPEATS):
+    """Least processor time of several runs, after one to warm up."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def case(n, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, D)).astype(dtype)
+    return X, X[:K].copy(), shared_crowd(D, E, D // 2, True, 0)
+
+
+def one_pass(X, centers, crowd):
+    MemoryBlocks(X).advance_total(assign_pass, centers, crowd, True)
+
+
+def against_the_product(dtype):
+    X, centers, crowd = case(N, dtype)
+    wide = (centers[:, None, :] * crowd.views[None]).reshape(K * E, D).T.astype(dtype, order="C")
+    product = best_of(lambda: X @ wide)
+    ours = best_of(lambda: one_pass(X, centers, crowd))
+    limit = 1.1 if dtype == np.float32 else 0.9
+    print(f"{dtype.__name__}: pass {ours:.4f} s, X @ B {product:.4f} s, "
+          f"ratio {ours / product:.2f} (limit {limit})")  # fmt: skip
+    return ours
+
+
+@ignore_warnings(category=ConvergenceWarning)
+def against_lloyd(ours, dtype):
+    X, centers, _ = case(N, dtype)
+
+    def lloyd(n):
+        return best_of(lambda: KMeans(K, init=centers, n_init=1, max_iter=n, tol=0).fit(X), 5)
+
+    per_iteration = (lloyd(21) - lloyd(1)) / 20
+    print(f"{dtype.__name__}: one Lloyd iteration {per_iteration:.4f} s, "
+          f"our pass {ours / per_iteration:.1f} times that (limit 25)")  # fmt: skip
+
+
+def peak_memory(dtype):
+    X, _, _ = case(N, dtype)
+    model = InnerKMeans(K, random_state=0, max_iter=40)
+    model.fit(X[:1000])
+    tracemalloc.start()
+    ignore_warnings(category=ConvergenceWarning)(model.fit)(X)
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    print(f"{dtype.__name__}: peak extra memory of a fit {peak:.1f} MB (limit 50)")
+
+
+def growth():
+    times = {}
+    for n in (10_000, 100_000, 1_000_000):
+        X, centers, crowd = case(n, np.float32)
+        times[n] = best_of(lambda X=X, c=centers, v=crowd: one_pass(X, c, v), 5) / n
+    base = times[100_000]
+    print("time per row, relative to 1e5 rows: "
+          + ", ".join(f"{n:.0e}: {each / base:.2f}" for n, each in times.items()))  # fmt: skip
+
+
+if __name__ == "__main__":
+    for kind in (np.float32, np.float64):
+        against_lloyd(against_the_product(kind), kind)
+        peak_memory(kind)
+    growth()

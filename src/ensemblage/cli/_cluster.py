@@ -1,0 +1,132 @@
+"""``ensemblage cluster``: put the rows of a file into clusters."""
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ensemblage.cli._console import guarded, note, say, show_json, show_table
+from ensemblage.cli._options import Debug, Drop, Jobs, Json, Seed
+
+if TYPE_CHECKING:
+    from ensemblage.experiments import Clustering
+
+# Written out, as the registry imports scikit-learn; a test keeps the two together.
+CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
+MOST_COLUMNS = 8
+
+
+@guarded
+def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A CSV, TSV, ARFF or Parquet file, or `-` for CSV from standard input.",
+        ),
+    ],
+    *,
+    clusters: Annotated[
+        int | None,
+        typer.Option(
+            "--clusters", "-k", min=1, metavar="K",
+            help="Number of clusters; a consensus method finds it if left out.",
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="METHOD", help=f"One of: {CLUSTER_NAMES}.")
+    ] = "inner",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN",
+            help="A column to leave out and to compare the clusters with.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Where to write a label per row."),
+    ] = None,
+    drop: Drop = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
+    del debug
+    from ensemblage.datasets import read_table
+    from ensemblage.experiments import cluster_table
+    from ensemblage.persistence import check_writable, write_atomically
+
+    if output is not None:
+        check_writable(output)
+    table = read_table(data)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = cluster_table(
+            table, clusters, method=method, target=target, drop=tuple(drop or ()), seed=seed,
+            n_jobs=jobs,
+        )  # fmt: skip
+    if output is not None:
+        write_atomically(output, _csv_text(found))
+        say(f"{len(found.labels)} labels written to {output}.", stderr=True)
+    if as_json:
+        show_json(_plain(found, output))
+    else:
+        _show(found)
+    for text in dict.fromkeys(str(each.message) for each in caught):
+        note(text)
+
+
+def _csv_text(found: Clustering) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    shares = [[]] * len(found.labels) if found.agreement is None else found.agreement.reshape(-1, 1)
+    writer.writerow(["cluster"] if found.agreement is None else ["cluster", "agreement"])
+    for label, share in zip(found.labels.tolist(), shares, strict=True):
+        writer.writerow([label, *(f"{each:.4g}" for each in share)])
+    return buffer.getvalue()
+
+
+def _plain(found: Clustering, output: Path | None) -> dict[str, Any]:
+    return {
+        "method": found.method,
+        "clusters": len(found.prototypes),
+        "labels": found.labels.tolist(),
+        "agreement": None if found.agreement is None else found.agreement.tolist(),
+        "prototypes": found.prototypes,
+        "scores": found.scores,
+        "output": None if output is None else str(output),
+    }
+
+
+def _show(found: Clustering) -> None:
+    from ensemblage.experiments import CLUSTER_METHODS
+
+    say(
+        f"{CLUSTER_METHODS[found.method]}: {len(found.labels)} rows in {len(found.prototypes)} "
+        f"clusters by {len(found.columns)} columns"
+    )
+    shown = found.columns[:MOST_COLUMNS]
+    heads = [("cluster", "right"), ("rows", "right"), *((name, "right") for name in shown)]
+    show_table(heads, [[_cell(line[name]) for name, _ in heads] for line in found.prototypes])
+    if len(found.columns) > len(shown):
+        say(f"{len(found.columns) - len(shown)} more columns; --json shows all.")
+    if found.agreement is not None:
+        say(
+            f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average."
+        )
+    for name, score in found.scores.items():
+        say(f"{name} against the target: {score:.4f}")
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,18 @@
+"""One clustering out of many."""
+
+from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._co_association import co_association
+from ensemblage.consensus._evidence import EvidenceAccumulation
+from ensemblage.consensus._graphs import CSPA, HBGF
+from ensemblage.consensus._hgpa import HGPA
+from ensemblage.consensus._mcla import MCLA
+
+__all__ = [
+    "CSPA",
+    "HBGF",
+    "HGPA",
+    "MCLA",
+    "ConsensusClusterer",
+    "EvidenceAccumulation",
+    "co_association",
+]

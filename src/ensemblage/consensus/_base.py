@@ -1,0 +1,153 @@
+"""What all consensus clusterers share: parameters, checks, and where partitions come from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import validate_data
+
+from ensemblage.consensus._cut import count_clusters
+from ensemblage.consensus._partitions import (
+    NOT_SAMPLED,
+    check_lengths,
+    check_partitions,
+    make_partitions,
+)
+from ensemblage.parallel import draw_seeds
+
+
+class ConsensusClusterer(ClusterMixin, BaseEstimator):
+    """Base of the consensus clusterers: one clustering out of many.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters; if None, the number with the largest lifetime.
+    clusterers : clusterer or sequence of clusterers, default=None
+        What ``fit`` asks for partitions; see there.
+    n_partitions : int, default=20
+        How often a single clusterer is cloned.
+    n_jobs : int, default=None
+        Clusterers fitted at once, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Determines the clones' seeds and the partitioner's.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "clusterers": [HasMethods(["fit_predict"]), list, tuple, None],
+        "n_partitions": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        clusterers: Any = None,
+        n_partitions: int = 20,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.clusterers = clusterers
+        self.n_partitions = n_partitions
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> ConsensusClusterer:
+        """Cluster the rows many times, then combine.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ConsensusClusterer
+            The fitted estimator.
+        """
+        self._validate_params()
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        self._check_n_clusters(len(X))
+        self._guard_rows(len(X))
+        member_seed, seed = draw_seeds(self.random_state, 2)
+        partitions = make_partitions(self._members(len(X)), X, member_seed, self.n_jobs)
+        if partitions.shape[1] != len(X):
+            raise ValueError(
+                f"A fitted clusterer has labels of {partitions.shape[1]} rows, X has {len(X)}. "
+                "One that cannot predict must have been fitted on the same X."
+            )
+        return self._combine(partitions, seed)
+
+    def fit_partitions(self, partitions: Any) -> ConsensusClusterer:
+        """Combine label arrays.
+
+        Parameters
+        ----------
+        partitions : array-like of shape (n_partitions, n_samples)
+            Cluster of each row in each partition; -1 where a partition did not sample the
+            row. A row that no partition sampled gets the label -1.
+
+        Returns
+        -------
+        ConsensusClusterer
+            The fitted estimator.
+        """
+        self._validate_params()
+        n_rows = len(check_lengths(partitions)[0])
+        self._check_n_clusters(n_rows)
+        self._guard_rows(n_rows)
+        partitions = check_partitions(partitions)
+        return self._combine(partitions, draw_seeds(self.random_state, 2)[1])
+
+    def _check_n_clusters(self, n_rows: int) -> None:
+        if self.n_clusters is not None and self.n_clusters > n_rows:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
+                "Ask for fewer clusters, or give more rows."
+            )
+
+    def _guard_rows(self, n_rows: int) -> None:
+        """Refuse too many rows before any clusterer is fitted."""
+
+    def _members(self, n_rows: int) -> Sequence[Any]:
+        if isinstance(self.clusterers, (list, tuple)):
+            return self.clusterers
+        member = self.clusterers
+        if member is None:
+            wanted = self.n_clusters or max(2, min(20, round(np.sqrt(n_rows))))
+            member = KMeans(min(wanted, n_rows), init="random", n_init=1)
+        return [member] * self.n_partitions
+
+    def _combine(self, partitions: NDArray[np.int32], seed: int) -> ConsensusClusterer:
+        seen = (partitions != NOT_SAMPLED).any(axis=0)
+        sampled = partitions[:, seen]
+        labels = np.full(len(seen), NOT_SAMPLED, np.int32)
+        found = self._consensus(sampled, seed)
+        labels[seen] = np.unique(found, return_inverse=True)[1]
+        self.partitions_ = partitions
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        return self
+
+    def _wanted(self, partitions: NDArray[np.int32], seed: int) -> int:
+        """Give the number asked for, or chosen; never more than the rows that were sampled."""
+        wanted = self.n_clusters or count_clusters(partitions, seed)
+        return min(wanted, partitions.shape[1])
+
+    @abstractmethod
+    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+        """Labels of rows that at least one partition sampled."""

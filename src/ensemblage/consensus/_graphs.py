@@ -1,0 +1,219 @@
+"""Consensus by cutting a graph of rows: CSPA and HBGF."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._co_association import co_association, guard_memory
+from ensemblage.consensus._mcla import choose_group
+from ensemblage.consensus._metis import cut_graph
+from ensemblage.consensus._partitions import indicators
+
+BYTES_PER_PAIR = 40
+CUT_ROWS = 20_000
+LEAST_PAIRS_SHARE = 64
+
+
+class CSPA(ConsensusClusterer):
+    r"""Cluster-based similarity partitioning: cut the graph of co-association.
+
+    Rows are vertices; the weight between two is the share of the partitions that put them in
+    one cluster. METIS cuts this graph into parts of about equal size.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters; if None, the number with the largest lifetime in average linkage.
+    clusterers : clusterer or sequence of clusterers, default=None
+        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
+        seeds of their own; in a sequence, fitted ones predict and others are cloned and
+        fitted. By default K-means from random rows.
+    n_partitions : int, default=20
+        How often a single clusterer is cloned.
+    memory_limit : float, default=4e9
+        Bytes that the graph may take; more raises before it is built.
+    n_jobs : int, default=None
+        Clusterers fitted at once, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Determines the clones' seeds and METIS's.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The consensus; -1 for a row that no partition sampled.
+    n_clusters_ : int
+        Number of clusters found.
+    partitions_ : ndarray of shape (n_partitions, n_samples)
+        What was combined, clusters numbered from 0.
+    n_features_in_ : int
+        Number of features seen in ``fit``; not set by ``fit_partitions``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if ``fit`` saw strings.
+
+    See Also
+    --------
+    MCLA : Memory grows with the number of rows only.
+    HBGF : Memory grows with the number of rows only.
+
+    Notes
+    -----
+    The similarity is :math:`(H H^\top)_{ij}` over the number of partitions that sampled both
+    rows, with :math:`H` the rows-by-clusters indicators. The diagonal is left out: a vertex's
+    edge to itself says nothing about where to cut.
+
+    References
+    ----------
+    A. Strehl, J. Ghosh. Cluster Ensembles: A Knowledge Reuse Framework for Combining Multiple
+    Partitions. JMLR 3, 2002.
+
+    Examples
+    --------
+    >>> from ensemblage.consensus import CSPA
+    >>> partitions = [[0, 0, 0, 1, 1, 1], [5, 5, 5, 2, 2, 2], [0, 0, 1, 1, 1, 1]]
+    >>> CSPA(n_clusters=2, random_state=0).fit_partitions(partitions).n_clusters_
+    2
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
+        **ConsensusClusterer._parameter_constraints,  # noqa: SLF001
+        "memory_limit": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        clusterers: Any = None,
+        n_partitions: int = 20,
+        memory_limit: float = 4e9,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            clusterers=clusterers,
+            n_partitions=n_partitions,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.memory_limit = memory_limit
+
+    def _guard_rows(self, n_rows: int) -> None:
+        # the partitions are not known yet; clusters as many as these would make few pairs
+        n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2 / LEAST_PAIRS_SHARE
+        guard_memory(n_bytes, self.memory_limit, n_rows, "CSPA")
+
+    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+        n_rows = partitions.shape[1]
+        sizes = indicators(partitions).sum(axis=0).astype(np.float64)
+        n_pairs = min(float(np.square(sizes).sum()), float(n_rows) ** 2)
+        guard_memory(BYTES_PER_PAIR * n_pairs, self.memory_limit, n_rows, "CSPA")
+        similarity = co_association(partitions).tocoo()
+        weight = np.rint(similarity.data * 1000).astype(np.int64)
+        kept = (similarity.row != similarity.col) & (weight > 0)
+        ends = similarity.row[kept], similarity.col[kept]
+        graph = sparse.csr_array((weight[kept], ends), shape=similarity.shape)
+        return cut_graph(graph, self._wanted(partitions, seed), seed, "CSPA")
+
+
+class HBGF(ConsensusClusterer):
+    r"""Hybrid bipartite graph formulation: cut rows and clusters together.
+
+    Rows and clusters of all partitions are vertices, with an edge from each row to each
+    cluster that it is in. METIS cuts this graph; rows and clusters of one part belong
+    together. No pair of rows is ever formed.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters; if None, the number with the largest lifetime in average linkage,
+        looked for on at most 2,000 rows.
+    clusterers : clusterer or sequence of clusterers, default=None
+        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
+        seeds of their own; in a sequence, fitted ones predict and others are cloned and
+        fitted. By default K-means from random rows.
+    n_partitions : int, default=20
+        How often a single clusterer is cloned.
+    n_jobs : int, default=None
+        Clusterers fitted at once, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Determines the clones' seeds and METIS's.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The consensus; -1 for a row that no partition sampled.
+    n_clusters_ : int
+        Number of clusters found.
+    partitions_ : ndarray of shape (n_partitions, n_samples)
+        What was combined, clusters numbered from 0.
+    n_features_in_ : int
+        Number of features seen in ``fit``; not set by ``fit_partitions``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if ``fit`` saw strings.
+
+    See Also
+    --------
+    MCLA : Cuts a graph of clusters alone; faster still.
+
+    Notes
+    -----
+    The graph is :math:`\begin{pmatrix} 0 & H \\ H^\top & 0 \end{pmatrix}` with :math:`H` the
+    rows-by-clusters indicators. Rows and clusters alike weigh one where METIS balances parts.
+    Of more than 20,000 rows, a sample of as many is cut with all the clusters, and every row
+    goes to the part that has most of its clusters, as in :class:`MCLA`.
+
+    References
+    ----------
+    X. Z. Fern, C. E. Brodley. Solving Cluster Ensemble Problems by Bipartite Graph
+    Partitioning. ICML 2004.
+
+    Examples
+    --------
+    >>> from ensemblage.consensus import HBGF
+    >>> partitions = [[0, 0, 0, 1, 1, 1], [5, 5, 5, 2, 2, 2], [0, 0, 1, 1, 1, 1]]
+    >>> HBGF(n_clusters=2, random_state=0).fit_partitions(partitions).n_clusters_
+    2
+    """
+
+    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+        n_parts = self._wanted(partitions, seed)
+        n_rows = partitions.shape[1]
+        members = indicators(partitions, np.int32)
+        if n_rows <= CUT_ROWS:
+            return cut_graph(bipartite(members), n_parts, seed, "HBGF")[:n_rows]
+        sample = np.sort(np.random.default_rng(seed).choice(n_rows, CUT_ROWS, replace=False))
+        parts = cut_graph(bipartite(members[sample]), n_parts, seed, "HBGF")
+        return choose_group(partitions, parts[CUT_ROWS:])
+
+
+def bipartite(members: sparse.csr_array) -> sparse.csr_array:
+    """Graph with an edge from each row to each cluster that it is in.
+
+    Parameters
+    ----------
+    members : csr_array of shape (n_rows, n_all_clusters)
+        Indicators.
+
+    Returns
+    -------
+    csr_array of shape (n_rows + n_all_clusters, n_rows + n_all_clusters)
+        Rows first, then clusters.
+    """
+    n_rows, n_sets = members.shape
+    back = sparse.csr_array(members.T)
+    return sparse.csr_array(
+        (
+            np.concatenate([members.data, back.data]),
+            np.concatenate([members.indices + n_rows, back.indices]),
+            np.concatenate([members.indptr, members.nnz + back.indptr[1:]]),
+        ),
+        shape=(n_rows + n_sets, n_rows + n_sets),
+    )

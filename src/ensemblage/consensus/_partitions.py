@@ -1,0 +1,138 @@
+"""Partitions: label arrays checked and coded, or made by clusterers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.parallel import draw_seeds, run_tasks, set_seed
+
+NOT_SAMPLED = -1
+
+
+def check_partitions(partitions: Any) -> NDArray[np.int32]:
+    """Check label arrays and code each partition's clusters 0, 1, 2 and so on.
+
+    Parameters
+    ----------
+    partitions : array-like of shape (n_partitions, n_samples)
+        Cluster of each row in each partition; -1 where a partition did not sample the row.
+
+    Returns
+    -------
+    ndarray of shape (n_partitions, n_samples), int32
+        Consecutive codes, -1 kept.
+    """
+    rows = check_lengths(partitions)
+    return np.stack([_coded(row, index) for index, row in enumerate(rows)])
+
+
+def check_lengths(partitions: Any) -> list[NDArray[Any]]:
+    """Check that there are several label arrays of one length.
+
+    Parameters
+    ----------
+    partitions : array-like of shape (n_partitions, n_samples)
+        The user's partitions.
+
+    Returns
+    -------
+    list of ndarray of shape (n_samples,)
+        The same, as arrays.
+    """
+    rows = [np.asarray(partition) for partition in partitions]
+    lengths = sorted({row.shape for row in rows})
+    if len(lengths) > 1 or any(row.ndim != 1 for row in rows):
+        raise ValueError(
+            f"partitions must be label arrays of one length, got shapes {lengths}. "
+            "Mark rows that a partition did not see with -1."
+        )
+    if len(rows) < 2:
+        raise ValueError(
+            f"partitions holds {len(rows)} partition(s); at least 2 are needed to combine. "
+            "Its shape is (n_partitions, n_samples)."
+        )
+    return rows
+
+
+def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
+    if labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"partition {index} has labels of type {labels.dtype}, expected whole numbers "
+            "with -1 for rows that were not sampled."
+        )
+    seen = labels != NOT_SAMPLED
+    if not seen.any():
+        raise ValueError(f"partition {index} has no row: its labels are all -1. Leave it out.")
+    if labels.min() < NOT_SAMPLED or labels.max() > len(labels):
+        labels = np.where(seen, np.searchsorted(np.unique(labels[seen]), labels), NOT_SAMPLED)
+    # counting is several times faster than sorting, and most labels are small numbers
+    used = np.bincount(labels[seen]) > 0
+    codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
+    return codes[labels].astype(np.int32)
+
+
+def indicators(partitions: NDArray[np.int32], dtype: Any = np.float32) -> sparse.csr_array:
+    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line.
+
+    Parameters
+    ----------
+    partitions : ndarray of shape (n_partitions, n_samples)
+        From :func:`check_partitions`.
+    dtype : dtype, default=float32
+        Type of the entries.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_clusters_of_all_partitions)
+        One entry per row and partition that sampled it.
+    """
+    n_rows = partitions.shape[1]
+    offsets = np.concatenate([[0], np.cumsum(partitions.max(axis=1) + 1)])
+    seen = (partitions != NOT_SAMPLED).T
+    columns = (partitions + offsets[:-1, None]).T[seen].astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+    entries = np.ones(len(columns), dtype)
+    return sparse.csr_array((entries, columns, starts), shape=(n_rows, int(offsets[-1])))
+
+
+def make_partitions(
+    clusterers: Sequence[Any], X: Any, random_state: Any, n_jobs: int | None
+) -> NDArray[np.int32]:
+    """Ask clusterers for their labels of the rows of ``X``.
+
+    Parameters
+    ----------
+    clusterers : sequence of clusterers
+        A fitted one predicts, or gives its ``labels_`` if it cannot; another is cloned,
+        seeded and fitted.
+    X : array-like of shape (n_samples, n_features)
+        The data.
+    random_state : int, RandomState instance or None
+        Where the seeds of the clones come from.
+    n_jobs : int or None
+        As in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n_partitions, n_samples)
+        Checked and coded.
+    """
+    seeds = draw_seeds(random_state, len(clusterers))
+    tasks = [(clusterer, X, seed) for clusterer, seed in zip(clusterers, seeds, strict=True)]
+    return check_partitions(run_tasks(_labels, tasks, n_jobs))
+
+
+def _labels(clusterer: Any, X: Any, seed: int) -> NDArray[Any]:
+    try:
+        check_is_fitted(clusterer)
+    except NotFittedError:
+        return np.asarray(set_seed(clone(clusterer), seed).fit_predict(X))
+    return np.asarray(clusterer.predict(X) if hasattr(clusterer, "predict") else clusterer.labels_)

@@ -1,0 +1,441 @@
+"""Inner K-means: each row's cluster is decided by a vote of feature views."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ensemblage.blocks import BlockSource, MemoryBlocks
+from ensemblage.inner._feature_views import (
+    Crowd,
+    draw_feature_views,
+    identity_crowd,
+    shared_crowd,
+)
+from ensemblage.inner._kmeans_loop import ANNEALED_PASSES, Run, anneal, run_until_rest, spread
+from ensemblage.inner._kmeans_passes import label_pass
+from ensemblage.inner._kmeans_start import random_rows, spread_rows
+from ensemblage.inner._views import check_view_size
+from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
+
+Array = NDArray[Any]
+
+RANDOM_STARTS = 10
+
+
+class InnerKMeans(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    CallbackSupportMixin,
+    BaseEstimator,
+):
+    r"""K-means whose assignments are votes of random feature views (Algorithm 6).
+
+    In each pass, many views of the features, each with its own weights, name the nearest
+    centre of a row; the row goes where most of them point. The result is one clustering
+    with one prototype per cluster, as in K-means, not a set of clusterings.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, K.
+    n_views : int, default=50
+        Voters per row, the paper's ensemble size E.
+    view_size : float or int, default=0.5
+        Features that each view draws: a share of them, the paper's sample size S, or their
+        number.
+    replace : bool, default=True
+        Draw features with replacement; one that is drawn twice weighs two.
+    resample : {"iteration", "fit", "instance"}, default="iteration"
+        When views are drawn anew: in each pass, once per start, or for each row in each pass
+        as in the paper's pseudocode. Only ``"fit"`` lets ``schedule="paper"`` converge.
+    schedule : {"anneal", "paper"}, default="anneal"
+        ``"paper"`` is Algorithm 6. ``"anneal"`` makes 30 voting passes, averages the centres
+        over the last 15, and ends with plain K-means, so that it converges and each row
+        belongs to its nearest prototype.
+    assign : {"vote", "nearest"}, default="vote"
+        How ``schedule="paper"`` labels rows at the end and in ``predict``: by the vote of
+        ``views_``, or by the nearest prototype. The annealed schedule always ends with the
+        nearest prototype.
+    init : {"k-means++", "random"}, callable or array-like, default="k-means++"
+        Where to start: spread rows, random rows, ``init(X, n_clusters, random_state)``, or
+        centres of shape (n_clusters, n_features).
+    n_init : int or "auto", default="auto"
+        Number of starts, of which the one with the lowest inertia is kept. ``"auto"`` is 10
+        for random rows or a callable, else 1.
+    max_iter : int, default=300
+        Most passes of one start. The annealed schedule spends at most half of them on votes.
+    tol : float, default=1e-4
+        The centres rest when the sum of their squared moves is at most ``tol`` times the mean
+        variance of the features.
+    random_state : int, RandomState instance or None, default=None
+        Determines the starts and the views.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The prototypes.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, as ``predict`` gives it.
+    votes_ : ndarray of shape (n_samples,)
+        Share of the views ``views_`` that vote for the row's cluster.
+    views_ : ndarray of shape (n_views, n_features)
+        How often each view drew each feature: the views of the last voting pass if
+        ``schedule="paper"``, else a last draw for all rows.
+    inertia_ : float
+        Weighted sum of squared distances of the rows to their prototypes, over all features.
+        It is what K-means minimises; the votes do not minimise it.
+    n_iter_ : int
+        Passes made by the start that was kept.
+    n_evaluations_ : int
+        Rows whose distances were computed in these passes. Fewer than ``n_iter_`` times the
+        number of rows where bounds showed that a row could not change.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in ``fit``, if they were strings.
+
+    See Also
+    --------
+    sklearn.cluster.KMeans : One view of all features; here ``n_views=1``, ``view_size=1.0``,
+        ``replace=False`` and ``schedule="paper"``.
+
+    Notes
+    -----
+    View e weighs feature j by :math:`w_{ej}`, the number of times it drew it among
+    :math:`s = \max(1, \mathrm{round}(S d))` draws, and votes for
+
+    .. math:: \arg\min_k D_e(x, k), \qquad D_e(x, k) = \sum_j w_{ej} (x_j - \mu_{kj})^2 .
+
+    The centre with the most votes has the row. On equal votes the row stays where it is; in a
+    first pass and in ``predict``, the lowest index wins. No objective falls from pass to pass,
+    so ``max_iter`` bounds them. A cluster that loses its last row moves to the row farthest
+    from its own centre.
+
+    With ``resample="fit"``, a row is skipped while the centres have moved too little for half
+    of its views to change their vote; the labels are the same as without skipping.
+
+    References
+    ----------
+    H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
+    Inside the Learning Algorithm. ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from ensemblage.inner import InnerKMeans
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = InnerKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> model.cluster_centers_.shape
+    (3, 4)
+    >>> round(adjusted_rand_score(y, model.labels_), 2)
+    0.73
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_views": [Interval(Integral, 1, None, closed="left")],
+        "view_size": [Interval(Real, 0, None, closed="neither")],
+        "replace": ["boolean"],
+        "resample": [StrOptions({"fit", "iteration", "instance"})],
+        "schedule": [StrOptions({"anneal", "paper"})],
+        "assign": [StrOptions({"vote", "nearest"})],
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_views: int = 50,
+        view_size: float = 0.5,
+        replace: bool = True,
+        resample: str = "iteration",
+        schedule: str = "anneal",
+        assign: str = "vote",
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_views = n_views
+        self.view_size = view_size
+        self.replace = replace
+        self.resample = resample
+        self.schedule = schedule
+        self.assign = assign
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows, float32 or float64.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts for the centres; ones if not given.
+
+        Returns
+        -------
+        InnerKMeans
+            The fitted estimator.
+        """
+        self._validate_params()
+        X = self._validated(X, reset=True)
+        weights = _positive_weights(sample_weight, X)
+        return self._fit_blocks(MemoryBlocks(X, weights), X)
+
+    def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
+        """Fit on any source of rows; ``X`` is needed only by a callable ``init``."""
+        n_rows, n_features = source.shape
+        if self.n_clusters > n_rows:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} given. "
+                "Ask for fewer clusters, or give more rows."
+            )
+        n_draws = check_view_size(n_features, self.view_size, self.replace)
+        seeds = draw_seeds(self.random_state, self._n_starts())
+        tol = self.tol * spread(source)
+        best: tuple[Any, ...] | None = None
+        with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
+            for seed in seeds:
+                start, crowd_of, views = self._prepare(source, X, n_features, n_draws, seed)
+                run = self._run(source, start, crowd_of, tol, step)
+                if self.schedule == "paper" and self.resample == "iteration":
+                    views = crowd_of(run.n_iter - 1).views
+                outcome = self._label(source, run.centers, views)
+                if best is None or outcome[2] < best[1][2]:
+                    best = run, outcome, views
+        assert best is not None  # noqa: S101  there is at least one start
+        self._store(*best)
+        return self
+
+    def _n_starts(self) -> int:
+        if self.n_init != "auto":
+            return int(self.n_init)
+        many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        return RANDOM_STARTS if many else 1
+
+    def _prepare(
+        self, source: BlockSource, X: Array | None, n_features: int, n_draws: int, seed: int
+    ) -> tuple[Array, Callable[[int], Crowd], Array]:
+        """Start, voters of each pass, and the views that judge rows at the end."""
+        start_seed, view_seed = draw_seeds(seed, 2)
+        shape = n_features, self.n_views, n_draws, self.replace
+        start = self._start(source, X, n_features, start_seed)
+        if self.resample == "fit":
+            crowd = shared_crowd(*shape, view_seed)
+            assert crowd.views is not None  # noqa: S101
+            return start, lambda _: crowd, crowd.views
+        seeds = draw_seeds(view_seed, self.max_iter + 1)
+        views = draw_feature_views(*shape, seeds[-1])
+        if self.resample == "instance":
+            own = Crowd(self.n_views, n_draws, self.replace, 0, None)
+            return start, lambda index: own._replace(seed=seeds[index]), views
+        return start, lambda index: shared_crowd(*shape, seeds[index]), views
+
+    def _start(self, source: BlockSource, X: Array | None, n_features: int, seed: int) -> Array:
+        dtype = np.float64 if X is None else X.dtype
+        if isinstance(self.init, str):
+            draw = spread_rows if self.init == "k-means++" else random_rows
+            centers = draw(source, self.n_clusters, np.random.default_rng(seed))
+        elif callable(self.init):
+            centers = self.init(X, self.n_clusters, random_state=np.random.RandomState(seed))
+        else:
+            centers = self.init
+        centers = np.array(centers, dtype=dtype, order="C")
+        if centers.shape != (self.n_clusters, n_features) or not np.isfinite(centers).all():
+            raise ValueError(
+                f"init gives centres of shape {centers.shape}, expected finite values of shape "
+                f"(n_clusters, n_features) = {(self.n_clusters, n_features)}."
+            )
+        return centers
+
+    def _run(
+        self,
+        source: BlockSource,
+        start: Array,
+        crowd_of: Callable[[int], Crowd],
+        tol: float,
+        step: Callable[[], bool],
+    ) -> Run:
+        prune = self.resample == "fit"
+        if self.schedule == "paper":
+            # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
+            limit = tol if prune else -1.0
+            run = run_until_rest(source, start, crowd_of, prune, self.max_iter, limit, step)
+        else:
+            n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
+            stirred = anneal(source, start, crowd_of, prune, n_votes, step)
+            plain = identity_crowd(start.shape[1])
+            run = run_until_rest(
+                source, stirred.centers, lambda _: plain, True,
+                self.max_iter - stirred.n_iter, tol, step,
+            )  # fmt: skip
+            evaluated = run.n_evaluated + stirred.n_evaluated
+            run = run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
+        return run
+
+    def _label(
+        self, source: BlockSource, centers: Array, views: Array
+    ) -> tuple[Array, Array, float]:
+        deciding = self._deciding(views)
+        parts = list(source.map(label_pass, centers, deciding, views))
+        labels, agreement = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        return labels, agreement, float(sum(part[2] for part in parts))
+
+    def _deciding(self, views: Array) -> Array:
+        """Give the views that decide on labels at the end and in ``predict``."""
+        by_vote = self.schedule == "paper" and self.assign == "vote"
+        return views if by_vote else np.ones((1, views.shape[1]))
+
+    def _store(self, run: Run, outcome: tuple[Array, Array, float], views: Array) -> None:
+        self.cluster_centers_ = run.centers
+        self.labels_, self.votes_, self.inertia_ = outcome
+        self.views_ = views
+        self.n_iter_ = run.n_iter
+        self.n_evaluations_ = run.n_evaluated
+        self._n_features_out = len(run.centers)
+        n_found = len(np.unique(self.labels_))
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
+                "too few distinct rows. Ask for fewer clusters.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif not run.converged:
+            warnings.warn(self._advice(), ConvergenceWarning, stacklevel=4)
+
+    def _advice(self) -> str:
+        if self.schedule == "paper" and self.resample != "fit":
+            return (
+                f"Rows still change cluster after max_iter={self.max_iter} passes; with "
+                f"resample={self.resample!r} every pass has new views, so they seldom rest. "
+                "Use schedule='anneal' or resample='fit' to converge."
+            )
+        return (
+            f"Rows still change cluster after max_iter={self.max_iter} passes. "
+            "Raise max_iter or tol."
+        )
+
+    def predict(self, X: Any) -> Array:
+        """Give the cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            By the nearest prototype, or by the vote of ``views_`` if ``schedule="paper"`` and
+            ``assign="vote"``.
+        """
+        check_is_fitted(self)
+        return self._label(*self._final(X))[0]
+
+    def transform(self, X: Any) -> Array:
+        """Give the Euclidean distance of each row to each prototype, over all features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Distances.
+        """
+        check_is_fitted(self)
+        return np.asarray(
+            euclidean_distances(self._validated(X, reset=False), self.cluster_centers_)
+        )
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Give minus the inertia of new rows, so that more is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            Minus the weighted sum of squared distances to the own prototype.
+        """
+        check_is_fitted(self)
+        return -self._label(*self._final(X, sample_weight))[2]
+
+    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Array, Array]:
+        X = self._validated(X, reset=False)
+        source = MemoryBlocks(X, _positive_weights(sample_weight, X))
+        return source, self.cluster_centers_.astype(X.dtype, copy=False), self.views_
+
+    def _validated(self, X: Any, reset: bool) -> Array:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        largest = max(-float(X.min()), float(X.max()))
+        # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
+        limit = np.sqrt(np.finfo(X.dtype).max / (4.0 * max(X.size, 1) * self._largest_weight(X)))
+        if largest > limit:
+            raise ValueError(
+                f"X has values up to {largest:.3g}; squared distances overflow {X.dtype} above "
+                f"{limit:.3g}. Scale the features, for instance with StandardScaler."
+            )
+        return X
+
+    def _largest_weight(self, X: Array) -> float:
+        return max(1.0, float(self.view_size), float(self.view_size) / X.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
+    """Check row weights, in float64."""
+    weights = np.asarray(
+        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    )
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight adds up to zero, so no row counts. Give positive weights.")
+    return weights

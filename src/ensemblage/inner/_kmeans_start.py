@@ -1,0 +1,124 @@
+"""Where Inner K-means starts: rows drawn from blocks, at random or spread out (k-means++)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.blocks import Block, BlockSource
+from ensemblage.kernels._cluster_sums import own_distances
+
+Array = NDArray[Any]
+
+
+def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Draw distinct rows, in proportion to their weights.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The data.
+    n_clusters : int
+        How many rows.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_features)
+        The rows drawn.
+    """
+    weights = np.concatenate(list(source.map(_weights)))
+    if np.count_nonzero(weights) < n_clusters:
+        weights = np.ones(len(weights))  # zero weights would leave too few rows to start from
+    share = weights / weights.sum()
+    chosen = rng.choice(len(weights), size=n_clusters, replace=False, p=share)
+    found = np.concatenate(list(source.map(_pick, np.sort(chosen))))
+    return found[np.argsort(np.argsort(chosen))]
+
+
+def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
+    r"""Draw rows far apart, by greedy k-means++.
+
+    Parameters
+    ----------
+    source : BlockSource
+        The data.
+    n_clusters : int
+        How many rows.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_features)
+        The rows drawn.
+
+    Notes
+    -----
+    Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
+    to weight times squared distance to the nearest centre so far, where the best lowers the
+    weighted sum of these distances most. A draw picks the block by the blocks' sums and the
+    row inside each block by the same uniform number, so one pass serves all draws.
+    """
+    n_trials = 2 + int(np.log(n_clusters))
+    centers = _draw(source, _weighted_candidates, rng, 1)
+    while len(centers) < n_clusters:
+        step = centers[-1:], len(centers) == 1
+        candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
+        costs = source.total(_candidate_costs, candidates)
+        centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
+    return centers
+
+
+def _draw(
+    source: BlockSource, kernel: Any, rng: np.random.Generator, n_draws: int, *state: Any
+) -> Array:
+    """Draw rows: the kernel offers one per block and draw, and the block's mass."""
+    inside, between = rng.random(n_draws), rng.random(n_draws)
+    run = source.advance if state else source.map
+    offers = list(run(kernel, inside, *state))
+    masses = np.cumsum([mass for mass, _ in offers])
+    chosen = np.searchsorted(masses, between * masses[-1], side="right")
+    chosen = np.minimum(chosen, len(offers) - 1)
+    return np.stack([offers[block][1][draw] for draw, block in enumerate(chosen)])
+
+
+def _weights(block: Block) -> Array:
+    return block.weights
+
+
+def _pick(block: Block, indices: Array) -> Array:
+    here = indices[(indices >= block.start) & (indices < block.start + len(block.rows))]
+    return block.rows[here - block.start]
+
+
+def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:
+    return _offer(block.rows, block.weights, inside)
+
+
+def _spread_candidates(
+    block: Block, inside: Array, latest: Array, fresh: bool
+) -> tuple[Array, tuple[float, Array]]:
+    nearest = own_distances(block.rows, latest, np.zeros(len(block.rows), np.int32))
+    if not fresh:
+        nearest = np.minimum(nearest, block.carry)
+    return nearest, _offer(block.rows, nearest * block.weights, inside)
+
+
+def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
+    costs = np.empty(len(candidates))
+    for index in range(len(candidates)):
+        candidate = candidates[index : index + 1]
+        distances = own_distances(block.rows, candidate, np.zeros(len(block.rows), np.int32))
+        costs[index] = np.minimum(distances, block.carry) @ block.weights
+    return (costs,)
+
+
+def _offer(rows: Array, masses: Array, inside: Array) -> tuple[float, Array]:
+    """Rows drawn in proportion to their masses, and the sum of the masses."""
+    cumulated = np.cumsum(masses)
+    places = np.searchsorted(cumulated, inside * cumulated[-1], side="right")
+    return float(cumulated[-1]), rows[np.minimum(places, len(rows) - 1)]

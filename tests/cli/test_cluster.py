@@ -1,0 +1,72 @@
+"""``ensemblage cluster`` on real files."""
+
+import csv
+import json
+
+import pytest
+from sklearn.datasets import load_iris
+from typer.testing import CliRunner
+
+from ensemblage.cli import app
+from ensemblage.cli._cluster import CLUSTER_NAMES
+from ensemblage.experiments import CLUSTER_METHODS
+
+
+@pytest.fixture
+def iris_file(tmp_path):
+    data = load_iris()
+    path = tmp_path / "iris.csv"
+    lines = [[f"{value:g}" for value in row] + [data.target_names[label]]
+             for row, label in zip(data.data, data.target, strict=True)]  # fmt: skip
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["a", "b", "c", "d", "kind"], *lines])
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["cluster", *(str(each) for each in arguments)])
+
+
+def test_the_names_are_those_of_the_registry():
+    assert ", ".join(CLUSTER_METHODS) == CLUSTER_NAMES
+
+
+def test_prototypes_and_scores_are_shown_and_labels_written(iris_file, tmp_path):
+    result = run(iris_file, "-k", 3, "-t", "kind", "-o", tmp_path / "labels.csv")
+    assert result.exit_code == 0
+    assert "Inner K-means: 150 rows in 3 clusters by 4 columns" in result.stdout
+    assert "nmi against the target: 0." in result.stdout
+    rows = list(csv.DictReader((tmp_path / "labels.csv").read_text().splitlines()))
+    assert len(rows) == 150
+    assert {row["cluster"] for row in rows} == {"0", "1", "2"}
+    assert all(0 <= float(row["agreement"]) <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("method", ["average", "mcla"])
+def test_a_consensus_finds_the_number_itself(iris_file, method):
+    result = run(iris_file, "-m", method, "--drop", "kind", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["agreement"] is None
+    assert found["clusters"] == len(found["prototypes"]) == len(set(found["labels"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "needs the number of clusters"),
+        (("-k", 3, "-m", "magic"), "no clustering method 'magic'"),
+        (("-k", 3, "--drop", "height"), "height"),
+        (("-k", 999), "n_clusters=999 is more than the n_samples=150"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(iris_file, arguments, message):
+    result = run(iris_file, *arguments)
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+
+
+def test_a_warning_becomes_a_note(iris_file):
+    result = run(iris_file, "-k", 12, "-m", "inner-paper", "--drop", "kind")
+    assert "Note: Rows still change cluster" in " ".join(result.stderr.split())

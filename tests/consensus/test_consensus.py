@@ -1,0 +1,154 @@
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
+from ensemblage.consensus._graphs import CUT_ROWS
+from ensemblage.consensus._mcla import choose_group, cluster_overlap
+from ensemblage.consensus._partitions import check_partitions
+from ensemblage.evaluation import nmi_score
+from reference.consensus import meta_association
+
+METHODS = [CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation]
+every_method = pytest.mark.parametrize("method", METHODS)
+TRUTH = np.repeat(np.arange(3), 20)
+
+
+def noisy_partitions(truth, n_partitions=15, share=0.3, seed=0, missing=0.0):
+    rng = np.random.default_rng(seed)
+    wrong = rng.random((n_partitions, len(truth))) < share
+    guess = rng.integers(0, truth.max() + 1, size=wrong.shape)
+    found = np.where(wrong, guess, truth)
+    found = np.stack([rng.permutation(truth.max() + 1)[labels] for labels in found])
+    return np.where(rng.random(wrong.shape) < missing, -1, found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [CSPA(n_partitions=5), HBGF(n_partitions=5), HGPA(n_partitions=5), MCLA(n_partitions=5),
+     EvidenceAccumulation(n_partitions=5)]
+)  # fmt: skip
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@every_method
+def test_the_truth_behind_noisy_partitions_is_found(method):
+    # to a hypergraph, one row out of place splits a cluster as much as half of its rows do
+    share = 0.05 if method is HGPA else 0.3
+    for missing in (0.0, 0.3):
+        partitions = noisy_partitions(TRUTH, share=share, missing=missing)
+        model = method(3, random_state=0).fit_partitions(partitions)
+        assert adjusted_rand_score(TRUTH, model.labels_) > 0.9
+
+
+@every_method
+def test_the_number_of_clusters_is_chosen_by_lifetime(method):
+    model = method(random_state=0).fit_partitions(noisy_partitions(TRUTH, share=0.1))
+    assert model.n_clusters_ == 3
+
+
+@every_method
+def test_rows_that_nobody_sampled_have_no_cluster(method):
+    partitions = noisy_partitions(TRUTH, share=0.0)
+    partitions[:, [0, 30]] = -1
+    labels = method(3, random_state=0).fit_partitions(partitions).labels_
+    assert np.flatnonzero(labels == -1).tolist() == [0, 30]
+
+
+@every_method
+@pytest.mark.parametrize("wanted", [1, 2, 60])
+def test_extreme_numbers_of_clusters(method, wanted):
+    model = method(wanted, random_state=0).fit_partitions(noisy_partitions(TRUTH))
+    assert 1 <= model.n_clusters_ <= wanted
+    assert model.labels_.min() == 0
+
+
+@every_method
+def test_the_same_seed_gives_the_same_labels_for_any_n_jobs(method):
+    X, _ = make_blobs(90, centers=3, random_state=0)
+    one, two = (method(3, n_jobs=n_jobs, n_partitions=4, random_state=1).fit(X).labels_
+                for n_jobs in (1, 2))  # fmt: skip
+    np.testing.assert_array_equal(one, two)
+
+
+@every_method
+def test_clusterers_fitted_or_not_are_asked(method):
+    X, truth = make_blobs(90, centers=3, cluster_std=0.5, random_state=0)
+    fitted = KMeans(3, n_init=1, random_state=0).fit(X)
+    members = [fitted, KMeans(3, n_init=1), KMeans(4, n_init=1), DBSCAN(eps=1.0).fit(X)]
+    model = method(3, clusterers=members, random_state=0).fit(X)
+    assert model.partitions_.shape == (4, 90)
+    np.testing.assert_array_equal(model.partitions_[0], fitted.labels_)
+    assert nmi_score(truth, model.labels_) > 0.8
+
+
+def test_labels_of_other_rows_are_refused():
+    X, _ = make_blobs(40, random_state=0)
+    members = [DBSCAN(eps=2.0).fit(X)] * 2
+    with pytest.raises(ValueError, match="labels of 40 rows, X has 30"):
+        MCLA(2, clusterers=members).fit(X[:30])
+
+
+@every_method
+def test_more_clusters_than_rows_are_refused(method):
+    with pytest.raises(ValueError, match="n_clusters=61 is more than the n_samples=60"):
+        method(61).fit_partitions(noisy_partitions(TRUTH))
+
+
+@pytest.mark.parametrize("method", [CSPA, EvidenceAccumulation])
+def test_too_many_pairs_are_refused_before_anything_is_done(method):
+    partitions = np.zeros((2, 1_000_000), np.int8)
+    with pytest.raises(MemoryError, match=r"1000000 rows.*Use MCLA or HBGF"):
+        method(2).fit_partitions(partitions)
+    with pytest.raises(MemoryError, match="Use MCLA or HBGF"):
+        method(2).fit(np.zeros((1_000_000, 1), np.float32))
+    with pytest.raises(MemoryError, match="memory_limit=1e\\+04"):
+        method(3, memory_limit=1e4).fit_partitions(noisy_partitions(TRUTH))
+
+
+@pytest.mark.parametrize(("method", "package"), [(CSPA, "pymetis"), (HGPA, "mtkahypar")])
+def test_a_missing_package_is_named_with_the_extra(method, package, monkeypatch):
+    find = importlib.import_module
+
+    def refuse(name, *args):
+        if name == package:
+            raise ImportError(name)
+        return find(name, *args)
+
+    from ensemblage.consensus import _hgpa
+
+    _hgpa._partitioner.cache_clear()
+    monkeypatch.setattr(importlib, "import_module", refuse)
+    with pytest.raises(ImportError, match=rf"needs the package {package}.*ensemblage\[consensus\]"):
+        method(3).fit_partitions(noisy_partitions(TRUTH))
+
+
+def test_overlap_is_the_jaccard_index_in_thousandths():
+    overlap = cluster_overlap(check_partitions([[0, 0, 0, 1], [0, 0, 1, 1]])).toarray()
+    assert overlap.tolist() == [
+        [0, 0, 667, 250], [0, 0, 0, 500], [667, 0, 0, 0], [250, 500, 0, 0],
+    ]  # fmt: skip
+
+
+@given(st.integers(0, 1000))
+@settings(deadline=None, max_examples=25)
+def test_rows_choose_as_in_the_plain_count(seed):
+    rng = np.random.default_rng(seed)
+    partitions = check_partitions(noisy_partitions(TRUTH[::6], 4, 0.5, seed, missing=0.2))
+    n_sets = int((partitions.max(axis=1) + 1).sum())
+    group = np.concatenate([np.arange(2), rng.integers(0, 2, n_sets - 2)])
+    assert choose_group(partitions, group).tolist() == meta_association(partitions, group)
+
+
+def test_very_many_rows_are_cut_by_a_sample():
+    truth = np.random.default_rng(0).integers(0, 4, CUT_ROWS + 5000)
+    model = HBGF(4, random_state=0).fit_partitions(noisy_partitions(truth, 6, 0.1))
+    assert nmi_score(truth, model.labels_) > 0.9

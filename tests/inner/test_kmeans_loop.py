@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+
+from ensemblage.blocks import MemoryBlocks
+from ensemblage.inner import InnerKMeans
+from ensemblage.inner._feature_views import shared_crowd
+from ensemblage.inner._kmeans_loop import run_until_rest
+from ensemblage.inner._kmeans_passes import label_pass
+from reference.inner_kmeans import algorithm_6, label_rows
+from reference.papers_data import read
+
+PAPER = {"schedule": "paper", "resample": "fit", "tol": 0.0}
+
+
+def case(X, seed, n_rows, n_clusters):
+    rng = np.random.default_rng(seed)
+    X = X[rng.permutation(len(X))[:n_rows]]
+    return X, X[:n_clusters].copy()
+
+
+def ours(X, centers, crowd_of, prune, max_iter):
+    source = MemoryBlocks(X, block_rows=64)
+    run = run_until_rest(source, centers, crowd_of, prune, max_iter, -1.0, lambda: False)
+    views = crowd_of(run.n_iter - 1).views
+    labels = np.concatenate([part[0] for part in source.map(label_pass, run.centers, views, views)])
+    return labels, run
+
+
+def check(X, centers, seed, resampled, prune):
+    n_features = X.shape[1]
+    crowds = [shared_crowd(n_features, 11, 1 + n_features // 2, True, 100 * seed + i)
+              for i in range(12)]  # fmt: skip
+    crowd_of = (lambda i: crowds[i]) if resampled else (lambda _: crowds[0])
+    _, expected_centers, n_iter = algorithm_6(X, centers, lambda i: crowd_of(i).views, 12)
+    labels, run = ours(X, centers, crowd_of, prune, 12)
+    assert run.n_iter == n_iter
+    np.testing.assert_allclose(run.centers, expected_centers, rtol=1e-9, atol=1e-12)
+    expected = label_rows(X, expected_centers, crowd_of(n_iter - 1).views)
+    np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("resampled", "prune"), [(True, False), (False, False), (False, True)])
+def test_equals_algorithm_6_on_the_same_views(seed, resampled, prune):
+    X, centers = case(load_iris().data, seed, 70, 3)
+    check(X, centers, seed, resampled, prune)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ecoli", "glass", "iris", "vehicle", "wine"])
+def test_equals_algorithm_6_for_twenty_seeds(shared, name):
+    data, y = read(shared, name)
+    for seed in range(20):
+        X, centers = case(data, seed, 60, len(np.unique(y)))
+        for resampled, prune in ((True, False), (False, False), (False, True)):
+            check(X, centers, seed, resampled, prune)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pendigits", "waveform"])
+def test_bounds_skip_more_than_half_of_the_rows_and_change_nothing(shared, name):
+    X, y = read(shared, name)
+    evaluated = []
+    for seed in range(10):
+        start = X[np.random.default_rng(seed).permutation(len(X))[: len(np.unique(y))]]
+        crowd = shared_crowd(X.shape[1], 50, X.shape[1] // 2, True, seed)
+        runs = [run_until_rest(MemoryBlocks(X), start, lambda _, crowd=crowd: crowd, prune, 100,
+                               -1.0, lambda: False) for prune in (False, True)]  # fmt: skip
+        np.testing.assert_array_equal(runs[0].centers, runs[1].centers)
+        assert runs[0].n_iter == runs[1].n_iter
+        evaluated.append(runs[1].n_evaluated / runs[0].n_evaluated)
+    assert 1 - np.mean(evaluated) >= 0.55
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_identity_view_is_lloyds_algorithm(seed):
+    X, start = case(load_iris().data, seed, 150, 4)
+    lloyd = KMeans(4, init=start, n_init=1, tol=0.0, algorithm="lloyd").fit(X)
+    model = InnerKMeans(4, n_views=1, view_size=1.0, replace=False, init=start, **PAPER).fit(X)
+    np.testing.assert_array_equal(model.labels_, lloyd.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, lloyd.cluster_centers_, rtol=1e-6)
+    assert model.inertia_ == pytest.approx(lloyd.inertia_)
