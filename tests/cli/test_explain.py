@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ensemblage.cli import app
 from ensemblage.datasets import make_multi_source, open_dataset, table_encoder
-from ensemblage.persistence import save
+from ensemblage.persistence import load, save
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 
@@ -62,9 +62,10 @@ def test_one_row(folder):
     shown = run(folder, "explain", *chosen).stdout
     assert f"Row 7: predicted {story['prediction']}" in shown
     assert "fused" in shown
-    predicted = run(folder, "predict", "strata.skops", "rows.csv").stdout.splitlines()[8]
-    assert predicted.split(",")[0] == story["prediction"]
-    assert float(predicted.split(",")[1]) == pytest.approx(story["scores"][0], rel=1e-4)
+    rows = open_dataset(str(folder / "rows.csv"), "class").X[7:8]
+    model = load(folder / "strata.skops").model
+    assert story["prediction"] == model.predict(rows)[0]
+    assert story["scores"] == pytest.approx(model.predict_proba(rows)[0].tolist())
 
 
 def test_the_map_is_written(folder):
