@@ -10,6 +10,7 @@ from ensemblage import __version__
 from ensemblage.cli._cluster import cluster_command
 from ensemblage.cli._compare import compare_command
 from ensemblage.cli._datasets import datasets_command
+from ensemblage.cli._explain import explain_command
 from ensemblage.cli._fit import fit_command
 from ensemblage.cli._predict import predict_command
 from ensemblage.cli._reproduce import reproduce_command
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("compare")(compare_command)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
+app.command("explain")(explain_command)
 app.command("cluster")(cluster_command)
 app.command("reproduce")(reproduce_command)
 app.command("datasets")(datasets_command)

@@ -6,12 +6,14 @@ from ensemblage.evaluation._network_display import NetworkDisplay
 from ensemblage.evaluation._oracle import OracleScore, oracle_score
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
 from ensemblage.evaluation._stability import stability_score
+from ensemblage.evaluation._strata_display import StrataDisplay
 
 __all__ = [
     "CoSelectionDisplay",
     "NetworkDisplay",
     "OracleScore",
     "PrototypeDisplay",
+    "StrataDisplay",
     "nmi_score",
     "oracle_score",
     "purity_score",

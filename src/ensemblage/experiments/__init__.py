@@ -3,6 +3,14 @@
 from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._explain import (
+    Explanation,
+    MemberFacts,
+    draw_strata,
+    explain_model,
+    explain_row,
+    plain_explanation,
+)
 from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
 from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
@@ -22,6 +30,8 @@ __all__ = [
     "Clustering",
     "CoSelection",
     "Comparison",
+    "Explanation",
+    "MemberFacts",
     "Method",
     "MethodScores",
     "Predictions",
@@ -32,8 +42,12 @@ __all__ = [
     "cluster_table",
     "co_selected",
     "compare",
+    "draw_strata",
+    "explain_model",
+    "explain_row",
     "get_method",
     "make_model",
+    "plain_explanation",
     "predict_rows",
     "reproduce_hiss",
     "summary_rows",

@@ -35,6 +35,7 @@ TRUSTED_TYPES = (
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
     "ensemblage.strata._sources.SourceStrata",
+    "ensemblage.strata._stack_members.MemberStackingClassifier",
     "ensemblage.subspace._classifier.JointSubspaceClassifier",
     "ensemblage.subspace._selector.JointSubspaceSelector",
     "numpy.dtype",

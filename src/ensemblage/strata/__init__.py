@@ -7,13 +7,16 @@ from ensemblage.strata._ensemble import StrataEnsembleClassifier
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._sources import SourceStrata
+from ensemblage.strata._stack_members import MemberStackingClassifier, stack_members
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "MemberStackingClassifier",
     "MixtureStrata",
     "SourceStrata",
     "StrataEnsembleClassifier",
+    "stack_members",
     "stratifier_checks",
     "tuned_svm",
 ]

@@ -1,0 +1,331 @@
+"""A map of the strata in two dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+BADGE = 0.035
+"""Room that a stratum's number needs, as a share of the map's width."""
+
+
+def _pyplot():
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415  an extra, and slow to import
+    except ImportError as error:
+        raise ImportError(
+            "StrataDisplay needs matplotlib, which comes with the extra `plot`: "
+            "pip install 'ensemblage[plot]'."
+        ) from error
+    return plt
+
+
+def _unfold(model, X):
+    """Give the stratifier inside a model, and the rows as they reach it."""
+    if isinstance(model, Pipeline):
+        return _unfold(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if hasattr(model, "stratifier_"):
+        return _unfold(model.stratifier_, X)
+    if not (hasattr(model, "transform") and hasattr(model, "log_affinity")):
+        raise TypeError(
+            f"model={type(model).__name__} has no strata. Use a fitted stratifier such as HISS, a "
+            "StrataEnsembleClassifier, or a pipeline that ends in one."
+        )
+    return model, X
+
+
+def _as_numbers(rows) -> np.ndarray:
+    try:
+        rows = np.asarray(rows).astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "X holds words, which have no place on a map. Put an encoder before the strata, in a "
+            "pipeline."
+        ) from None
+    if rows.shape[1] < 2:
+        raise ValueError(f"A map needs at least two columns; the strata see {rows.shape[1]}.")
+    return rows
+
+
+def _project(rows, names) -> tuple[np.ndarray, tuple[str, str]]:
+    """Two columns as they are, of more columns the two main components."""
+    if rows.shape[1] == 2:
+        return rows, tuple(map(str, names)) if names is not None else ("column 0", "column 1")
+    pca = PCA(2, svd_solver="full").fit(rows)
+    shares = np.nan_to_num(pca.explained_variance_ratio_)
+    labels = [f"component {k + 1} ({share:.0%} of the variance)" for k, share in enumerate(shares)]
+    return pca.transform(rows), tuple(labels)
+
+
+def _strongest(memberships, affinity) -> np.ndarray:
+    """Find each row's strongest stratum, of equals the one it is closest to; -1 if it has none."""
+    best = memberships.max(axis=1, keepdims=True)
+    leading = memberships >= best - 1e-9
+    closeness = np.zeros_like(memberships) if affinity is None else affinity
+    winners = np.where(leading, closeness, -np.inf).argmax(axis=1)
+    return np.where(best[:, 0] > 0, winners, -1)
+
+
+def _outlines(points, memberships) -> tuple[np.ndarray, np.ndarray]:
+    """Centres and covariances of the strata on the map, rows weighted by membership."""
+    sizes = np.maximum(memberships.sum(axis=0), np.finfo(float).tiny)
+    centres = memberships.T @ points / sizes[:, None]
+    covariances = np.empty((len(sizes), 2, 2))
+    for j, centre in enumerate(centres):
+        offsets = points - centre
+        covariances[j] = (memberships[:, j, None] * offsets).T @ offsets / sizes[j]
+    return centres, covariances
+
+
+class StrataDisplay:
+    """A map of strata: the rows, and where each stratum lies.
+
+    Make one by :meth:`from_estimator`. Of more than two columns the map shows the two main
+    components.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, 2)
+        Rows on the map.
+    memberships : ndarray of shape (n_samples, n_strata)
+        Their memberships.
+    affinity : ndarray of shape (n_samples, n_strata), default=None
+        Log affinities, which decide between strata where a row is equally at home.
+    classes : ndarray of shape (n_samples,), default=None
+        Their classes.
+    axis_names : tuple of (str, str), default=("", "")
+        What the axes show.
+    stratum_names : list of str, default=None
+        Names of the strata; their numbers if not given.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (n_strata, 2)
+        Mean place of each stratum's rows, weighted by membership.
+    covariances : ndarray of shape (n_strata, 2, 2)
+        Their spread.
+    sizes : ndarray of shape (n_strata,)
+        Sum of each stratum's memberships over the rows shown.
+    strongest : ndarray of shape (n_samples,)
+        Each row's strongest stratum; -1 for a row in none.
+    ax_ : matplotlib Axes
+        After :meth:`plot`.
+    figure_ : matplotlib Figure
+        After :meth:`plot`.
+
+    See Also
+    --------
+    ensemblage.strata.HISS : Strata to draw.
+
+    Notes
+    -----
+    Outlines are drawn from the memberships of the rows given, not from a stratifier's own
+    Gaussians, so that strata of any kind can be drawn. An ellipse spans ``n_std`` standard
+    deviations of a stratum's rows. Strata that lie apart in many dimensions may overlap on the
+    map.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensemblage.evaluation import StrataDisplay
+    >>> from ensemblage.strata import HISS
+    >>> X = load_iris().data
+    >>> strata = HISS(n_strata=3, stratum_size=0.3, random_state=0).fit(X)
+    >>> display = StrataDisplay.from_estimator(strata, X)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        points,
+        memberships,
+        *,
+        affinity=None,
+        classes=None,
+        axis_names=("", ""),
+        stratum_names=None,
+    ):
+        self.points = points
+        self.memberships = memberships
+        self.classes = classes
+        self.axis_names = axis_names
+        self.stratum_names = stratum_names
+        self.sizes = memberships.sum(axis=0)
+        self.centres, self.covariances = _outlines(points, memberships)
+        self.strongest = _strongest(memberships, affinity)
+
+    @classmethod
+    def from_estimator(cls, model, X, y=None, *, colour_by=None, n_std=1.5, ax=None):
+        """Draw the strata of a fitted model.
+
+        Parameters
+        ----------
+        model : stratifier, StrataEnsembleClassifier or Pipeline
+            Fitted; a pipeline ends in one of the others.
+        X : array-like of shape (n_samples, n_features)
+            Rows to show.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+        colour_by : {"stratum", "class"}, default=None
+            What colours mean; the class if ``y`` is given.
+        n_std : float, default=1.5
+            Half the length of an ellipse's axis, in standard deviations.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StrataDisplay
+            Drawn.
+        """
+        _pyplot()
+        check_is_fitted(model)
+        stratifier, rows = _unfold(model, X)
+        memberships = np.asarray(stratifier.transform(rows), dtype=float)
+        affinity = np.asarray(stratifier.log_affinity(rows), dtype=float)
+        if affinity.shape[1] > 1 and not np.ptp(affinity, axis=1).any():
+            raise ValueError(
+                f"No row is closer to one stratum of {type(stratifier).__name__} than to another: "
+                "there is no map of them."
+            )
+        if y is not None:
+            y = column_or_1d(y)
+            check_consistent_length(X, y)
+        names = getattr(stratifier, "feature_names_in_", None)
+        points, axis_names = _project(_as_numbers(rows), names)
+        display = cls(
+            points, memberships, affinity=affinity, classes=y, axis_names=axis_names,
+            stratum_names=getattr(stratifier, "sources_", None),
+        )  # fmt: skip
+        return display.plot(colour_by=colour_by, n_std=n_std, ax=ax)
+
+    def plot(self, *, colour_by=None, n_std=1.5, ax=None):
+        """Draw the map.
+
+        Parameters
+        ----------
+        colour_by : {"stratum", "class"}, default=None
+            What colours mean; the class if classes are known.
+        n_std : float, default=1.5
+            Half the length of an ellipse's axis, in standard deviations.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StrataDisplay
+            Itself.
+        """
+        plt = _pyplot()
+        colour_by = self._colour_by(colour_by)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8.5, 6), layout="constrained")
+        if colour_by == "class":
+            self._draw_classes(ax, plt)
+        else:
+            self._draw_strongest(ax, plt)
+        self._draw_outlines(ax, plt, n_std, coloured=colour_by == "stratum")
+        ax.set_xlabel(self.axis_names[0])
+        ax.set_ylabel(self.axis_names[1])
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small",
+                  ncols=1 + len(ax.get_legend_handles_labels()[0]) // 26)  # fmt: skip
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _colour_by(self, colour_by) -> str:
+        if colour_by is None:
+            return "stratum" if self.classes is None else "class"
+        if colour_by not in {"stratum", "class"}:
+            raise ValueError(f"colour_by={colour_by!r} must be 'stratum' or 'class'.")
+        if colour_by == "class" and self.classes is None:
+            raise ValueError("colour_by='class' needs the classes: give y.")
+        return colour_by
+
+    def _name(self, stratum: int) -> str:
+        names = self.stratum_names
+        return f"stratum {stratum}" if names is None else f"{stratum}: {names[stratum]}"
+
+    def _opacity(self, rows) -> np.ndarray:
+        """Rows that belong strongly are drawn strongly."""
+        return np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85)
+
+    def _scatter(self, ax, rows, colour, opacity, label=None) -> None:
+        colours = np.empty((len(rows), 4))
+        colours[:, :3], colours[:, 3] = colour, opacity
+        # rasterized: a drawing of a million circles would open in nothing
+        ax.scatter(
+            *self.points[rows].T, c=colours, s=14, linewidths=0, rasterized=True, label=label
+        )
+
+    def _draw_classes(self, ax, plt) -> None:
+        names, numbers = np.unique(self.classes, return_inverse=True)
+        palette = _palette(plt, len(names))
+        for k, name in enumerate(names):
+            rows = np.flatnonzero(numbers == k)
+            label = f"class {name} ({len(rows)} rows)"
+            self._scatter(ax, rows, palette[k % len(palette)], 0.6, label)
+
+    def _draw_strongest(self, ax, plt) -> None:
+        none = np.flatnonzero(self.strongest < 0)
+        if len(none) > 0:
+            self._scatter(ax, none, 0.6, 0.6, f"in no stratum ({len(none)} rows)")
+        palette = _palette(plt, len(self.sizes))
+        for j in range(len(self.sizes)):
+            rows = np.flatnonzero(self.strongest == j)
+            if len(rows) > 0:
+                self._scatter(ax, rows, palette[j % len(palette)], self._opacity(rows))
+
+    def _draw_outlines(self, ax, plt, n_std: float, *, coloured: bool) -> None:
+        shown = np.flatnonzero(self.sizes > 0)
+        palette = _palette(plt, len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
+        extent = np.maximum(np.ptp(self.points, axis=0), np.finfo(float).tiny)
+        badges = _push_apart(self.centres[shown] / extent, BADGE) * extent
+        for j, badge in zip(shown, badges, strict=True):
+            colour = palette[j % len(palette)]
+            _draw_ellipse(ax, self.centres[j], self.covariances[j], n_std, colour)
+            ax.annotate(
+                str(j), self.centres[j], badge, ha="center", va="center", fontsize=8, zorder=5,
+                bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour},
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8},
+            )  # fmt: skip
+            if coloured:
+                label = f"{self._name(j)} ({self.sizes[j]:.0f} rows)"
+                ax.plot([], [], "o", color=colour, markersize=5, label=label)
+        if not coloured:
+            low, high = self.sizes[shown].min(), self.sizes[shown].max()
+            ax.plot([], [], color=palette[0], linewidth=1,
+                    label=f"{len(shown)} strata of {low:.0f} to {high:.0f} rows")  # fmt: skip
+
+
+def _draw_ellipse(ax, centre, covariance, n_std: float, colour) -> None:
+    from matplotlib.patches import Ellipse  # noqa: PLC0415
+
+    variances, directions = np.linalg.eigh(covariance)
+    width, height = 2 * n_std * np.sqrt(np.maximum(variances, 0))
+    angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
+    ax.add_patch(
+        Ellipse(centre, width, height, angle=angle, fill=False, edgecolor=colour, alpha=0.8)
+    )
+
+
+def _palette(plt, n_colours: int) -> list:
+    """Give colours that tell neighbours apart; beyond twenty they repeat, numbers do not."""
+    if n_colours <= 10:
+        return list(plt.get_cmap("tab10").colors)
+    pairs = plt.get_cmap("tab20").colors
+    return [*pairs[::2], *pairs[1::2]]
+
+
+def _push_apart(places, gap: float) -> np.ndarray:
+    """Move places that are closer than ``gap``, as little as fifty small steps do."""
+    places = places.copy()
+    # equal places need a direction to part in
+    angles = 2 * np.pi * np.arange(len(places)) / max(len(places), 1)
+    places += 1e-3 * gap * np.column_stack([np.cos(angles), np.sin(angles)])
+    for _ in range(50):
+        between = places[:, None] - places
+        distance = np.linalg.norm(between, axis=2) + np.eye(len(places))
+        push = np.maximum(gap - distance, 0) / distance
+        places += 0.5 * (push[:, :, None] * between).sum(axis=1)
+    return places

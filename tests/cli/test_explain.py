@@ -1,0 +1,118 @@
+"""``ensemblage explain`` as a user runs it: in processes, on files."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from typer.testing import CliRunner
+
+from ensemblage.cli import app
+from ensemblage.datasets import make_multi_source, open_dataset, table_encoder
+from ensemblage.persistence import save
+from ensemblage.strata import HISS, StrataEnsembleClassifier
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three sources in a file with numbers, words and holes, and a model of it."""
+    folder = tmp_path_factory.mktemp("explain")
+    X, y, sources = make_multi_source(3, 150, 3, random_state=0, return_sources=True)
+    lines = ["a,b,c,kind,class"]
+    for i, (row, source, label) in enumerate(zip(X, sources, y, strict=True)):
+        cells = [f"{value:.4f}" for value in row]
+        cells[0] = "" if i % 29 == 0 else cells[0]
+        lines.append(",".join([*cells, "uvw"[source], "ny"[label]]))
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    dataset = open_dataset(str(folder / "rows.csv"), "class")
+    few = StrataEnsembleClassifier(HISS(5, 0.3), random_state=0)
+    for name, estimator in {"strata": few, "logistic": LogisticRegression()}.items():
+        model = make_pipeline(table_encoder(dataset.kinds), estimator).fit(dataset.X, dataset.y)
+        save(
+            model, folder / f"{name}.skops",
+            columns=dataset.feature_names, kinds=dataset.kinds, target="class",
+        )  # fmt: skip
+    return folder
+
+
+def run(folder, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "ensemblage.cli", *arguments],
+        cwd=folder, capture_output=True, text=True, check=False, **options,
+    )  # fmt: skip
+
+
+def test_members_as_a_table_and_as_json(folder):
+    shown = run(folder, "explain", "strata.skops")
+    assert shown.returncode == 0
+    facts = json.loads(run(folder, "explain", "strata.skops", "--json").stdout)
+    assert f"{facts['n_strata']} strata by HISS" in shown.stdout
+    first = facts["members"][0]
+    line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == ["0"])
+    assert line[1:3] == [first["estimator"], str(first["n_rows"])]
+    assert line[-1] == f"{first['closest']:.1%}"
+    assert "share of the training rows" in shown.stdout
+
+
+def test_one_row(folder):
+    chosen = ["strata.skops", "rows.csv", "--row", "7"]
+    story = json.loads(run(folder, "explain", *chosen, "--json").stdout)
+    shown = run(folder, "explain", *chosen).stdout
+    assert f"Row 7: predicted {story['prediction']}" in shown
+    assert "fused" in shown
+    predicted = run(folder, "predict", "strata.skops", "rows.csv").stdout.splitlines()[8]
+    assert predicted.split(",")[0] == story["prediction"]
+    assert float(predicted.split(",")[1]) == pytest.approx(story["scores"][0], rel=1e-4)
+
+
+def test_the_map_is_written(folder):
+    done = run(folder, "explain", "strata.skops", "rows.csv", "-o", "map.png")
+    assert done.returncode == 0
+    assert "Map written to map.png." in done.stderr
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert "share of the given rows" in done.stdout
+
+
+def test_rows_without_their_classes_from_standard_input(folder):
+    lines = (folder / "rows.csv").read_text(encoding="utf-8").splitlines()
+    unlabelled = "\n".join(line.rsplit(",", 1)[0] for line in lines)
+    done = run(folder, "explain", "strata.skops", "-", "-o", "map.svg", input=unlabelled)
+    assert done.returncode == 0
+    assert "stratum 0" in (folder / "map.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["logistic.skops"], 1, "only models with strata can be explained"),
+        (["strata.skops", "--row", "1"], 2, "--row needs DATA"),
+        (["strata.skops", "-o", "map.png"], 2, "--output needs DATA"),
+        (["strata.skops", "rows.csv", "-o", "map.gif"], 2, "map.gif must end in .png, .svg or"),
+        (["strata.skops", "rows.csv", "--row", "150"], 1, "There is no row 150"),
+        (["strata.skops", "none.csv"], 1, "none.csv"),
+        (["none.skops"], 1, "There is no model file none.skops."),
+    ],
+)
+def test_wrong_use_is_one_sentence(folder, monkeypatch, arguments, code, said):
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(app, ["explain", *arguments])
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_matplotlib_the_extra_is_named(folder):
+    script = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from ensemblage.cli import main\n"
+        "sys.argv = ['ensemblage', 'explain', 'strata.skops', 'rows.csv', '-o', 'none.png']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'ensemblage[plot]'" in done.stderr
+    assert not (folder / "none.png").exists()
