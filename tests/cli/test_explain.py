@@ -71,7 +71,7 @@ def test_one_row(folder):
 def test_the_map_is_written(folder):
     done = run(folder, "explain", "strata.skops", "rows.csv", "-o", "map.png")
     assert done.returncode == 0
-    assert "Map written to map.png." in done.stderr
+    assert "Drawn in map.png." in done.stderr
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert "share of the given rows" in done.stdout
 

@@ -1,4 +1,4 @@
-"""``ensemblage explain``: what a strata model is made of."""
+"""``ensemblage explain``: what a model is made of."""
 # ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path | None,
         typer.Option(
             "--output", "-o", metavar="MAP.png",
-            help="Draw a map of the strata and the rows of DATA (.png, .svg or .pdf).",
+            help="Draw it (.png, .svg or .pdf): the network, the features chosen together, or a "
+            "map of the strata and the rows of DATA.",
         ),
     ] = None,
     row: Annotated[
@@ -56,15 +57,67 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Show the strata and members of a model, or how it decided about one row."""
+    """Show a model's strata and members, its network, or the features it chooses together."""
     del seed, jobs, debug
-    from ensemblage.experiments import draw_strata, explain_model, explain_row, plain_explanation
-    from ensemblage.persistence import check_writable, load, write_atomically
+    from ensemblage.experiments import model_kind
+    from ensemblage.persistence import check_writable, load
 
-    _check_usage(data, output, row)
+    if output is not None and output.suffix.lower() not in PICTURES:
+        raise typer.BadParameter(f"{output} must end in {', '.join(PICTURES[:-1])} or .pdf.")
     if output is not None:
         check_writable(output)
     saved = load(model)
+    if model_kind(saved.model) == "strata":
+        _check_usage(data, output, row)
+        _explain_strata(saved, data, output, row, as_json)
+    else:
+        _explain_structure(saved, output, as_json)
+    if output is not None:
+        say(f"Drawn in {output}.", stderr=True)
+
+
+def _explain_structure(saved: SavedModel, output: Path | None, as_json: bool) -> None:
+    """Show a network or a co-selection matrix."""
+    from ensemblage.experiments import (
+        draw_readable,
+        model_kind,
+        named_co_selection,
+        named_parents,
+    )
+    from ensemblage.persistence import write_atomically
+
+    if output is not None:
+        kind = output.suffix.lower().removeprefix(".")
+        write_atomically(output, draw_readable(saved.model, saved.columns, kind=kind))
+    if model_kind(saved.model) == "network":
+        parents = named_parents(saved.model, saved.columns)
+        if as_json:
+            show_json({"parents": parents})
+            return
+        say(f"A network of {count(len(parents), 'node')}.")
+        rows = [[node, ", ".join(above) or "-"] for node, above in parents.items()]
+        show_table([("node", "left"), ("depends on", "left")], rows)
+        return
+    names, matrix = named_co_selection(saved.model, saved.columns)
+    if as_json:
+        show_json({"features": names, "co_selection": matrix.tolist()})
+        return
+    say("Share of the members that use both features, and on the diagonal each.")
+    rows = [
+        [name, *(f"{each:.0%}" for each in row)] for name, row in zip(names, matrix, strict=True)
+    ]
+    numbers = [(str(d + 1), "right") for d in range(len(names))]
+    numbered = [[f"{d + 1} {row[0]}", *row[1:]] for d, row in enumerate(rows)]
+    show_table([("feature", "left"), *numbers], numbered)
+
+
+def _explain_strata(
+    saved: SavedModel, data: str | None, output: Path | None, row: int | None, as_json: bool
+) -> None:
+    """Show strata and members, or one row's way through them."""
+    from ensemblage.experiments import draw_strata, explain_model, explain_row, plain_explanation
+    from ensemblage.persistence import write_atomically
+
     X, y = (None, None) if data is None else _read_rows(data, saved)
     facts = explain_model(saved.model, X)
     story = None if row is None else explain_row(saved.model, X, row)
@@ -77,16 +130,12 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         _show_members(facts)
     else:
         _show_row(story)
-    if output is not None:
-        say(f"Map written to {output}.", stderr=True)
 
 
 def _check_usage(data: str | None, output: Path | None, row: int | None) -> None:
     if data is None and (output is not None or row is not None):
         option = "--output" if output is not None else "--row"
         raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
-    if output is not None and output.suffix.lower() not in PICTURES:
-        raise typer.BadParameter(f"{output} must end in {', '.join(PICTURES[:-1])} or .pdf.")
 
 
 def _read_rows(data: str, saved: SavedModel) -> tuple[np.ndarray, Any]:

@@ -20,6 +20,12 @@ from ensemblage.experiments._methods import (
     get_method,
     make_model,
 )
+from ensemblage.experiments._readable import (
+    draw_readable,
+    model_kind,
+    named_co_selection,
+    named_parents,
+)
 from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
@@ -42,11 +48,15 @@ __all__ = [
     "cluster_table",
     "co_selected",
     "compare",
+    "draw_readable",
     "draw_strata",
     "explain_model",
     "explain_row",
     "get_method",
     "make_model",
+    "model_kind",
+    "named_co_selection",
+    "named_parents",
     "plain_explanation",
     "predict_rows",
     "reproduce_hiss",
