@@ -6,6 +6,7 @@ from ensemblage.kernels._capping import (
     cap_for_size,
     capped_memberships,
     log_memberships,
+    rows_in_bins,
     sizes_at_edges,
 )
 from ensemblage.kernels._compile import CompiledKernel, compiled
@@ -13,6 +14,7 @@ from ensemblage.kernels._gaussians import (
     Gaussians,
     Kind,
     Moments,
+    centred_columns,
     estimate,
     log_densities,
     make_gaussians,
@@ -20,8 +22,10 @@ from ensemblage.kernels._gaussians import (
 )
 from ensemblage.kernels._prices import priced_memberships
 from ensemblage.kernels._responsibilities import expectation
+from ensemblage.kernels._sharing import N_BINS, share_rows
 
 __all__ = [
+    "N_BINS",
     "Caps",
     "CompiledKernel",
     "Gaussians",
@@ -30,6 +34,7 @@ __all__ = [
     "bin_masses",
     "cap_for_size",
     "capped_memberships",
+    "centred_columns",
     "compiled",
     "estimate",
     "expectation",
@@ -38,5 +43,7 @@ __all__ = [
     "make_gaussians",
     "moments",
     "priced_memberships",
+    "rows_in_bins",
+    "share_rows",
     "sizes_at_edges",
 ]
