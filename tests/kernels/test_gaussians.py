@@ -3,10 +3,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.kernels import estimate, expectation, log_densities, make_gaussians, moments
+from ensemblage.kernels import (
+    Moments,
+    centred_columns,
+    estimate,
+    expectation,
+    log_densities,
+    make_gaussians,
+    moments,
+)
 from reference.mixture import covariance_of, log_density, responsibilities
 
 KINDS = ["spherical", "diag", "tied", "full"]
+
+
+def columns_of(rows, kind):
+    """Columns of rows that are centred already."""
+    return centred_columns(rows, np.zeros(rows.shape[1]), kind)
+
+
+def moments_of(rows, shares, kind):
+    return Moments(*moments(columns_of(rows, kind), shares, kind), 0.0, np.empty(0), np.empty(0))
 
 
 def some_gaussians(rng, kind, n_strata=3, n_features=2):
@@ -24,7 +41,7 @@ def some_gaussians(rng, kind, n_strata=3, n_features=2):
 
 def test_a_standard_normal_at_its_centre_and_one_off():
     gaussians = make_gaussians(np.zeros((1, 1)), np.ones((1, 1)), "diag")
-    densities = log_densities(np.array([[0.0], [1.0]]), gaussians, "diag")
+    densities = log_densities(columns_of(np.array([[0.0], [1.0]]), "diag"), gaussians, "diag")
     np.testing.assert_allclose(
         densities, [[-0.5 * np.log(2 * np.pi), -0.5 * np.log(2 * np.pi) - 0.5]]
     )
@@ -35,7 +52,7 @@ def test_a_standard_normal_at_its_centre_and_one_off():
 def test_densities_equal_the_formula(kind, dtype):
     rng = np.random.default_rng(0)
     rows, gaussians = rng.normal(size=(7, 2)).astype(dtype), some_gaussians(rng, kind)
-    densities = log_densities(rows, gaussians, kind)
+    densities = log_densities(columns_of(rows, kind), gaussians, kind)
     slow = [
         [log_density(x, mean, covariance_of(gaussians.covariances, j, kind, 2)) for x in rows]
         for j, mean in enumerate(gaussians.means)
@@ -49,7 +66,7 @@ def test_responsibilities_equal_the_loops_of_equation_7(kind):
     rng = np.random.default_rng(1)
     rows, gaussians = rng.normal(size=(9, 2)), some_gaussians(rng, kind)
     tau = rng.uniform(0.05, 1, size=(9, 3))
-    carry, total = expectation(rows, np.ones(9), np.log(tau).T, gaussians, kind)
+    carry, total = expectation(columns_of(rows, kind), np.ones(9), np.log(tau).T, gaussians, kind)
     slow, likelihood = responsibilities(rows, tau, gaussians.means, gaussians.covariances, kind)
     np.testing.assert_allclose(np.exp(carry).T, slow, rtol=1e-10)
     assert total.log_likelihood == pytest.approx(likelihood)
@@ -61,7 +78,9 @@ def test_responsibilities_of_a_row_add_up_to_one(seed, kind):
     rng = np.random.default_rng(seed)
     rows = rng.normal(scale=10 ** rng.uniform(-3, 3), size=(6, 2))
     prior = rng.uniform(-1e10, 0, size=(3, 6))
-    carry, total = expectation(rows, np.ones(6), prior, some_gaussians(rng, kind), kind)
+    carry, total = expectation(
+        columns_of(rows, kind), np.ones(6), prior, some_gaussians(rng, kind), kind
+    )
     np.testing.assert_allclose(np.exp(carry).sum(axis=0), 1)
     assert np.isfinite(carry).all()
     assert total.mass.sum() == pytest.approx(6)
@@ -71,7 +90,7 @@ def test_responsibilities_of_a_row_add_up_to_one(seed, kind):
 def test_one_stratum_learns_mean_and_covariance(kind):
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(50, 2)) @ np.array([[1.0, 0.3], [0.0, 2.0]])
-    total = moments(rows, np.ones((1, 50)), kind)
+    total = moments_of(rows, np.ones((1, 50)), kind)
     learned = estimate(total, some_gaussians(rng, kind, n_strata=1), 1e-6, kind)
     full = np.cov(rows.T, bias=True)
     expected = {
@@ -89,7 +108,7 @@ def test_no_variance_falls_below_the_floor(kind):
     rows = np.zeros((5, 2))
     rng = np.random.default_rng(3)
     learned = estimate(
-        moments(rows, np.ones((1, 5)), kind), some_gaussians(rng, kind, 1), 0.25, kind
+        moments_of(rows, np.ones((1, 5)), kind), some_gaussians(rng, kind, 1), 0.25, kind
     )
     matrix = covariance_of(learned.covariances, 0, kind, 2)
     np.testing.assert_allclose(np.linalg.eigvalsh(matrix), 0.25)
@@ -101,7 +120,15 @@ def test_a_stratum_without_mass_keeps_its_gaussian(kind):
     before = some_gaussians(rng, kind)
     shares = np.ones((3, 8)) / 2
     shares[1] = 0
-    after = estimate(moments(rng.normal(size=(8, 2)), shares, kind), before, 1e-3, kind)
+    after = estimate(moments_of(rng.normal(size=(8, 2)), shares, kind), before, 1e-3, kind)
     np.testing.assert_array_equal(after.means[1], before.means[1])
     np.testing.assert_array_equal(after.covariances[1], before.covariances[1])
     assert not np.allclose(after.means[0], before.means[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_centred_and_squared_where_that_serves(kind):
+    rows, centre = np.array([[1.0, 2.0], [4.0, 2.0]]), np.array([2.0, 0.0])
+    plain, squares = [[-1.0, 2.0], [2.0, 2.0]], [[1.0, 4.0], [4.0, 4.0]]
+    expected = np.hstack([plain, squares]) if kind in ("spherical", "diag") else plain
+    np.testing.assert_array_equal(centred_columns(rows, centre, kind), expected)

@@ -6,6 +6,7 @@ from ensemblage.kernels._capping import (
     cap_for_size,
     capped_memberships,
     log_memberships,
+    rows_in_bins,
     sizes_at_edges,
 )
 from ensemblage.kernels._compile import CompiledKernel, compiled
@@ -13,6 +14,7 @@ from ensemblage.kernels._gaussians import (
     Gaussians,
     Kind,
     Moments,
+    centred_columns,
     estimate,
     log_densities,
     make_gaussians,
@@ -27,9 +29,11 @@ from ensemblage.kernels._mixture_loss import (
 )
 from ensemblage.kernels._prices import priced_memberships
 from ensemblage.kernels._responsibilities import expectation
+from ensemblage.kernels._sharing import N_BINS, share_rows
 from ensemblage.kernels._softmax_loss import softmax_loss
 
 __all__ = [
+    "N_BINS",
     "Caps",
     "CompiledKernel",
     "Gaussians",
@@ -41,6 +45,7 @@ __all__ = [
     "candidate_step",
     "cap_for_size",
     "capped_memberships",
+    "centred_columns",
     "compiled",
     "estimate",
     "expectation",
@@ -52,6 +57,8 @@ __all__ = [
     "mixture_loss",
     "moments",
     "priced_memberships",
+    "rows_in_bins",
+    "share_rows",
     "sizes_at_edges",
     "softmax_loss",
     "step_buffers",

@@ -9,8 +9,6 @@ a *pivot* :math:`p` near the affinities and a *log share* :math:`g`, and
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +18,7 @@ from ensemblage.kernels._compile import compiled
 
 Floats = NDArray[np.float64]
 
+SMALLEST = float(np.finfo(np.float64).tiny)
 NEGLIGIBLE = -45.0
 """A row this far below a bin, in logs, adds less than 1e-19 to it: not worth an exponential."""
 
@@ -44,6 +43,7 @@ class Caps(NamedTuple):
         return self.log_shares - self.pivots
 
 
+@compiled
 def cap_for_size(
     affinity: Floats,
     weights: Floats,
@@ -79,23 +79,19 @@ def cap_for_size(
     In falling order, let the first :math:`m` rows be capped. The others carry what is left,
     and row :math:`m` stays under the cap iff
     :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
-    Once true this stays true as :math:`m` grows: bisection finds the first.
+    Once true this stays true as :math:`m` grows: walking up from the lowest row finds the first.
     """
-    order = np.argsort(-affinity, kind="stable")
-    falling, weights = affinity[order], weights[order]
-    capped = above + np.concatenate([[0.0], np.cumsum(weights)])
-
-    def tail(m: int) -> float:
-        own = float(weights[m:] @ np.exp(falling[m:] - falling[m]))
-        return own + rest * exp(min(0.0, edge - float(falling[m])))
-
-    last = len(falling) if rest > 0 else len(falling) - 1
-    m = bisect_left(range(last), True, key=lambda m: size - float(capped[m]) <= tail(m))
+    order = np.argsort(affinity)
+    capped = above + weights.sum()
+    pivot, tail, left = edge, rest, size - capped
+    for i in order:
+        new_tail = weights[i] + tail * np.exp(min(0.0, pivot - affinity[i]))
+        new_left = left + weights[i]
+        if tail > 0.0 and new_left > new_tail:
+            break
+        pivot, tail, left = affinity[i], new_tail, new_left
     # rounding can leave nothing to share where the size is the whole weight
-    left = max(size - float(capped[m]), np.finfo(float).tiny)
-    if m == len(falling):
-        return edge, log(left) - log(rest)
-    return float(falling[m]), log(left) - log(tail(m))
+    return pivot, np.log(max(left, SMALLEST)) - np.log(tail)
 
 
 def capped_memberships(affinity: Floats, size: float, weights: Floats | None = None) -> Floats:
@@ -195,6 +191,59 @@ def bin_masses(
     return counts, masses
 
 
+@compiled
+def rows_in_bins(
+    affinity: NDArray[np.floating],
+    weights: Floats,
+    lower: Floats,
+    width: Floats,
+    found: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Find the rows that lie in one bin of each stratum.
+
+    Parameters
+    ----------
+    affinity : ndarray of shape (n_strata, n_rows)
+        Log affinities.
+    weights : ndarray of shape (n_rows,)
+        Row weights.
+    lower, width : ndarray of shape (n_strata,)
+        Where each stratum's bins start, and how wide each is.
+    found : ndarray of shape (n_strata,)
+        The bin of each stratum, counted from the one that starts at ``lower``.
+
+    Returns
+    -------
+    strata : ndarray of shape (n_found,)
+        Stratum of each entry found, rising.
+    offsets : ndarray of shape (n_found,)
+        How far the entry lies above ``lower``.
+    found_weights : ndarray of shape (n_found,)
+        Weight of its row.
+    """
+    n_strata, n_rows = affinity.shape
+    entries, n_found = np.empty(64, dtype=np.int64), 0
+    for j in range(n_strata):
+        start, step, wanted = lower[j], width[j], found[j]
+        middle = (wanted + 0.5) * step
+        for i in range(n_rows):
+            offset = affinity[j, i] - start
+            # one branch, hardly ever taken, spares nearly all divisions
+            if abs(offset - middle) > step or np.floor(offset / step) != wanted:
+                continue
+            if n_found == len(entries):
+                entries = np.concatenate((entries, entries))
+            entries[n_found] = j * n_rows + i
+            n_found += 1
+    strata, offsets = np.empty(n_found, dtype=np.int64), np.empty(n_found)
+    found_weights = np.empty(n_found)
+    for e in range(n_found):
+        j, i = entries[e] // n_rows, entries[e] % n_rows
+        strata[e], offsets[e], found_weights[e] = j, affinity[j, i] - lower[j], weights[i]
+    return strata, offsets, found_weights
+
+
+@compiled
 def sizes_at_edges(counts: Floats, masses: Floats, width: Floats) -> tuple[Floats, Floats]:
     r"""Sizes of the strata if the cap stood at each edge between two bins.
 
@@ -212,10 +261,16 @@ def sizes_at_edges(counts: Floats, masses: Floats, width: Floats) -> tuple[Float
     rests : ndarray of shape (n_strata, n_bins + 1)
         The part of the size that rows below the edge hold.
     """
-    capped = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
-    shrink = np.exp(-width)
-    rests = np.empty_like(capped)
-    rests[:, 0] = masses[:, 0]
-    for k in range(1, rests.shape[1]):
-        rests[:, k] = rests[:, k - 1] * shrink + masses[:, k]
-    return capped + rests, rests
+    n_strata, n_edges = counts.shape[0], counts.shape[1] - 1
+    sizes = np.empty((n_strata, n_edges))
+    rests = np.empty((n_strata, n_edges))
+    for j in range(n_strata):
+        shrink = np.exp(-width[j])
+        rests[j, 0] = masses[j, 0]
+        for k in range(1, n_edges):
+            rests[j, k] = rests[j, k - 1] * shrink + masses[j, k]
+        above = 0.0
+        for k in range(n_edges - 1, -1, -1):
+            above += counts[j, k + 1]
+            sizes[j, k] = above + rests[j, k]
+    return sizes, rests

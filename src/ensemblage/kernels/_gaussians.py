@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.kernels._compile import compiled
+
 Floats = NDArray[np.floating]
 Kind: TypeAlias = Literal["spherical", "diag", "tied", "full"]
 
@@ -49,12 +51,16 @@ class Moments(NamedTuple):
         (n_features, n_features) if tied, (n_strata, n_features, n_features) if full.
     log_likelihood : float
         Weighted sum of the rows' log likelihoods.
+    counts, masses : ndarray of shape (n_strata, n_bins + 2) or (0, n_bins + 2)
+        Histogram of the log responsibilities, where one was asked for.
     """
 
     mass: Floats
     first: Floats
     second: Floats
     log_likelihood: float
+    counts: Floats
+    masses: Floats
 
 
 def make_gaussians(means: Floats, covariances: Floats, kind: Kind) -> Gaussians:
@@ -79,13 +85,49 @@ def make_gaussians(means: Floats, covariances: Floats, kind: Kind) -> Gaussians:
     return Gaussians(means, covariances, vectors / np.sqrt(values)[..., None, :])
 
 
-def log_densities(rows: Floats, gaussians: Gaussians, kind: Kind) -> Floats:
-    r"""Log density :math:`\log p_j(x_i)` of each row under each Gaussian (eq. 2).
+def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
+    """Rows less their centre and, where densities are linear in them, their squares.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        Centred, so that squares do not cancel.
+        Rows.
+    centre : ndarray of shape (n_features,)
+        Subtracted, so that squares do not cancel.
+    kind : {"spherical", "diag", "tied", "full"}
+        Form of the covariances.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features) or (n_rows, 2 * n_features)
+        In the dtype of ``rows``; with squares if spherical or diag.
+    """
+    centre = centre.astype(rows.dtype, copy=False)
+    if kind not in ("spherical", "diag"):
+        return rows - centre
+    columns: Floats = _with_squares(rows, centre)
+    return columns
+
+
+@compiled
+def _with_squares(rows: Floats, centre: Floats) -> Floats:
+    n_rows, n_features = rows.shape
+    columns = np.empty((n_rows, 2 * n_features), dtype=rows.dtype)
+    for i in range(n_rows):
+        for j in range(n_features):
+            value = rows[i, j] - centre[j]
+            columns[i, j] = value
+            columns[i, n_features + j] = value * value
+    return columns
+
+
+def log_densities(columns: Floats, gaussians: Gaussians, kind: Kind) -> Floats:
+    r"""Log density :math:`\log p_j(x_i)` of each row under each Gaussian (eq. 2).
+
+    Parameters
+    ----------
+    columns : ndarray
+        From :func:`centred_columns`.
     gaussians : Gaussians
         In the same centred coordinates.
     kind : {"spherical", "diag", "tied", "full"}
@@ -94,63 +136,62 @@ def log_densities(rows: Floats, gaussians: Gaussians, kind: Kind) -> Floats:
     Returns
     -------
     ndarray of shape (n_strata, n_rows)
-        In the dtype of ``rows``.
+        In the dtype of ``columns``.
     """
-    n_features = rows.shape[1]
     if kind in ("spherical", "diag"):
-        return _diagonal_log_densities(rows, gaussians)
+        return _diagonal_log_densities(columns, gaussians)
     if kind == "tied":
-        points, centres = rows @ gaussians.factors, gaussians.means @ gaussians.factors
+        points, centres = columns @ gaussians.factors, gaussians.means @ gaussians.factors
         squares = np.stack([((points - centre) ** 2).sum(axis=1) for centre in centres])
         log_det = -np.log(np.linalg.norm(gaussians.factors, axis=0)).sum()
     else:
         pairs = zip(gaussians.means, gaussians.factors, strict=True)
-        squares = np.stack([(((rows - mu) @ factor) ** 2).sum(axis=1) for mu, factor in pairs])
+        squares = np.stack([(((columns - mu) @ factor) ** 2).sum(axis=1) for mu, factor in pairs])
         log_det = -np.log(np.linalg.norm(gaussians.factors, axis=1)).sum(axis=1)[:, None]
-    result: Floats = -0.5 * (squares + n_features * LOG_2PI) - log_det
-    return result.astype(rows.dtype, copy=False)
+    result: Floats = -0.5 * (squares + columns.shape[1] * LOG_2PI) - log_det
+    return result.astype(columns.dtype, copy=False)
 
 
-def _diagonal_log_densities(rows: Floats, gaussians: Gaussians) -> Floats:
+def _diagonal_log_densities(columns: Floats, gaussians: Gaussians) -> Floats:
     means = gaussians.means
     inverse = np.broadcast_to(gaussians.factors.reshape(len(means), -1), means.shape)
     slopes = np.hstack([means * inverse, -0.5 * inverse])
     offsets = -0.5 * (means**2 * inverse - np.log(inverse) + LOG_2PI).sum(axis=1)
-    columns = np.hstack([rows, rows**2])
-    densities: Floats = slopes.astype(rows.dtype, copy=False) @ columns.T
-    densities += offsets[:, None].astype(rows.dtype, copy=False)
+    densities: Floats = slopes.astype(columns.dtype, copy=False) @ columns.T
+    densities += offsets[:, None].astype(columns.dtype, copy=False)
     return densities
 
 
 def moments(
-    rows: Floats, responsibilities: Floats, kind: Kind, log_likelihood: float = 0.0
-) -> Moments:
-    """Statistics of one block, accumulated in float64.
+    columns: Floats, responsibilities: Floats, kind: Kind
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Statistics of one block from which Gaussians are estimated.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Centred rows.
+    columns : ndarray
+        From :func:`centred_columns`.
     responsibilities : ndarray of shape (n_strata, n_rows)
         With the rows' weights already in them.
     kind : {"spherical", "diag", "tied", "full"}
         Form of the covariances.
-    log_likelihood : float
-        Passed on.
 
     Returns
     -------
-    Moments
+    mass, first, second : ndarray
+        As in :class:`Moments`, in float64.
     """
     mass = responsibilities.sum(axis=1, dtype=np.float64)
-    first = (responsibilities @ rows).astype(np.float64, copy=False)
     if kind in ("spherical", "diag"):
-        second = responsibilities @ rows**2
-    elif kind == "tied":
-        second = (rows * responsibilities.sum(axis=0)[:, None]).T @ rows
+        both = (responsibilities @ columns).astype(np.float64, copy=False)
+        first, second = np.hsplit(both, 2)
+        return mass, first, second
+    first = (responsibilities @ columns).astype(np.float64, copy=False)
+    if kind == "tied":
+        second = (columns * responsibilities.sum(axis=0)[:, None]).T @ columns
     else:
-        second = np.stack([(rows * part[:, None]).T @ rows for part in responsibilities])
-    return Moments(mass, first, second.astype(np.float64, copy=False), log_likelihood)
+        second = np.stack([(columns * part[:, None]).T @ columns for part in responsibilities])
+    return mass, first, second.astype(np.float64, copy=False)
 
 
 def estimate(total: Moments, previous: Gaussians, floor: float, kind: Kind) -> Gaussians:

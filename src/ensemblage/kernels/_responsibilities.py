@@ -5,31 +5,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.kernels._capping import Caps
 from ensemblage.kernels._gaussians import Gaussians, Kind, Moments, log_densities, moments
+from ensemblage.kernels._sharing import share_rows
 
 Floats = NDArray[np.floating]
 
-LOWEST = -1e30
-"""Stands for the log of zero, so that differences of affinities stay finite."""
+NONE = np.empty(0)
 
 
 def expectation(
-    rows: Floats, weights: Floats, log_prior: Floats, gaussians: Gaussians, kind: Kind
+    columns: Floats,
+    weights: NDArray[np.float64],
+    prior: Caps | Floats,
+    gaussians: Gaussians,
+    kind: Kind,
+    affinity: Floats | None = None,
+    lower: NDArray[np.float64] = NONE,
+    width: NDArray[np.float64] = NONE,
 ) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block and the statistics that follow from them.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Centred rows.
+    columns : ndarray
+        From :func:`centred_columns`.
     weights : ndarray of shape (n_rows,)
         Row weights.
-    log_prior : ndarray of shape (n_strata, n_rows) or (n_strata, 1)
-        :math:`\log \tau_{ij}`: memberships, or a mixture's weights.
+    prior : Caps or ndarray of shape (n_strata, n_rows) or (n_strata, 1)
+        Memberships :math:`\tau_{ij}`: the caps that turn affinities into them, or their logs.
     gaussians : Gaussians
         One per stratum.
     kind : {"spherical", "diag", "tied", "full"}
         Form of the covariances.
+    affinity : ndarray of shape (n_strata, n_rows), default=None
+        Log responsibilities of the pass before, which caps need.
+    lower, width : ndarray of shape (n_strata,)
+        Bins of a histogram of the new log responsibilities; by default none is taken.
 
     Returns
     -------
@@ -39,14 +51,12 @@ def expectation(
     statistics : Moments
         With :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}` as its log likelihood.
     """
-    joint = log_densities(rows, gaussians, kind)
-    joint += log_prior.astype(joint.dtype, copy=False)
-    top = joint.max(axis=0)
-    shares = np.exp(joint - top)
-    sums = shares.sum(axis=0)
-    row_likelihood = top + np.log(sums)
-    joint -= row_likelihood
-    np.clip(joint, LOWEST, 0.0, out=joint)
-    shares *= (weights / sums).astype(shares.dtype, copy=False)
-    likelihood = float(weights @ row_likelihood)
-    return joint, moments(rows, shares, kind, likelihood)
+    joint = log_densities(columns, gaussians, kind)
+    if not isinstance(prior, Caps):
+        joint += prior.astype(joint.dtype, copy=False)
+        zeros = np.zeros(len(joint))
+        prior, affinity = Caps(zeros, zeros), joint[:, :0].copy()
+    carry, shares, counts, masses, likelihood = share_rows(
+        joint, affinity, weights, *prior, lower, width
+    )
+    return carry, Moments(*moments(columns, shares, kind), likelihood, counts, masses)

@@ -7,13 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ensemblage.blocks import Block, BlockSource, merge
-from ensemblage.kernels import Caps, bin_masses, cap_for_size, sizes_at_edges
+from ensemblage.kernels import (
+    N_BINS,
+    Caps,
+    bin_masses,
+    cap_for_size,
+    rows_in_bins,
+    sizes_at_edges,
+)
 
-N_BINS = 256
 FEW_ROWS = 1024
-"""So many rows of a stratum may be gathered and sorted."""
+FEW_SHARE = 1 / 1024
+"""So many rows of a stratum, or such a share of all, may be gathered and sorted."""
 FIRST_WIDTH = 64.0
 GROWTH = 32.0
+MOVES_AHEAD, LEAST_REACH = 4.0, 0.5
+"""Look so many of the last move's lengths around a cap, and at least so far."""
 FINE_WIDTH = 0.25
 """Within a bin this wide exponentials keep their precision."""
 
@@ -30,7 +39,46 @@ class Bins(NamedTuple):
         return self.lower[:, None] + self.width[:, None] * np.arange(N_BINS + 1)
 
 
-def solve_caps(source: BlockSource, sizes, start: Caps | None = None) -> Caps:
+def first_bins(n_strata: int) -> Bins:
+    """Bins to start from when nothing is known.
+
+    Parameters
+    ----------
+    n_strata : int
+        Number of strata.
+
+    Returns
+    -------
+    Bins
+        They cover memberships down to e^-64.
+    """
+    width = np.full(n_strata, FIRST_WIDTH / N_BINS)
+    return Bins(-width * N_BINS, width)
+
+
+def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
+    """Bins in which the next caps are likely to be.
+
+    Parameters
+    ----------
+    caps : Caps
+        The latest.
+    before : Caps, default=None
+        Those before them: caps that moved little will move little again.
+
+    Returns
+    -------
+    Bins
+    """
+    centre = -caps.log_scales
+    moved = centre if before is None else caps.log_scales - before.log_scales
+    reach = np.maximum(MOVES_AHEAD * np.abs(moved), LEAST_REACH)
+    return Bins(centre - reach, 2 * reach / N_BINS)
+
+
+def solve_caps(
+    source: BlockSource, sizes, bins: Bins | None = None, histogram: tuple | None = None
+) -> Caps:
     """Caps under which the strata have the wanted sizes.
 
     Parameters
@@ -39,8 +87,10 @@ def solve_caps(source: BlockSource, sizes, start: Caps | None = None) -> Caps:
         Whose carry holds the log affinities, of shape (n_strata, n_rows).
     sizes : ndarray of shape (n_strata,)
         Wanted sizes, each at most the total weight.
-    start : Caps, default=None
-        A guess, such as the caps of the iteration before.
+    bins : Bins, default=None
+        Where to look first.
+    histogram : tuple of (counts, masses), default=None
+        What lies in ``bins``, where that is known already.
 
     Returns
     -------
@@ -50,33 +100,25 @@ def solve_caps(source: BlockSource, sizes, start: Caps | None = None) -> Caps:
     -----
     Each pass sorts the affinities into 256 bins per stratum and keeps the bin in which the cap
     must lie; when a few rows are left in it, these are gathered and the cap follows in closed
-    form. A good guess takes two passes.
+    form. From a good guess with its histogram, gathering is the only pass.
     """
-    bins = _first_bins(len(sizes), start)
+    bins = first_bins(len(sizes)) if bins is None else bins
+    few = max(FEW_ROWS, FEW_SHARE * source.shape[0]) / source.shape[0]
     while True:
-        counts, masses = source.total(_count, bins)
+        counts, masses = source.total(_count, bins) if histogram is None else histogram
+        histogram = None
         reached, rests = sizes_at_edges(counts, masses, bins.width)
         # the last edge at which the stratum is still large enough; -1 if none is
         found = (reached >= sizes[:, None]).sum(axis=1) - 1
         higher = (found == N_BINS) & (counts[:, -1] > 0)
         inside = np.take_along_axis(counts, found[:, None] + 1, axis=1)[:, 0]
-        few = inside * source.shape[0] <= FEW_ROWS * counts.sum(axis=1)
-        fine = bins.width <= FINE_WIDTH
+        narrow = (inside <= few * counts.sum(axis=1)) & (bins.width <= FINE_WIDTH)
         atomic = bins.lower + bins.width == bins.lower
-        settled = (found >= 0) & ~higher & (few & fine | atomic)
+        settled = (found >= 0) & ~higher & (narrow | atomic)
         if settled.all():
             return _close(source, sizes, bins, found, counts, rests)
         lower, width = _look_elsewhere(*bins, found, higher)
         bins = Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
-
-
-def _first_bins(n_strata: int, start: Caps | None) -> Bins:
-    if start is None:
-        width = np.full(n_strata, FIRST_WIDTH / N_BINS)
-        return Bins(-width * N_BINS, width)
-    centre = -start.log_scales
-    half = np.maximum(1.0, np.abs(centre) * 1e-3)
-    return Bins(centre - half, 2 * half / N_BINS)
 
 
 def _count(block: Block, bins: Bins):
@@ -103,33 +145,29 @@ def _close(source: BlockSource, sizes, bins: Bins, found, counts, rests) -> Caps
     All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
     to 1e-6 only.
     """
-    parts = merge(source.map(_gather, bins, found), _join)
+    strata, offsets, weights = merge(source.map(_gather, bins, found), _join)
     log_shares = np.empty(len(sizes))
-    for j, (offsets, weights) in enumerate(parts):
-        k = found[j]
+    for j, k in enumerate(found):
+        own = strata == j
         above, edge = counts[j, k + 2 :].sum(), k * bins.width[j]
-        pivot, share = cap_for_size(offsets, weights, sizes[j], above, rests[j, k], edge)
+        pivot, share = cap_for_size(offsets[own], weights[own], sizes[j], above, rests[j, k], edge)
         log_shares[j] = share - pivot
     return Caps(bins.lower, log_shares)
 
 
 def _gather(block: Block, bins: Bins, found):
-    """Find the block's rows in the bin found, and add up the weights of equal ones."""
-    parts = []
-    for affinity, lower, width, k in zip(block.carry, bins.lower, bins.width, found, strict=True):
-        offset = affinity.astype(np.float64) - lower
-        chosen = (offset >= 0) & (offset / width < N_BINS)
-        chosen[chosen] = (offset[chosen] / width).astype(np.int64) == k
-        values, groups = np.unique(offset[chosen], return_inverse=True)
-        parts.append((values, np.bincount(groups, block.weights[chosen], len(values))))
-    return parts
+    """Find the block's rows in the bin found, and add up the weights of equal ones if many."""
+    strata, offsets, weights = rows_in_bins(block.carry, block.weights, *bins, found)
+    if len(offsets) <= FEW_ROWS:
+        return strata, offsets, weights
+    order = np.lexsort((offsets, strata))
+    strata, offsets, weights = strata[order], offsets[order], weights[order]
+    fresh = np.append(True, (np.diff(strata) != 0) | (np.diff(offsets) != 0))
+    return strata[fresh], offsets[fresh], np.add.reduceat(weights, np.flatnonzero(fresh))
 
 
 def _join(left, right):
-    return [
-        tuple(np.concatenate(pair) for pair in zip(a, b, strict=True))
-        for a, b in zip(left, right, strict=True)
-    ]
+    return tuple(np.concatenate(pair) for pair in zip(left, right, strict=True))
 
 
 def share_budget(source: BlockSource, lowest: float, highest: float, budget: float, n_strata: int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,26 @@ from ensemblage.kernels import (
     Gaussians,
     Kind,
     Moments,
+    centred_columns,
     estimate,
     expectation,
-    log_memberships,
 )
+from ensemblage.strata._caps import Bins
+
+
+class Rule(NamedTuple):
+    """How the rows' affinities become memberships.
+
+    Attributes
+    ----------
+    prior : Caps or ndarray of shape (n_strata, 1)
+        Caps, or the same log membership for all rows.
+    bins : Bins or None
+        Where to look for the next caps.
+    """
+
+    prior: Caps | np.ndarray
+    bins: Bins | None = None
 
 
 class EMState(NamedTuple):
@@ -26,10 +42,10 @@ class EMState(NamedTuple):
     ----------
     gaussians : Gaussians
         In centred coordinates.
-    prior : Caps or ndarray of shape (n_strata, 1)
-        The rule of membership: caps, or log weights of a mixture.
-    weight : float
-        Total weight of the rows.
+    rule : Rule
+        The rule of membership.
+    total : Moments
+        Statistics of the last pass.
     path : list of float
         Mean log likelihood at the start and after each iteration.
     converged : bool
@@ -37,8 +53,8 @@ class EMState(NamedTuple):
     """
 
     gaussians: Gaussians
-    prior: Any
-    weight: float
+    rule: Rule
+    total: Moments
     path: list[float]
     converged: bool
 
@@ -97,9 +113,10 @@ def _pick(block: Block, indices):
 def run_em(
     source: BlockSource,
     gaussians: Gaussians,
-    prior: Any,
-    next_prior: Callable[[BlockSource, Moments, Any], Any],
+    rule: Rule,
+    next_rule: Callable[[BlockSource, Moments, Rule], Rule],
     *,
+    weight: float,
     centre: np.ndarray,
     kind: Kind,
     floor: float,
@@ -115,10 +132,12 @@ def run_em(
         The rows; its carry holds the log responsibilities afterwards.
     gaussians : Gaussians
         To start from, in centred coordinates.
-    prior : Caps or ndarray of shape (n_strata, 1)
+    rule : Rule
         To start from.
-    next_prior : callable
-        ``next_prior(source, moments, prior)`` gives the next rule of membership.
+    next_rule : callable
+        ``next_rule(source, moments, rule)`` gives the next rule of membership.
+    weight : float
+        Total weight of the rows.
     centre : ndarray of shape (n_features,)
         Subtracted from each row.
     kind : {"spherical", "diag", "tied", "full"}
@@ -136,22 +155,20 @@ def run_em(
     -------
     EMState
     """
-    total = source.advance_total(_expect, centre, gaussians, kind, prior)
-    weight = total.mass.sum()
+    total = source.advance_total(_expect, centre, gaussians, kind, rule)
     path = [total.log_likelihood / weight]
     for _ in range(max_iter):
         gaussians = estimate(total, gaussians, floor, kind)
-        prior = next_prior(source, total, prior)
-        total = source.advance_total(_expect, centre, gaussians, kind, prior)
+        rule = next_rule(source, total, rule)
+        total = source.advance_total(_expect, centre, gaussians, kind, rule)
         path.append(total.log_likelihood / weight)
         converged = not path[-1] - path[-2] > tol
         if step() or converged:
             break
-    return EMState(gaussians, prior, weight, path, converged)
+    return EMState(gaussians, rule, total, path, converged)
 
 
-def _expect(block: Block, centre, gaussians: Gaussians, kind: Kind, prior):
-    rows = block.rows - centre.astype(block.rows.dtype)
-    if isinstance(prior, Caps):
-        prior = log_memberships(block.carry, prior)
-    return expectation(rows, block.weights, prior, gaussians, kind)
+def _expect(block: Block, centre, gaussians: Gaussians, kind: Kind, rule: Rule):
+    columns = centred_columns(block.rows, centre, kind)
+    bins = () if rule.bins is None else rule.bins
+    return expectation(columns, block.weights, rule.prior, gaussians, kind, block.carry, *bins)

@@ -20,9 +20,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
-from ensemblage.kernels import Gaussians, log_densities, make_gaussians
+from ensemblage.kernels import Gaussians, centred_columns, log_densities, make_gaussians
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
-from ensemblage.strata._em import EMState, column_spread, pick_rows, run_em
+from ensemblage.strata._em import EMState, Rule, column_spread, pick_rows, run_em
 
 SEED_ROWS = 10_000
 """Start centres are sought among at most so many rows."""
@@ -83,7 +83,7 @@ def _shaped_covariances(variance, n_strata: int, kind: str, floor: float) -> np.
 
 
 def _log_affinity(block: Block, centre, gaussians: Gaussians, kind: str):
-    return log_densities(block.rows - centre.astype(block.rows.dtype), gaussians, kind)
+    return log_densities(centred_columns(block.rows, centre, kind), gaussians, kind)
 
 
 class GaussianStrata(
@@ -141,9 +141,9 @@ class GaussianStrata(
             state = run_em(
                 source,
                 make_gaussians(means - centre, covariances, kind),
-                self._first_prior(),
-                self._next_prior,
-                centre=centre, kind=kind, floor=floor,
+                self._first_rule(),
+                self._next_rule,
+                weight=weights.sum(), centre=centre, kind=kind, floor=floor,
                 max_iter=self.max_iter, tol=self.tol, step=step,
             )  # fmt: skip
         self.means_ = state.gaussians.means + centre
@@ -186,11 +186,11 @@ class GaussianStrata(
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     @abstractmethod
-    def _first_prior(self):
+    def _first_rule(self) -> Rule:
         """Rule of membership to start from."""
 
     @abstractmethod
-    def _next_prior(self, source: BlockSource, moments, prior):
+    def _next_rule(self, source: BlockSource, moments, rule: Rule) -> Rule:
         """Rule of membership that follows from one pass."""
 
     @abstractmethod

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Caps, log_memberships, priced_memberships
-from ensemblage.strata._caps import share_budget, solve_caps
-from ensemblage.strata._em import EMState
+from ensemblage.strata._caps import bins_around, first_bins, share_budget, solve_caps
+from ensemblage.strata._em import EMState, Rule
 from ensemblage.strata._gaussian import GaussianStrata, _log_affinity
 
 
@@ -182,17 +182,20 @@ class HISS(GaussianStrata):
             source, low * weight, high * weight, self.total_size * weight, self.n_strata
         )
 
-    def _first_prior(self):
+    def _first_rule(self) -> Rule:
         pair = not isinstance(self.stratum_size, Real)
         share = self.total_size / self.n_strata if pair else self.stratum_size
-        return np.full((self.n_strata, 1), np.log(share))
+        return Rule(np.full((self.n_strata, 1), np.log(share)), first_bins(self.n_strata))
 
-    def _next_prior(self, source: BlockSource, moments, prior):
-        start = prior if isinstance(prior, Caps) else None
-        return solve_caps(source, self._sizes(source, moments.mass.sum()), start)
+    def _next_rule(self, source: BlockSource, moments, rule: Rule) -> Rule:
+        # the bins of any stratum hold each row once
+        sizes = self._sizes(source, moments.counts[0].sum())
+        caps = solve_caps(source, sizes, rule.bins, (moments.counts, moments.masses))
+        before = rule.prior if isinstance(rule.prior, Caps) else None
+        return Rule(caps, bins_around(caps, before))
 
     def _finish(self, source: BlockSource, state: EMState) -> None:
-        caps = solve_caps(source, self._sizes(source, state.weight), state.prior)
+        caps = self._next_rule(source, state.total, state.rule).prior
         self.log_scales_ = caps.log_scales
         self.memberships_ = np.concatenate(list(source.map(_memberships, caps)))
 

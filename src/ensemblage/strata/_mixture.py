@@ -7,8 +7,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import expectation
-from ensemblage.strata._em import EMState
+from ensemblage.kernels import centred_columns, expectation
+from ensemblage.strata._em import EMState, Rule
 from ensemblage.strata._gaussian import GaussianStrata
 
 
@@ -25,8 +25,8 @@ def _carried(block: Block, assignment: str):
 
 
 def _new_memberships(block: Block, centre, gaussians, kind, log_weights, assignment):
-    rows = block.rows - centre.astype(block.rows.dtype)
-    carry, _ = expectation(rows, block.weights, log_weights, gaussians, kind)
+    columns = centred_columns(block.rows, centre, kind)
+    carry, _ = expectation(columns, block.weights, log_weights, gaussians, kind)
     return _to_memberships(carry, assignment)
 
 
@@ -121,16 +121,16 @@ class MixtureStrata(GaussianStrata):
         self.variance_floor = variance_floor
         self.random_state = random_state
 
-    def _first_prior(self):
-        return np.full((self.n_strata, 1), -np.log(self.n_strata))
+    def _first_rule(self) -> Rule:
+        return Rule(np.full((self.n_strata, 1), -np.log(self.n_strata)))
 
-    def _next_prior(self, source: BlockSource, moments, prior):
+    def _next_rule(self, source: BlockSource, moments, rule: Rule) -> Rule:
         # a cluster that nobody belongs to any more keeps a weight whose log is finite
         weights = np.maximum(moments.mass, np.finfo(float).tiny)
-        return np.log(weights / weights.sum())[:, None]
+        return Rule(np.log(weights / weights.sum())[:, None])
 
     def _finish(self, source: BlockSource, state: EMState) -> None:
-        self.weights_ = np.exp(state.prior[:, 0])
+        self.weights_ = np.exp(state.rule.prior[:, 0])
         self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
 
     def transform(self, X):

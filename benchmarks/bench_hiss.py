@@ -1,0 +1,116 @@
+"""One iteration of HISS beside one of scikit-learn's diagonal GaussianMixture.
+
+16 columns, 20 strata, one core, the same rows and the same first centres for both. A fit of
+``LONG`` iterations less one of ``SHORT``, divided by the difference, is the time of one iteration;
+the two sides take turns, and the best of several counts. Times are CPU seconds of this process
+(one thread), so that other work on the machine does not count.
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from ensemblage.strata import HISS
+
+N_COLUMNS, N_STRATA, STRATUM_SIZE = 16, 20, 0.4
+SHORT, LONG = 2, 8
+
+
+def make_rows(n_rows, dtype, seed=0):
+    """Overlapping clouds, so that no side converges within ``LONG`` iterations."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(scale=1.5, size=(60, N_COLUMNS))
+    rows = rng.normal(size=(n_rows, N_COLUMNS)) + centres[rng.integers(60, size=n_rows)]
+    return rows.astype(dtype)
+
+
+def hiss(rows, n_iter):
+    return HISS(N_STRATA, STRATUM_SIZE, init=rows[:N_STRATA], max_iter=n_iter, tol=0).fit(rows)
+
+
+def mixture(rows, n_iter):
+    return GaussianMixture(
+        N_STRATA, covariance_type="diag", means_init=rows[:N_STRATA],
+        init_params="random_from_data", max_iter=n_iter, tol=0, random_state=0,
+    ).fit(rows)  # fmt: skip
+
+
+def seconds(fit, rows, n_iter):
+    start = time.process_time()
+    fitted = fit(rows, n_iter)
+    assert fitted.n_iter_ == n_iter
+    return time.process_time() - start
+
+
+def per_iteration(fits, rows, repeats):
+    """Best time of one iteration for each side."""
+    times = {(fit, n): [] for fit in fits for n in (SHORT, LONG)}
+    for _ in range(repeats):
+        for (fit, n), taken in times.items():
+            taken.append(seconds(fit, rows, n))
+    return [(min(times[fit, LONG]) - min(times[fit, SHORT])) / (LONG - SHORT) for fit in fits]
+
+
+def compare(sizes, repeats):
+    print("n        dtype    GaussianMixture      HISS   ratio")
+    for n_rows in sizes:
+        for dtype in (np.float32, np.float64):
+            rows = make_rows(n_rows, dtype)
+            theirs, ours = per_iteration([mixture, hiss], rows, repeats)
+            kind = np.dtype(dtype).name
+            print(f"{n_rows:<8} {kind} {theirs:14.4f} s {ours:8.4f} s   {theirs / ours:.2f}")
+
+
+def linearity(sizes, repeats):
+    print("n        dtype    HISS per row and iteration")
+    for dtype in (np.float32, np.float64):
+        rates = []
+        for n_rows in sizes:
+            # many short fits at small n, where one is over in a few milliseconds
+            turns = max(repeats, min(30, int(3e5 / n_rows)))
+            (taken,) = per_iteration([hiss], make_rows(n_rows, dtype), turns)
+            rates.append(taken / n_rows)
+            print(f"{n_rows:<8} {np.dtype(dtype).name} {1e9 * rates[-1]:12.0f} ns")
+        middle = (max(rates) + min(rates)) / 2
+        print(f"within {max(rates) / middle - 1:.0%} of {1e9 * middle:.0f} ns")
+
+
+def memory(n_rows):
+    print("n        dtype    peak of a fit beside X")
+    for dtype in (np.float32, np.float64):
+        rows = make_rows(n_rows, dtype)
+        tracemalloc.start()
+        memberships = hiss(rows, LONG).memberships_.nbytes
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        kind = np.dtype(dtype).name
+        print(f"{n_rows:<8} {kind} {peak / 1e6:8.0f} MB, {peak / memberships:.2f} x memberships")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e5, 1e6])
+    parser.add_argument("--linear", type=float, nargs="*", default=[1e4, 1e5, 1e6, 4e6])
+    parser.add_argument("--repeats", type=int, default=3)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for fit in (hiss, mixture):
+        for dtype in (np.float32, np.float64):
+            fit(make_rows(1000, dtype), SHORT)  # compiles the kernels
+    compare([int(n) for n in args.sizes], args.repeats)
+    linearity([int(n) for n in args.linear], args.repeats)
+    memory(int(max(args.sizes)))
+
+
+if __name__ == "__main__":
+    main()

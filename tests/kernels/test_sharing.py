@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.kernels import N_BINS, bin_masses, rows_in_bins, share_rows
+from reference.expectation import log_memberships, shares_of_rows
+
+NO_BINS = (np.empty(0), np.empty(0))
+RUNS = pytest.mark.parametrize("run", [share_rows, share_rows.python], ids=["compiled", "python"])
+
+
+def random_pass(rng, n_strata, n_rows):
+    depth = 10 ** rng.uniform(-1, 8, size=(n_strata, 1))
+    log_density = -rng.gamma(0.5, 20.0, size=(n_strata, n_rows))
+    affinity = -depth * rng.uniform(size=(n_strata, n_rows)) ** 3
+    pivots = affinity[np.arange(n_strata), rng.integers(n_rows, size=n_strata)]
+    return (
+        log_density,
+        affinity,
+        rng.gamma(2.0, size=n_rows),
+        pivots,
+        -rng.gamma(1.0, size=n_strata),
+    )
+
+
+@RUNS
+def test_two_rows_by_hand(run):
+    # memberships (1, 1/2) and (1/2, 1); densities (1, 2) and (2, 2): shares 1:1 and 1:2
+    log_density = np.log([[1.0, 2.0], [2.0, 2.0]])
+    affinity = np.log([[4.0, 1.0], [2.0, 4.0]])
+    caps = np.log([2.0, 4.0]), np.zeros(2)
+    carry, shares, counts, masses, likelihood = run(
+        log_density, affinity, np.array([1.0, 3.0]), *caps, np.array([-1.0]), np.array([0.5])
+    )
+    np.testing.assert_allclose(np.exp(carry), [[1 / 2, 1 / 3], [1 / 2, 2 / 3]])
+    np.testing.assert_allclose(shares, [[1 / 2, 1.0], [1 / 2, 2.0]])
+    assert likelihood == pytest.approx(np.log(2.0) + 3 * np.log(3.0))
+    # log 1/2 = -0.69 lies in the first bin [-1, -0.5), log 1/3 = -1.10 below all bins
+    assert counts.sum() == 4
+    assert (counts[0, 0], counts[0, 1]) == (3, 1)
+    np.testing.assert_allclose(masses[0, :2], [3 * np.exp(1) / 3, np.exp(0.5) / 2])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("seed", range(20))
+def test_equals_the_plain_twin(dtype, tolerance, seed):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(1, 700))
+    log_density, affinity, weights, *caps = random_pass(rng, 5, n_rows)
+    log_density, affinity = log_density.astype(dtype), affinity.astype(dtype)
+    lower, width = -(10 ** rng.uniform(-1, 3, size=5)), 10 ** rng.uniform(-4, 0, size=5)
+    carry, shares, counts, masses, likelihood = share_rows(
+        log_density, affinity, weights, *caps, lower, width
+    )
+    prior = log_memberships(affinity.astype(float), *caps)
+    plain = shares_of_rows(log_density.astype(float), prior, weights)
+    np.testing.assert_allclose(carry, plain[0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(shares, plain[1], atol=tolerance)
+    assert likelihood == pytest.approx(plain[2], rel=1e-12)
+    assert carry.dtype == shares.dtype == dtype
+    plain_counts, plain_masses = bin_masses(carry, weights, lower, width, N_BINS)
+    np.testing.assert_array_equal(counts, plain_counts)
+    np.testing.assert_allclose(masses, plain_masses, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(0, 10_000))
+def test_each_row_is_shared_out_whole(seed):
+    rng = np.random.default_rng(seed)
+    log_density, affinity, weights, *caps = random_pass(rng, 4, 30)
+    log_density *= 10 ** rng.uniform(-3, 7)
+    carry, shares, *_ = share_rows(log_density, affinity, weights, *caps, *NO_BINS)
+    np.testing.assert_allclose(shares.sum(axis=0), weights, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(carry).sum(axis=0), 1, rtol=1e-12)
+    assert np.isfinite(carry).all()
+
+
+def test_input_is_left_alone():
+    rng = np.random.default_rng(0)
+    arrays = random_pass(rng, 3, 40)
+    copies = [array.copy() for array in arrays]
+    share_rows(*arrays, *NO_BINS)
+    for array, copy in zip(arrays, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_what_is_not_a_number_stays_in_its_row():
+    log_density = np.zeros((2, 300))
+    log_density[0, 7] = np.nan
+    bins = np.full(2, -1.0), np.full(2, 0.01)
+    caps = np.zeros(2), np.zeros(2)
+    carry, *_ = share_rows(log_density, np.empty((2, 0)), np.ones(300), *caps, *bins)
+    assert np.isfinite(np.delete(carry, 7, axis=1)).all()
+
+
+@pytest.mark.parametrize("run", [rows_in_bins, rows_in_bins.python], ids=["compiled", "python"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_rows_of_a_bin_are_those_that_were_counted_in_it(run, dtype):
+    rng = np.random.default_rng(1)
+    affinity = np.round(-rng.gamma(1.0, 2.0, size=(3, 400)), 2).astype(dtype)
+    weights = rng.gamma(1.0, size=400)
+    lower, width = np.array([-3.0, -4.0, -1.5]), np.array([0.01, 0.07, 0.5])
+    counts, _ = bin_masses(affinity, weights, lower, width, 4)
+    for found in ([0, 1, 2], [3, 3, 0]):
+        strata, offsets, own = run(affinity, weights, lower, width, np.array(found))
+        inside = counts[np.arange(3), np.array(found) + 1]
+        np.testing.assert_allclose(np.bincount(strata, own, 3), inside)
+        assert (np.floor(offsets / width[strata]) == np.array(found)[strata]).all()
