@@ -7,6 +7,28 @@ from typing import Any
 from sklearn.base import ClassifierMixin
 
 
+def score(  # numpydoc ignore=PR01
+    self: Any, X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Mean accuracy of the predictions.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Their true classes.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Row weights.
+
+    Returns
+    -------
+    float
+        Share of the rows, in weight, whose class is predicted.
+    """
+    return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+
 class ScoreParameter:
     """Keeps the parameter ``score`` from hiding the method ``score``.
 
@@ -17,8 +39,7 @@ class ScoreParameter:
     """
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        method = ClassifierMixin.score
-        return method if estimator is None else method.__get__(estimator, owner)
+        return score if estimator is None else score.__get__(estimator, owner)
 
     def __set__(self, estimator: Any, value: Any) -> None:
         estimator.__dict__["score"] = value
