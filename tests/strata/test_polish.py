@@ -97,6 +97,40 @@ def test_one_row_takes_the_fraction_where_no_price_makes_one():
     assert len(prices.changes) == 2
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_stratum_takes_the_same_share_of_every_class(weighted):
+    X = blobs(7)
+    y = np.where(X[:, 0] > 2, "far", np.where(X[:, 1] > 0, "up", "down"))
+    rng = np.random.default_rng(0)
+    weights = rng.gamma(2.0, size=len(X)) if weighted else np.ones(len(X))
+    plain = HISS(5, 0.3, random_state=0).fit(X, sample_weight=weights)
+    balanced = HISS(5, 0.3, class_balance=True, random_state=0).fit(X, y, sample_weight=weights)
+    for label in np.unique(y):
+        own = y == label
+        wanted = 0.3 * weights[own].sum()
+        assert np.ptp(weights[own] @ plain.memberships_[own]) > 0.1 * wanted
+        np.testing.assert_allclose(weights[own] @ balanced.memberships_[own], wanted, rtol=1e-9)
+    assert balanced.objective_ == pytest.approx(objective(balanced, X, weights), rel=1e-9)
+    assert balanced.objective_ <= plain.objective_
+    np.testing.assert_array_equal(balanced.transform(X), plain.transform(X))
+
+
+def test_balance_needs_classes():
+    with pytest.raises(ValueError, match="class_balance=True requires y to be passed"):
+        HISS(class_balance=True).fit(blobs(8))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        HISS(class_balance=True).fit(blobs(8), blobs(8)[:, 0])
+
+
+def test_a_class_without_weight_changes_nothing():
+    X = blobs(9)
+    y = np.arange(len(X)) % 3
+    weights = (y < 2).astype(float)
+    fitted = HISS(3, 0.4, class_balance=True, random_state=0).fit(X, y, sample_weight=weights)
+    assert np.isfinite(fitted.memberships_).all()
+    np.testing.assert_allclose(weights @ fitted.memberships_, 0.4 * weights.sum(), rtol=1e-9)
+
+
 def test_polishing_is_a_choice():
     with pytest.raises(ValueError, match="'polish' parameter of HISS must be"):
         HISS(polish="yes").fit(blobs(5))

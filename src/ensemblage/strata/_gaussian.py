@@ -117,8 +117,8 @@ class GaussianStrata(
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to stratify; columns on comparable scales.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless strata are to be balanced by class.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; strata have their sizes in weight.
 
@@ -130,6 +130,7 @@ class GaussianStrata(
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._check_sizes(len(X))
+        classes = self._check_classes(X, y)
         source = MemoryBlocks(X, weights)
         centre, variance = column_spread(source)
         self._check_spread(X, variance)
@@ -152,6 +153,8 @@ class GaussianStrata(
         self.n_iter_ = len(state.path) - 1
         self.converged_ = state.converged
         self._finish(source, state)
+        if classes is not None:
+            self._balance(X, weights, classes)
         if not state.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations; the "
@@ -168,6 +171,9 @@ class GaussianStrata(
                 f"n_strata={self.n_strata} is larger than n_samples={n_samples}. "
                 "Ask for fewer strata, or bring more rows."
             )
+
+    def _check_classes(self, X, y) -> np.ndarray | None:
+        """Codes of the rows' classes where they matter; here they do not."""
 
     def _check_spread(self, X, variance) -> None:
         if not np.isfinite(variance).all():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, MemoryBlocks
 from ensemblage.kernels import Caps, log_memberships, priced_memberships, share_rows
 from ensemblage.strata._caps import bins_around, first_bins, share_budget, solve_caps
 from ensemblage.strata._em import EMState, Rule
@@ -69,6 +71,9 @@ class HISS(GaussianStrata):
         After the last iteration, find exact prices and give each row the memberships that are best
         for it at these, so that ``transform`` of the training rows is ``memberships_``. False
         leaves the memberships of the last iteration, as the paper does.
+    class_balance : bool, default=False
+        Give each stratum the same share of every class, that is, of the class's rows; ``fit``
+        then needs ``y``. The strata themselves are found without labels.
     random_state : int, RandomState instance or None, default=None
         For the first centres.
 
@@ -123,6 +128,9 @@ class HISS(GaussianStrata):
     memberships would be worse than the last iteration's, those are kept and ``polished_`` is
     false.
 
+    With ``class_balance`` each class has prices of its own, at which a stratum takes the share
+    :math:`\gamma` of that class; new rows, whose class is unknown, get the prices of all rows.
+
     References
     ----------
     R. Jin and H. Liu, "A Novel Approach to Model Generation for Heterogeneous Data
@@ -143,6 +151,7 @@ class HISS(GaussianStrata):
         **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "stratum_size": [Interval(Real, 0, 1, closed="right"), tuple, list],
         "polish": ["boolean"],
+        "class_balance": ["boolean"],
         "total_size": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -158,6 +167,7 @@ class HISS(GaussianStrata):
         tol=1e-4,
         variance_floor=1e-2,
         polish=True,
+        class_balance=False,
         random_state=None,
     ):
         self.n_strata = n_strata
@@ -169,6 +179,7 @@ class HISS(GaussianStrata):
         self.tol = tol
         self.variance_floor = variance_floor
         self.polish = polish
+        self.class_balance = class_balance
         self.random_state = random_state
 
     def _check_sizes(self, n_samples: int) -> None:
@@ -243,6 +254,33 @@ class HISS(GaussianStrata):
             self.log_scales_ = caps.log_scales
         self.objective_ = float(total / weight)
 
+    def _check_classes(self, X, y):
+        if not self.class_balance:
+            return None
+        if y is None:
+            raise ValueError(
+                "HISS with class_balance=True requires y to be passed, but the target y is None. "
+                "Call fit(X, y), or leave class_balance out."
+            )
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        return np.unique(labels, return_inverse=True)[1]
+
+    def _balance(self, X, weights, classes) -> None:
+        """Solve for prices of each class alone; the sizes of the strata stay."""
+        shares = weights @ self.memberships_.astype(np.float64) / weights.sum()
+        total = 0.0
+        for code in np.unique(classes[weights > 0]):
+            rows = np.flatnonzero(classes == code)
+            source = MemoryBlocks(X[rows], weights[rows])
+            sizes = shares * weights[rows].sum()
+            prices = find_prices(source, self._centred(), self.log_scales_, sizes)
+            parts = source.map(polished, self._centred(), prices)
+            self.memberships_[rows], objective = _collect(parts, (len(rows), self.n_strata))
+            total += objective
+        self.objective_ = float(total / weights.sum())
+
     def transform(self, X):
         """Memberships that are best for new rows at the strata's prices.
 
@@ -258,3 +296,8 @@ class HISS(GaussianStrata):
         """
         check_is_fitted(self)
         return np.concatenate(list(self._map_rows(X, _new_memberships, self.log_scales_)))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.class_balance
+        return tags
