@@ -164,6 +164,30 @@ def test_a_log_pool_finds_who_knows_and_mixes_decisions_with_probabilities():
     assert pool.gives_probabilities(False)
 
 
+def test_votes_are_calibrated_with_a_bonus_for_the_first():
+    # votes 5, 4, ..., 0: the first is right in 90 of 100 rows, the others equally often
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 6, 2000)
+    first = np.where(rng.uniform(size=2000) < 0.88, y, rng.integers(0, 6, 2000))
+    votes = rng.permuted(np.tile(np.arange(5.0), (2000, 1)), axis=1)
+    votes = np.stack([np.insert(row, at, 5.0) for row, at in zip(votes, first, strict=True)])
+    pool = LogPool(ridge=1e9).fit(votes[None], y)
+    proba = pool.combine(votes[None])
+    assert pool.bonuses_[0] > 1
+    np.testing.assert_allclose(proba.max(axis=1), (first == y).mean(), atol=0.01)
+
+
+def test_probabilities_and_two_classes_need_no_bonus():
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 100)
+    decisions = np.stack([-1.0 * y, y], axis=1) + rng.normal(size=(100, 2))
+    assert LogPool().fit(decisions[None], y).bonuses_.tolist() == [0]
+    assert (
+        LogPool().fit(random_outputs(7), np.arange(len(random_outputs(7)[0])) % 3).bonuses_.any()
+        == 0
+    )
+
+
 @given(st.integers(0, 200))
 def test_importances_are_never_negative_and_no_worse_than_equal_ones(seed):
     outputs = random_outputs(seed, n_samples=60)

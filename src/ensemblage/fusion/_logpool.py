@@ -11,6 +11,8 @@ from ensemblage.fusion._fusion import Fusion
 SMALLEST = 1e-12
 """Probabilities count as at least this, so that one member cannot rule a class out."""
 
+MOST_BONUS = 20.0
+
 
 def are_probabilities(outputs) -> bool:
     """Tell probabilities from decision values.
@@ -40,6 +42,9 @@ class LogPool(Fusion):
     ----------
     temperatures_ : ndarray of shape (n_members,)
         What each member's logits are divided by to be calibrated.
+    bonuses_ : ndarray of shape (n_members,)
+        What is then added for the class that a member puts first; 0 for probabilities, and for
+        two classes.
     weights_ : ndarray of shape (n_members,)
         Importances, not negative.
     influence_ : ndarray of shape (n_members,)
@@ -55,7 +60,8 @@ class LogPool(Fusion):
     .. math:: -\sum_i \log p(y_i|x_i) + \lambda \sum_k (i_k - 1/K)^2, \quad i_k \ge 0
 
     on outputs for rows that the members have not seen. Each member is first calibrated by one
-    temperature.
+    temperature. Decision values for three classes and more need a second number, the bonus: a
+    support vector machine's count pairwise votes, which tell little of how sure the first is.
 
     Examples
     --------
@@ -95,7 +101,11 @@ class LogPool(Fusion):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         self.probable_ = np.array([are_probabilities(each) for each in outputs])
         logits = self._logits(outputs)
-        self.temperatures_ = np.array([_temperature(each, y, weights) for each in logits])
+        pairs = [
+            _calibration(each, y, weights, with_bonus=not probable and each.shape[1] > 2)
+            for each, probable in zip(logits, self.probable_, strict=True)
+        ]
+        self.temperatures_, self.bonuses_ = np.array(pairs).T
         scores = self._scores(outputs)
         equal = np.full(len(scores), 1 / len(scores))
 
@@ -119,7 +129,8 @@ class LogPool(Fusion):
 
     def _scores(self, outputs) -> np.ndarray:
         """Calibrated log probabilities, of shape (n_members, n_samples, n_classes)."""
-        return log_softmax(self._logits(outputs) / self.temperatures_[:, None, None], axis=2)
+        parts = zip(self._logits(outputs), self.temperatures_, self.bonuses_, strict=True)
+        return np.stack([_calibrated(*each) for each in parts])
 
     def importance(self, n_members: int):
         """Share of each member's influence on the product.
@@ -169,11 +180,21 @@ class LogPool(Fusion):
         return True
 
 
-def _temperature(logits, y, weights) -> float:
-    """Divisor of the logits with the least log loss."""
+def _calibrated(logits, temperature: float, bonus: float) -> np.ndarray:
+    first = logits == logits.max(axis=1, keepdims=True)
+    return log_softmax(logits / temperature + bonus * first, axis=1)
 
-    def loss(log_t):
-        log_p = log_softmax(logits / np.exp(log_t), axis=1)
+
+def _calibration(logits, y, weights, *, with_bonus: bool) -> tuple[float, float]:
+    """Temperature and bonus with the least log loss."""
+
+    def loss(log_t, bonus=0.0):
+        log_p = _calibrated(logits, np.exp(log_t), bonus)
         return -weights @ log_p[np.arange(len(y)), y]
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-4, 4), method="bounded").x))
+    start = minimize_scalar(loss, bounds=(-4, 4), method="bounded").x
+    if not with_bonus:
+        return float(np.exp(start)), 0.0
+    best = minimize(lambda pair: loss(*pair), [start, 0.0], bounds=[(-4, 4), (0, MOST_BONUS)])
+    log_t, bonus = best.x if best.fun < loss(start) else (start, 0.0)
+    return float(np.exp(log_t)), float(bonus)
