@@ -8,20 +8,32 @@ import io
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
 PIPE_WIDTH = 160
+# How often a program that reads standard error hears of progress.
+LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
 
@@ -140,7 +152,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, if that is a screen.
+    """Show a bar with the time left on standard error, or lines now and then if it is no screen.
 
     Parameters
     ----------
@@ -154,10 +166,11 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     """
     err = console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("time left"), TimeRemainingColumn(),
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    with bar, nullcontext() if err.is_terminal else _lines_now_and_then(bar):
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
@@ -166,6 +179,35 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(number, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def _lines_now_and_then(bar: Progress) -> Iterator[None]:
+    """Write how far a bar is, every ten seconds: a long fit is then no silence."""
+    finished = threading.Event()
+
+    def write() -> None:
+        start = time.monotonic()
+        while not finished.wait(LINE_SECONDS):
+            for task in bar.tasks:
+                say(_progress_line(task, time.monotonic() - start), stderr=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        writer.join()
+
+
+def _progress_line(task: Task, elapsed: float) -> str:
+    done, total = int(task.completed), task.total
+    if not total:
+        return f"{task.description}: {elapsed:.0f} s"
+    # the first fits are no measure of the rest
+    left = f", about {elapsed * (total - done) / done:.0f} s left" if done >= total / 10 else ""
+    return f"{task.description}: {done} of {total:.0f} after {elapsed:.0f} s{left}"
 
 
 def guarded(command: Command) -> Command:
