@@ -3,6 +3,13 @@
 from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
+from ensemblage.experiments._declare import (
+    CellResult,
+    Experiment,
+    ExperimentCell,
+    ResultRow,
+    ResultTable,
+)
 from ensemblage.experiments._explain import (
     Explanation,
     MemberFacts,
@@ -11,6 +18,7 @@ from ensemblage.experiments._explain import (
     explain_row,
     plain_explanation,
 )
+from ensemblage.experiments._export import check_export, export_results, result_columns
 from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
 from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
@@ -26,6 +34,8 @@ from ensemblage.experiments._readable import (
     named_co_selection,
     named_parents,
 )
+from ensemblage.experiments._runner import ExperimentInterrupt, run_experiment
+from ensemblage.experiments._store import ResultStore, ResultStoreError, plain_values
 from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
@@ -33,18 +43,27 @@ __all__ = [
     "CLUSTER_METHODS",
     "HISS_NOTES",
     "METHODS",
+    "CellResult",
     "Clustering",
     "CoSelection",
     "Comparison",
+    "Experiment",
+    "ExperimentCell",
+    "ExperimentInterrupt",
     "Explanation",
     "MemberFacts",
     "Method",
     "MethodScores",
     "Predictions",
+    "ResultRow",
+    "ResultStore",
+    "ResultStoreError",
+    "ResultTable",
     "TableRow",
     "Trained",
     "UnknownMethodError",
     "as_plain",
+    "check_export",
     "cluster_table",
     "co_selected",
     "compare",
@@ -52,14 +71,18 @@ __all__ = [
     "draw_strata",
     "explain_model",
     "explain_row",
+    "export_results",
     "get_method",
     "make_model",
     "model_kind",
     "named_co_selection",
     "named_parents",
     "plain_explanation",
+    "plain_values",
     "predict_rows",
     "reproduce_hiss",
+    "result_columns",
+    "run_experiment",
     "summary_rows",
     "train",
 ]
