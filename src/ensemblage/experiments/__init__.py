@@ -10,6 +10,7 @@ from ensemblage.experiments._declare import (
     ResultRow,
     ResultTable,
 )
+from ensemblage.experiments._declared import read_experiment
 from ensemblage.experiments._explain import (
     Explanation,
     MemberFacts,
@@ -19,6 +20,7 @@ from ensemblage.experiments._explain import (
     plain_explanation,
 )
 from ensemblage.experiments._export import check_export, export_results, result_columns
+from ensemblage.experiments._fingerprint import dataset_fingerprint
 from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
 from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
@@ -37,6 +39,7 @@ from ensemblage.experiments._readable import (
 from ensemblage.experiments._runner import ExperimentInterrupt, run_experiment
 from ensemblage.experiments._store import ResultStore, ResultStoreError, plain_values
 from ensemblage.experiments._summary import as_plain, summary_rows
+from ensemblage.experiments._toml import ExperimentFileError
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "Comparison",
     "Experiment",
     "ExperimentCell",
+    "ExperimentFileError",
     "ExperimentInterrupt",
     "Explanation",
     "MemberFacts",
@@ -67,6 +71,7 @@ __all__ = [
     "cluster_table",
     "co_selected",
     "compare",
+    "dataset_fingerprint",
     "draw_readable",
     "draw_strata",
     "explain_model",
@@ -80,6 +85,7 @@ __all__ = [
     "plain_explanation",
     "plain_values",
     "predict_rows",
+    "read_experiment",
     "reproduce_hiss",
     "result_columns",
     "run_experiment",
