@@ -154,7 +154,7 @@ def set_method_params(model: Pipeline, params: Mapping[str, Any]) -> None:
 
 
 def _seed_the_rest(model: Pipeline, seed: int) -> None:
-    """A parameter may bring in randomness that the method had no seed for."""
+    """Seed randomness that a parameter brings in and the method had no seed for."""
     free = [name for name, value in model.get_params().items() if value is None]
     model.set_params(**{name: seed for name in free if name.endswith("random_state")})
 
