@@ -11,8 +11,7 @@ from ensemblage.experiments._explain import (
     explain_row,
     plain_explanation,
 )
-from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
-from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
+from ensemblage.experiments._fingerprint import dataset_fingerprint
 from ensemblage.experiments._methods import (
     METHODS,
     Method,
@@ -20,6 +19,7 @@ from ensemblage.experiments._methods import (
     get_method,
     make_model,
 )
+from ensemblage.experiments._papers import PAPER_EXPERIMENTS, paper_experiment
 from ensemblage.experiments._readable import (
     draw_readable,
     model_kind,
@@ -31,8 +31,8 @@ from ensemblage.experiments._train import Predictions, Trained, predict_rows, tr
 
 __all__ = [
     "CLUSTER_METHODS",
-    "HISS_NOTES",
     "METHODS",
+    "PAPER_EXPERIMENTS",
     "Clustering",
     "CoSelection",
     "Comparison",
@@ -41,13 +41,13 @@ __all__ = [
     "Method",
     "MethodScores",
     "Predictions",
-    "TableRow",
     "Trained",
     "UnknownMethodError",
     "as_plain",
     "cluster_table",
     "co_selected",
     "compare",
+    "dataset_fingerprint",
     "draw_readable",
     "draw_strata",
     "explain_model",
@@ -57,9 +57,9 @@ __all__ = [
     "model_kind",
     "named_co_selection",
     "named_parents",
+    "paper_experiment",
     "plain_explanation",
     "predict_rows",
-    "reproduce_hiss",
     "summary_rows",
     "train",
 ]
