@@ -28,7 +28,7 @@ SIZES = {
 }
 REPEATS = {"quick": 10, "standard": 50, "full": 100}
 TEST_ROWS, TEST_SEED = 50_000, 10**6
-SETTINGS = ("auto", 1e-4)
+SETTINGS = (0.1, 1e-4)
 TITLES = (
     "Joint feature subsets on the quarter circle: gains over one classifier (Figure 1)",
     "Joint feature subsets on the quarter circle: the base and a tuned baseline",
@@ -44,6 +44,11 @@ OWN_NOTES = (
     (
         "The paper reports that every ensemble beats the base at every size, most of all with "
         "few rows, and that choosing features helps."
+    ),
+    (
+        "Step 0.1 and threshold 1e-4. A smaller step gives a weaker base and larger gains. With "
+        "two features and a few steps a flip is hardly ever kept, so the columns with features "
+        "fixed and chosen are nearly the same."
     ),
 )
 

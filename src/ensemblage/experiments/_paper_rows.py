@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import friedmanchisquare
+from scipy.stats import friedmanchisquare, wilcoxon
 
 from ensemblage.experiments._declare import CellResult, ResultRow
 
@@ -173,14 +173,54 @@ def improving(settings: Sequence[Repeats], plain: Repeats) -> list[Repeats]:
     list of mapping
         In their order.
     """
-    chosen = []
-    for setting in settings:
-        shared = [repeat for repeat in setting if repeat in plain]
-        gain = [setting[repeat] - plain[repeat] for repeat in shared]
-        # a gain of rounding alone is none
-        if gain and float(np.mean(gain)) > 1e-9:
-            chosen.append(setting)
-    return chosen
+    # a gain of rounding alone is none
+    return [setting for setting in settings if (paired_gain(setting, plain) or 0.0) > 1e-9]
+
+
+def paired_gain(setting: Repeats, plain: Repeats) -> float | None:
+    """Mean difference to the plain method on the repeats that both have.
+
+    Parameters
+    ----------
+    setting, plain : mapping
+        Values by repeat.
+
+    Returns
+    -------
+    float or None
+        None without a common repeat.
+    """
+    gains = [setting[repeat] - plain[repeat] for repeat in setting if repeat in plain]
+    return float(np.mean(gains)) if gains else None
+
+
+def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2) -> list[str]:
+    """Say how one method compares with another over the datasets.
+
+    Parameters
+    ----------
+    one, other : str
+        Their names.
+    gains : sequence of float
+        One per dataset.
+    digits : int, default=2
+        After the point.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none without gains.
+    """
+    values = np.array(gains, dtype=float)
+    if not len(values):
+        return []
+    text = (
+        f"{one} less {other}: {values.mean():+.{digits}f} on average over {len(values)} datasets, "
+        f"better on {int((values > 0).sum())}"
+    )
+    if len(values) < 6 or np.allclose(values, 0):  # no smaller number can be significant
+        return [f"{text}."]
+    return [f"{text}, Wilcoxon p = {wilcoxon(values).pvalue:.2g}."]
 
 
 def mean_rows(rows: Sequence[ResultRow], columns: Sequence[str], title: str = "mean") -> list:
