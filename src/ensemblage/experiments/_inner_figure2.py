@@ -98,9 +98,7 @@ def declare_inner_figure2(
     """
     scope = make_scope(scale, seed, data_dir, DATASETS, datasets)
     cells = [
-        scope.cell(
-            name, VERSION, dataset=each, method=method, n_views=size, best_of=BEST_OF[scale]
-        )
+        scope.cell(name, VERSION, dataset=each, method=method, n_views=size, best_of=BEST_OF[scale])
         for each in scope.prints
         for size in SIZES[scale]
         for method in COLUMNS

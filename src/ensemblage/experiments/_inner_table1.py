@@ -1,4 +1,4 @@
-"""Table 1 of the inner ensembles paper: Bayesian networks on 14 datasets, over a grid of settings."""
+"""Table 1 of the inner ensembles paper: Bayesian networks on 14 datasets, over a grid."""
 
 from __future__ import annotations
 
@@ -107,8 +107,7 @@ def nested_accuracy(
         In per cent.
     """
     inner = [
-        (train[part], train[rest])
-        for part, rest in folds(np.asarray(y)[train], INNER_FOLDS, seed)
+        (train[part], train[rest]) for part, rest in folds(np.asarray(y)[train], INNER_FOLDS, seed)
     ]
     scores = [
         np.mean([accuracy(paper_model("inner", seed, **setting), X, y, *rows) for rows in inner])

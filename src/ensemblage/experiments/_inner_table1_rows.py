@@ -214,10 +214,9 @@ def _grid_table(
     values = [row.ours for row in rows if row.ours is not None]
     summary = []
     if values:
-        summary = [
-            f"Sampling {MODES[mode]}: gains over the plain network lie between {min(values):+.2f} "
-            f"and {max(values):+.2f} points, {np.mean(values):+.2f} on average."
-        ]
+        span = f"between {min(values):+.2f} and {max(values):+.2f} points"
+        mean = f"{np.mean(values):+.2f} on average"
+        summary = [f"Gains over the plain network, sampling {MODES[mode]}: {span}, {mean}."]
     return ResultTable(
         f"{name}-grid-{MODES[mode].replace(' ', '-')}", f"Sensitivity, sampling {MODES[mode]}",
         "gain over the plain network on the same folds (points)", rows, summary,

@@ -14,9 +14,7 @@ Repeats: TypeAlias = Mapping[Any, float]
 """One value per repeat."""
 
 
-def grouped(
-    results: Iterable[CellResult], *names: str
-) -> dict[tuple[Any, ...], list[CellResult]]:
+def grouped(results: Iterable[CellResult], *names: str) -> dict[tuple[Any, ...], list[CellResult]]:
     """Sort results by some of their cells' parameters.
 
     Parameters
@@ -159,7 +157,7 @@ def mean_of(setting: Repeats) -> float:
 
 
 def improving(settings: Sequence[Repeats], plain: Repeats) -> list[Repeats]:
-    """Settings whose mean is above the plain method's on the same repeats.
+    """Keep the settings whose mean is above the plain method's on the same repeats.
 
     Parameters
     ----------
@@ -363,7 +361,6 @@ def friedman(rows: Sequence[ResultRow], columns: Sequence[str], source: str = "o
         return []
     statistic, pvalue = friedmanchisquare(*scores.T)
     whose = "our" if source == "ours" else "the paper's printed"
-    return [
-        f"Friedman's statistic of {whose} columns {', '.join(columns)} over {len(names)} rows is "
-        f"{statistic:.2f} (p = {pvalue:.2g})."
-    ]
+    named = ", ".join(f"'{column}'" for column in columns)
+    sentence = f"Friedman's statistic of {whose} columns {named} over {len(names)} rows: "
+    return [f"{sentence}{statistic:.2f} (p = {pvalue:.2g})."]
