@@ -28,15 +28,17 @@ from ensemblage.experiments._inner_clusters import (
 from ensemblage.experiments._inner_tables23 import DATASETS, consensus_scores, starts_of
 from ensemblage.experiments._paper_rows import (
     by_repeat,
-    complete_scores,
     entry,
     failed,
-    gain_sentence,
     grouped,
     mean_of,
     mean_rows,
 )
 from ensemblage.experiments._paper_scope import PaperScope, make_scope, paper_cell
+from ensemblage.experiments._paper_sentences import (
+    complete_scores,
+    gain_sentence,
+)
 
 TITLE = "K-means with an inner ensemble on noisy features (section 4)"
 VERSION = 1

@@ -22,17 +22,19 @@ from ensemblage.experiments._paper_rows import (
     Repeats,
     averaged,
     by_repeat,
-    closeness,
     entry,
     failed,
-    friedman,
-    gain_sentence,
     grouped,
     mean_of,
     mean_rows,
     paired_gain,
 )
 from ensemblage.experiments._paper_scope import PaperScope
+from ensemblage.experiments._paper_sentences import (
+    closeness,
+    friedman,
+    gain_sentence,
+)
 
 PLAIN, NESTED = "plain network", "inner, nested choice"
 BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"

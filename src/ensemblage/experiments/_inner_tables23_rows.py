@@ -19,17 +19,19 @@ from ensemblage.experiments._paper_rows import (
     Repeats,
     averaged,
     by_repeat,
-    closeness,
-    complete_scores,
     entry,
     failed,
-    friedman,
-    gain_sentence,
     grouped,
     mean_of,
     mean_rows,
 )
 from ensemblage.experiments._paper_scope import PaperScope
+from ensemblage.experiments._paper_sentences import (
+    closeness,
+    complete_scores,
+    friedman,
+    gain_sentence,
+)
 
 PLAIN, STABLE = "K-means", "inner, chosen by stability"
 GRAPH, GRAPH_BEST = "graph-based, all settings", "graph-based, best setting"

@@ -12,7 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage.evaluation import oracle_score
 from ensemblage.experiments._declare import CellResult, ResultRow, ResultTable
-from ensemblage.experiments._paper_rows import by_repeat, closeness, entry, failed
+from ensemblage.experiments._paper_rows import (
+    by_repeat,
+    entry,
+    failed,
+)
+from ensemblage.experiments._paper_sentences import (
+    closeness,
+)
 from ensemblage.fusion import product_rule
 from ensemblage.subspace import JointSubspaceClassifier
 
