@@ -18,12 +18,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ensemblage.cli._pace import Pace
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
 PIPE_WIDTH = 160
 # By name: importing them would import scikit-learn before --help can answer.
-USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
+USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 
 _interrupts: list[int] = []
 
@@ -140,7 +142,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, if that is a screen.
+    """Show a bar with the time left on standard error; a line now and then if that is no screen.
 
     Parameters
     ----------
@@ -159,11 +161,15 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     )  # fmt: skip
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         number = bar.add_task(task, total=None)
+        pace = Pace()
 
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
             bar.update(number, completed=done, total=total)
+            line = pace.line(done, total)
+            if line and not err.is_terminal:
+                say(f"{task}: {line}", stderr=True)
 
         yield advance
 
@@ -187,8 +193,8 @@ def guarded(command: Command) -> Command:
         try:
             with _interrupts_remembered():
                 command(*args, **options)
-        except KeyboardInterrupt:
-            say("Stopped; nothing was written.", stderr=True)
+        except KeyboardInterrupt as stop:
+            say(str(stop) or "Stopped; nothing was written.", stderr=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise
