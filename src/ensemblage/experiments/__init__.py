@@ -21,8 +21,6 @@ from ensemblage.experiments._explain import (
 )
 from ensemblage.experiments._export import check_export, export_results, result_columns
 from ensemblage.experiments._fingerprint import dataset_fingerprint
-from ensemblage.experiments._hiss_tables import NOTES as HISS_NOTES
-from ensemblage.experiments._hiss_tables import TableRow, reproduce_hiss
 from ensemblage.experiments._methods import (
     METHODS,
     Method,
@@ -30,6 +28,7 @@ from ensemblage.experiments._methods import (
     get_method,
     make_model,
 )
+from ensemblage.experiments._papers import PAPER_EXPERIMENTS, paper_experiment
 from ensemblage.experiments._readable import (
     draw_readable,
     model_kind,
@@ -44,8 +43,8 @@ from ensemblage.experiments._train import Predictions, Trained, predict_rows, tr
 
 __all__ = [
     "CLUSTER_METHODS",
-    "HISS_NOTES",
     "METHODS",
+    "PAPER_EXPERIMENTS",
     "CellResult",
     "Clustering",
     "CoSelection",
@@ -63,7 +62,6 @@ __all__ = [
     "ResultStore",
     "ResultStoreError",
     "ResultTable",
-    "TableRow",
     "Trained",
     "UnknownMethodError",
     "as_plain",
@@ -82,11 +80,11 @@ __all__ = [
     "model_kind",
     "named_co_selection",
     "named_parents",
+    "paper_experiment",
     "plain_explanation",
     "plain_values",
     "predict_rows",
     "read_experiment",
-    "reproduce_hiss",
     "result_columns",
     "run_experiment",
     "summary_rows",
