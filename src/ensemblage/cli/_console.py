@@ -8,7 +8,6 @@ import io
 import json
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -21,12 +20,13 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
+
+from ensemblage.cli._pace import Pace
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -35,7 +35,7 @@ PIPE_WIDTH = 160
 # How often a program that reads standard error hears of progress.
 LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
-USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
+USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 
 _interrupts: list[int] = []
 
@@ -152,7 +152,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, or lines now and then if it is no screen.
+    """Show a bar with the time left on standard error; a line now and then if that is no screen.
 
     Parameters
     ----------
@@ -170,27 +170,29 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
         TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    with bar, nullcontext() if err.is_terminal else _lines_now_and_then(bar):
+    pace = Pace(every=0)
+    with bar, nullcontext() if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
+            pace.line(done, total)  # what the first call tells was there before
             bar.update(number, completed=done, total=total)
 
         yield advance
 
 
 @contextmanager
-def _lines_now_and_then(bar: Progress) -> Iterator[None]:
+def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
     """Write how far a bar is, every ten seconds: a long fit is then no silence."""
     finished = threading.Event()
 
     def write() -> None:
-        start = time.monotonic()
         while not finished.wait(LINE_SECONDS):
             for task in bar.tasks:
-                say(_progress_line(task, time.monotonic() - start), stderr=True)
+                far = pace.line(int(task.completed), int(task.total)) if task.total else "at work"
+                say(f"{task.description}: {far}", stderr=True)
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
@@ -199,15 +201,6 @@ def _lines_now_and_then(bar: Progress) -> Iterator[None]:
     finally:
         finished.set()
         writer.join()
-
-
-def _progress_line(task: Task, elapsed: float) -> str:
-    done, total = int(task.completed), task.total
-    if not total:
-        return f"{task.description}: {elapsed:.0f} s"
-    # the first fits are no measure of the rest
-    left = f", about {elapsed * (total - done) / done:.0f} s left" if done >= total / 10 else ""
-    return f"{task.description}: {done} of {total:.0f} after {elapsed:.0f} s{left}"
 
 
 def guarded(command: Command) -> Command:
@@ -229,8 +222,8 @@ def guarded(command: Command) -> Command:
         try:
             with _interrupts_remembered():
                 command(*args, **options)
-        except KeyboardInterrupt:
-            say("Stopped; nothing was written.", stderr=True)
+        except KeyboardInterrupt as stop:
+            say(str(stop) or "Stopped; nothing was written.", stderr=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise
