@@ -106,3 +106,21 @@ def test_many_that_are_close_are_counted():
 @pytest.mark.parametrize("number", [0, 1])
 def test_one_method_is_no_choice(number):
     assert choose(candidates([0.5, 0.6])[:number], 2) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_splits", [3, 5])
+@pytest.mark.parametrize("spread", [0.005, 0.01, 0.02, 0.05])
+def test_the_stated_chance_is_not_above_the_true_one(n_splits, spread):
+    """Of six methods that differ by ``spread``, scored on folds that correlate by 1 / k."""
+    rng = np.random.default_rng(0)
+    stated, true = [], []
+    for _ in range(600):
+        means = 0.8 + spread * rng.normal(size=6)
+        common, own = rng.normal(size=(6, 1)), rng.normal(size=(6, n_splits))
+        noise = np.sqrt(1 / n_splits) * common + np.sqrt(1 - 1 / n_splits) * own
+        found = choose(candidates(*(means[:, None] + 0.02 * noise)), n_splits)
+        stated.append(found.chance_within_margin)
+        true.append(means["abcdef".index(found.method)] >= means.max() - found.margin)
+    # three standard errors of 600 draws
+    assert np.mean(stated) <= np.mean(true) + 3 * np.std(true) / np.sqrt(600)
