@@ -9,7 +9,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
@@ -169,9 +169,8 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
-    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    pace = Pace(every=0)
-    with bar, nullcontext() if err.is_terminal else _lines_now_and_then(bar, pace):
+    bar, pace = Progress(*columns, console=err, transient=True), Pace(every=0)
+    with bar if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
