@@ -74,7 +74,7 @@ def test_run_shows_a_table_keeps_the_cells_and_exports(run, tmp_path):
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.startswith("A study: accuracy; ± is a standard error")
     assert "random forest (n_estimators=4)" in shown.stdout
-    assert "Best mean rank over 2 datasets: random forest" in shown.stdout
+    assert "over 2 datasets (p = " in shown.stdout
     assert "12 cells written to cells.csv." in shown.stderr
     lines = list(csv.DictReader((tmp_path / "cells.csv").read_text().splitlines()))
     assert len(lines) == 12
@@ -101,7 +101,7 @@ def test_run_shows_a_table_keeps_the_cells_and_exports(run, tmp_path):
         (["study.toml", "--export", "cells.xlsx"], 1, "must end in .csv or .parquet"),
         (["study.toml", "--export", "no/cells.csv"], 1, "there is no folder no"),
         (["study.toml", "--results", "study.toml"], 1, "study.toml is not a file of results"),
-        (["study.toml", "--scheduler", "tcp//x:1"], 1, "No Dask scheduler answers at 'tcp//x:1'"),
+        (["study.toml", "--scheduler", "tcp//x:1"], 1, "'tcp//x:1' is no address such as tcp://"),
         (["study.toml", "--jobs", "0"], 2, "0 processes can do nothing"),
     ],
 )

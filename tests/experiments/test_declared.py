@@ -100,7 +100,8 @@ def test_a_run_gives_a_table_without_the_papers_values(read):
     assert best.ours > 0.9
     assert best.standard_error > 0
     assert (best.repeats, best.failures, best.paper) == (6, 0, None)
-    assert table.summary[0].startswith("Best mean rank over 2 datasets: ")
+    assert "3 methods" in table.summary[0]
+    assert "over 2 datasets (p = " in table.summary[0]
     # the same splits for every method: the majority is the same in each
     first = [each for each in results if each.cell.params["method"] == "majority"]
     assert {each.values["log_loss"] is None for each in first} == {False}
@@ -116,6 +117,25 @@ def test_a_part_of_the_results_makes_a_table_too(read):
     assert (table.rows[1].failures, table.rows[1].note) == (1, "1 failed: ValueError: no")
     assert table.rows[3].ours is None
     assert table.summary == ["No dataset has values of every method yet, so there is no ranking."]
+
+
+def test_one_dataset_is_told_without_a_test(read):
+    experiment = read(
+        GOOD.replace('file = "people.csv"', 'name = "wine"').replace(
+            'target = "class"\ndrop = ["age"]', ""
+        )
+    )
+    values = {"balanced_accuracy": 0.5, "log_loss": None, "warnings": []}
+    iris = [cell for cell in experiment.cells[:6] if cell.params["dataset"] == "iris"]
+    some = [
+        CellResult(cell, values | {"accuracy": score}, 0.1)
+        for cell, score in zip(iris, [0.3, 0.9, 0.8], strict=True)
+    ]
+    (sentence,) = experiment.summarise(some)[0].summary
+    assert sentence == (
+        "Best mean accuracy: logistic regression (C=0.1) (0.9000), then logistic regression "
+        "(C=10.0) (0.8000)."
+    )
 
 
 def test_standard_errors_by_hand(read):

@@ -149,6 +149,8 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     else:
         for table in tables:
             _show(table)
+        for text in dict.fromkeys(text for table in tables for text in table.notes):
+            say(f"- {text}")
     _say_how_it_ended(results, facts, options)
 
 
@@ -230,8 +232,6 @@ def _show(table: ResultTable) -> None:
     show_table(heads, [_cells(row, paper=paper, noted=noted) for row in table.rows])
     for text in table.summary:
         say(text)
-    for text in table.notes:
-        say(f"- {text}")
 
 
 def _cells(row: ResultRow, *, paper: bool, noted: bool) -> list[str]:
