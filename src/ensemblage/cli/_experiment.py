@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ensemblage.experiments import CellResult, Experiment, ResultRow, ResultTable
 
 RESULTS = Path("ensemblage-results.sqlite")
+# The scale of an experiment that no paper has.
+OWN = "declared"
 MOST_FAILURES = 3
 SHORT = 160
 
@@ -147,8 +149,9 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     if options.as_json:
         show_json(facts)
     else:
+        heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
         for table in tables:
-            _show(table)
+            _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
     _say_how_it_ended(results, facts, options)
@@ -221,11 +224,11 @@ def _refuse_if_all_failed(results: Sequence[CellResult]) -> None:
         )
 
 
-def _show(table: ResultTable) -> None:
+def _show(table: ResultTable, names: tuple[str, str]) -> None:
     say(f"{table.title}: {table.measure}; ± is a standard error")
     paper = any(row.paper is not None for row in table.rows)
     noted = any(row.note for row in table.rows)
-    heads = [("row", "left"), ("column", "left")]
+    heads = [(name, "left") for name in names]
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
     heads += [("difference", "right")] * paper + [("repeats", "right")]
     heads += [("note", "left")] * noted
