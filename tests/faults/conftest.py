@@ -36,8 +36,9 @@ CELLS_PER_REPEAT = 30
 class Study:
     """An experiment in a folder of its own."""
 
-    def __init__(self, folder, repeats):
+    def __init__(self, folder, repeats, jobs):
         folder.mkdir()
+        self.jobs = str(jobs)
         self.folder = folder
         self.results = folder / "ensemblage-results.sqlite"
         self.total = repeats * CELLS_PER_REPEAT
@@ -45,7 +46,7 @@ class Study:
 
     def start(self, *options, **settings):
         return subprocess.Popen(
-            [*COMMAND, "--jobs", "2", *options], cwd=self.folder, text=True,
+            [*COMMAND, "--jobs", self.jobs, *options], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **settings,
         )  # fmt: skip
 
@@ -109,7 +110,7 @@ def study(tmp_path):
             started.append(process)
             return process
 
-    yield lambda name, repeats: Watched(tmp_path / name, repeats)
+    yield lambda name, repeats, jobs=2: Watched(tmp_path / name, repeats, jobs)
     for process in started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
