@@ -18,9 +18,8 @@ def kill_again_and_again(disturbed, times, seed=0):
     rng = random.Random(seed)  # noqa: S311
     before, counts = {}, []
     while len(counts) < times:
-        aim = len(before) + rng.choice([1, 2, 3, 5, 8])
         process = disturbed.start("--export", "cells.csv")
-        disturbed.wait_for(aim, process)
+        disturbed.wait_for(rng.choice([1, 2, 5, 10]), process)
         # at any moment of a commit, a fit, or the way between them
         time.sleep(rng.random() * 0.05)
         assert process.poll() is None, f"the run was over before kill {len(counts) + 1}: {counts}"
@@ -39,7 +38,7 @@ def kill_again_and_again(disturbed, times, seed=0):
 
 @pytest.mark.parametrize(
     ("times", "repeats", "jobs"),
-    [(1, 2, 1), pytest.param(30, 40, 2, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(1, 2, 1), pytest.param(30, 20, 2, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
 def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, jobs, capsys):
     quiet, disturbed = study("quiet", repeats, jobs), study("disturbed", repeats, jobs)
