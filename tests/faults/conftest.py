@@ -82,7 +82,7 @@ class Study:
             time.sleep(0.002)
 
     def commits(self):
-        """SQLite's own counter in the file's header, read without a lock that would slow the run."""
+        """SQLite's own counter in the file's header, read without a lock on the run's way."""
         try:
             with self.results.open("rb") as file:
                 return int.from_bytes(file.read(28)[24:], "big")
