@@ -1,5 +1,8 @@
 """Experiments declared in TOML: what they become, and what is refused before work starts."""
 
+import re
+from pathlib import Path
+
 import pytest
 from sklearn.model_selection import GridSearchCV
 
@@ -100,7 +103,8 @@ def test_a_run_gives_a_table_without_the_papers_values(read):
     assert best.ours > 0.9
     assert best.standard_error > 0
     assert (best.repeats, best.failures, best.paper) == (6, 0, None)
-    assert table.summary[0].startswith("Best mean rank over 2 datasets: ")
+    assert "3 methods" in table.summary[0]
+    assert "over 2 datasets (p = " in table.summary[0]
     # the same splits for every method: the majority is the same in each
     first = [each for each in results if each.cell.params["method"] == "majority"]
     assert {each.values["log_loss"] is None for each in first} == {False}
@@ -116,6 +120,25 @@ def test_a_part_of_the_results_makes_a_table_too(read):
     assert (table.rows[1].failures, table.rows[1].note) == (1, "1 failed: ValueError: no")
     assert table.rows[3].ours is None
     assert table.summary == ["No dataset has values of every method yet, so there is no ranking."]
+
+
+def test_one_dataset_is_told_without_a_test(read):
+    experiment = read(
+        GOOD.replace('file = "people.csv"', 'name = "wine"').replace(
+            'target = "class"\ndrop = ["age"]', ""
+        )
+    )
+    values = {"balanced_accuracy": 0.5, "log_loss": None, "warnings": []}
+    iris = [cell for cell in experiment.cells[:6] if cell.params["dataset"] == "iris"]
+    some = [
+        CellResult(cell, values | {"accuracy": score}, 0.1)
+        for cell, score in zip(iris, [0.3, 0.9, 0.8], strict=True)
+    ]
+    (sentence,) = experiment.summarise(some)[0].summary
+    assert sentence == (
+        "Best mean accuracy: logistic regression (C=0.1) (0.9000), then logistic regression "
+        "(C=10.0) (0.8000)."
+    )
 
 
 def test_standard_errors_by_hand(read):
@@ -150,6 +173,20 @@ def test_randomness_that_a_parameter_brings_in_is_seeded(read):
     assert experiment.compute(cell, None) == experiment.compute(cell, None)
 
 
+def test_a_source_column_is_handed_to_those_who_take_it(read):
+    text = GOOD.replace('drop = ["age"]', 'source = "age"').replace(
+        'name = "iris"', 'name = "wine"'
+    )
+    experiment = read(text)
+    cell = next(
+        each for each in experiment.cells
+        if each.params["dataset"] == "people" and each.params["method"] == "logistic"
+    )  # fmt: skip
+    values = experiment.compute(cell, None)
+    assert 0 <= values["accuracy"] <= 1
+    assert values["log_loss"] > 0
+
+
 def test_rows_that_change_during_a_run_are_an_error(read, table_file):
     experiment = read(GOOD)
     cell = next(each for each in experiment.cells if each.params["dataset"] == "people")
@@ -172,7 +209,7 @@ def test_rows_that_change_during_a_run_are_an_error(read, table_file):
         ("folds = 3", "test_share = 0.001", "test_share is 0.001, which does not suit 'iris'"),
         ("folds = 3", "folds = 40", "folds is 40, but no class of 'people.csv' has more than"),
         ('title = "A study"', "title = 3", "title must be text; got 3"),
-        ("seed = 3", 'measure = "acuracy"', "measure is 'acuracy'. Did you mean 'accuracy'"),
+        ("seed = 3", 'measure = "akkuracy"', "measure is 'akkuracy'. Did you mean 'accuracy'"),
         ('name = "iris"', 'name = "irsi"', "no dataset 'irsi' at hand. Did you mean 'iris'"),
         ('name = "iris"', 'title = "iris"', r"datasets[1] has an unknown key 'title'"),
         ('name = "iris"', "", r"datasets[1] needs a name, or a file and its target"),
@@ -184,7 +221,7 @@ def test_rows_that_change_during_a_run_are_an_error(read, table_file):
         ('drop = ["age"]', 'drop = "age"', "drop must be a list of column names; got 'age'"),
         ('"majority"', '"majorty"', "name is 'majorty'. Did you mean 'majority'"),
         ('"majority"', '"strata-sources"', "has no source: name the column by source"),
-        ("C = [0.1, 10.0]", "c = 1.0", "params.c = 1.0 is not a parameter of LogisticRegression"),
+        ("C = [0.1, 10.0]", "c = 1.0", "a parameter of LogisticRegression. Did you mean 'C'"),
         ("C = [0.1, 10.0]", "max_itre = 9", "Did you mean 'max_iter'"),
         ("C = [0.1, 10.0]", "C = -1.0", "The 'C' parameter of LogisticRegression must be"),
         ("C = [0.1, 10.0]", "C = []", "params.C is an empty list"),
@@ -204,6 +241,12 @@ def test_mistakes_are_named_before_work_starts(read, old, new, message):
     with pytest.raises(ValueError) as caught:
         read(GOOD.replace(old, new))
     assert message in str(caught.value)
+
+
+def test_the_guides_example_can_be_run(read):
+    page = Path(__file__).parents[2] / "docs" / "guide" / "experiments.md"
+    example = re.search(r"(?s)```toml\n(.*?)```", page.read_text(encoding="utf-8"))[1]
+    assert len(read(example).cells) == 2 * 5 * 3 * 3
 
 
 def test_a_file_without_datasets(read):

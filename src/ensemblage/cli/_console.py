@@ -26,8 +26,6 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ensemblage.cli._pace import Pace
-
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
@@ -152,7 +150,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error; a line now and then if that is no screen.
+    """Show a bar with the time left on standard error, if that is a screen.
 
     Parameters
     ----------
