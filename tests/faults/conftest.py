@@ -1,0 +1,114 @@
+"""Runs of the real command in a process group of their own, to be killed, interrupted, starved."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "ensemblage.cli", "run", "study.toml"]
+# fits of a few milliseconds: 3 datasets x 2 methods x folds x repeats
+STUDY = """
+name = "study"
+folds = 5
+repeats = {repeats}
+
+[[datasets]]
+name = "iris"
+[[datasets]]
+name = "wine"
+[[datasets]]
+name = "breast-cancer"
+
+[[methods]]
+name = "majority"
+[[methods]]
+name = "majority"
+label = "uniform"
+params = {{ strategy = "uniform" }}
+"""
+CELLS_PER_REPEAT = 30
+
+
+class Study:
+    """An experiment in a folder of its own."""
+
+    def __init__(self, folder, repeats, jobs):
+        folder.mkdir()
+        self.jobs = str(jobs)
+        self.folder = folder
+        self.results = folder / "ensemblage-results.sqlite"
+        self.total = repeats * CELLS_PER_REPEAT
+        (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+
+    def start(self, *options, **settings):
+        return subprocess.Popen(
+            [*COMMAND, "--jobs", self.jobs, *options], cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **settings,
+        )  # fmt: skip
+
+    def run(self, *options, **settings):
+        process = self.start(*options, **settings)
+        output, errors = process.communicate(timeout=240)
+        return process.returncode, output, errors
+
+    def export(self):
+        code, _, errors = self.run("--export", "cells.csv")
+        assert code == 0, errors
+        return (self.folder / "cells.csv").read_bytes()
+
+    def cells(self):
+        """Committed cells by key, after a check of the whole file."""
+        if not self.results.exists():
+            return {}
+        connection = sqlite3.connect(self.results, timeout=60)
+        try:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return {}
+            rows = connection.execute("SELECT key, cell_values, error FROM cells").fetchall()
+        finally:
+            connection.close()
+        return {key: rest for key, *rest in rows}
+
+    def wait_for(self, commits, process, seconds=120):
+        """Wait for so many further commits, or for the process to end."""
+        aim, end = self.commits() + commits, time.monotonic() + seconds
+        while self.commits() < aim and process.poll() is None:
+            assert time.monotonic() < end
+            time.sleep(0.002)
+
+    def commits(self):
+        """SQLite's own counter in the file's header, read without a lock on the run's way."""
+        try:
+            with self.results.open("rb") as file:
+                return int.from_bytes(file.read(28)[24:], "big")
+        except FileNotFoundError:
+            return 0
+
+
+def signal_group(process, number):
+    os.killpg(process.pid, number)
+    output, errors = process.communicate(timeout=120)
+    return output, errors
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Makes a study of so many repeats; ends what a failed test left running."""
+    started = []
+
+    class Watched(Study):
+        def start(self, *options, **settings):
+            process = super().start(*options, **settings)
+            started.append(process)
+            return process
+
+    yield lambda name, repeats, jobs=2: Watched(tmp_path / name, repeats, jobs)
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
