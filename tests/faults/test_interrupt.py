@@ -16,14 +16,14 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupt_stores_says_and_resumes(study):
     one = study("one", 4)
     process = one.start()
-    one.wait_for(20, process)
+    one.wait_for(21, process)
     output, errors = signal_group(process, signal.SIGINT)
     assert process.returncode == 130
     assert output == ""
     said = re.fullmatch(
         r"Stopped after (\d+) of 120 cells; run the same command again to go on\.", errors.strip()
     )
-    assert said
+    assert said, errors
     assert int(said[1]) == len(one.cells()) >= 20
     assert sorted(path.name for path in one.folder.iterdir()) == [
         "ensemblage-results.sqlite", "study.toml",
