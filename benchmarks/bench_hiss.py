@@ -34,8 +34,10 @@ def make_rows(n_rows, dtype, seed=0):
     return rows.astype(dtype)
 
 
-def hiss(rows, n_iter):
-    return HISS(N_STRATA, STRATUM_SIZE, init=rows[:N_STRATA], max_iter=n_iter, tol=0).fit(rows)
+def hiss(rows, n_iter, polish=False):
+    return HISS(
+        N_STRATA, STRATUM_SIZE, init=rows[:N_STRATA], max_iter=n_iter, tol=0, polish=polish
+    ).fit(rows)
 
 
 def mixture(rows, n_iter):
@@ -90,11 +92,24 @@ def memory(n_rows):
     for dtype in (np.float32, np.float64):
         rows = make_rows(n_rows, dtype)
         tracemalloc.start()
-        memberships = hiss(rows, LONG).memberships_.nbytes
+        memberships = hiss(rows, LONG, polish=True).memberships_.nbytes
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         kind = np.dtype(dtype).name
         print(f"{n_rows:<8} {kind} {peak / 1e6:8.0f} MB, {peak / memberships:.2f} x memberships")
+
+
+def polishing(n_rows):
+    print("n        dtype    whole fit  iterations  polishing")
+    for dtype in (np.float32, np.float64):
+        rows, taken = make_rows(n_rows, dtype), {}
+        for polish in (False, True):
+            start = time.process_time()
+            fitted = HISS(N_STRATA, STRATUM_SIZE, polish=polish, random_state=0).fit(rows)
+            taken[polish] = time.process_time() - start
+        share = 1 - taken[False] / taken[True]
+        kind = np.dtype(dtype).name
+        print(f"{n_rows:<8} {kind} {taken[True]:8.2f} s {fitted.n_iter_:11} {share:10.0%}")
 
 
 def main():
@@ -108,8 +123,10 @@ def main():
         for dtype in (np.float32, np.float64):
             fit(make_rows(1000, dtype), SHORT)  # compiles the kernels
     compare([int(n) for n in args.sizes], args.repeats)
-    linearity([int(n) for n in args.linear], args.repeats)
+    if args.linear:
+        linearity([int(n) for n in args.linear], args.repeats)
     memory(int(max(args.sizes)))
+    polishing(int(min(args.sizes)))
 
 
 if __name__ == "__main__":

@@ -50,5 +50,5 @@ def test_numba_is_imported_by_the_first_call_only():
 
 
 def test_float32_stays_float32():
-    tau = priced_memberships(np.zeros((2, 3), dtype=np.float32), np.zeros(2))
+    tau, _ = priced_memberships(np.zeros((2, 3), dtype=np.float32), np.zeros(2))
     assert tau.dtype == np.float32

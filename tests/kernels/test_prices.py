@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from ensemblage.kernels import priced_memberships
+from ensemblage.kernels import priced_memberships, sizes_at_prices
 
 RUNS = pytest.mark.parametrize(
     "run", [priced_memberships, priced_memberships.python], ids=["compiled", "python"]
@@ -24,13 +24,15 @@ def kkt_gap(tau, log_density, log_scales):
 def test_a_row_by_hand(run):
     # r = (3, 2, 1): the first is full (Z = 1), the second takes (2 - 1) / 2, the third nothing
     density, scales = np.array([[1.0], [2.0], [1.0]]), np.array([3.0, 1.0, 1.0])
-    np.testing.assert_allclose(run(np.log(density), np.log(scales)), [[1.0, 0.5, 0.0]])
+    memberships, log_sums = run(np.log(density), np.log(scales))
+    np.testing.assert_allclose(memberships, [[1.0, 0.5, 0.0]])
+    np.testing.assert_allclose(log_sums, [np.log(2.0)])
 
 
 @RUNS
 def test_strata_far_away_with_huge_scales(run):
     log_density, log_scales = np.array([[-10_000.0], [-1.0]]), np.array([10_000.0, 0.5])
-    tau = run(log_density, log_scales)
+    tau, _ = run(log_density, log_scales)
     np.testing.assert_allclose(tau, [[1.0, 1.0]])
 
 
@@ -39,7 +41,10 @@ def test_no_row_can_do_better(seed):
     rng = np.random.default_rng(seed)
     log_density = rng.normal(scale=10 ** rng.uniform(-2, 2), size=(6, 20))
     log_scales = rng.normal(scale=3, size=6) - log_density.mean(axis=1)
-    tau = priced_memberships(log_density, log_scales)
+    tau, log_sums = priced_memberships(log_density, log_scales)
+    with np.errstate(divide="ignore"):
+        expected = np.logaddexp.reduce(np.log(tau).T + log_density, axis=0)
+    np.testing.assert_allclose(log_sums, expected, atol=1e-10)
     assert kkt_gap(tau, log_density, log_scales) < 1e-10
     assert (((tau > 0) & (tau < 1)).sum(axis=1) <= 1).all()
     assert (tau.max(axis=1) > 0).all()
@@ -64,5 +69,40 @@ def test_equals_a_general_optimiser(seed):
         method="SLSQP",
         options={"ftol": 1e-14},
     )
-    tau = priced_memberships(np.log(density)[:, None], -np.log(prices))[0]
+    tau = priced_memberships(np.log(density)[:, None], -np.log(prices))[0][0]
     assert loss(tau) <= best.fun + 1e-9
+
+
+@pytest.mark.parametrize(
+    "run", [sizes_at_prices, sizes_at_prices.python], ids=["compiled", "python"]
+)
+def test_sizes_and_turns_by_hand(run):
+    # one stratum, c = 2: rows with p / Z of 2, 1/4 and 1/2 turn at c = 1/2, 4 and 2
+    log_density, log_sums = np.log([[2.0, 0.25, 0.5]]), np.zeros(3)
+    memberships, weights = np.array([[1.0], [0.0], [0.3]]), np.array([1.0, 2.0, 10.0])
+    state = np.log([2.0]), np.array([2.0])
+    sizes, fractions, turns = run(log_density, memberships, log_sums, weights, *state, 4)
+    assert (sizes, fractions) == (pytest.approx([4.0]), [10.0])
+    # bins of width 0.5 around log 2: log 1/2 lies 1.39 below, log 4 lies 0.69 above
+    np.testing.assert_array_equal(turns, [[0, 1, 0, 0, 0, 2, 0, 0]])
+
+
+@given(st.integers(0, 100_000))
+def test_turns_tell_how_sizes_change(seed):
+    # where scales are so high that fractions hardly happen, moving one past its bins moves the
+    # size by the weight in them
+    rng = np.random.default_rng(seed)
+    log_density = rng.normal(scale=3, size=(1, 30)) - 30
+    log_scales, reach, weights = np.array([30.0]), np.array([4.0]), rng.gamma(1.0, size=30)
+    rival = np.zeros((1, 30))
+    densities, scales = np.concatenate([log_density, rival]), np.append(log_scales, 0.0)
+
+    def measure(shift):
+        moved = scales + np.array([shift, 0.0])
+        memberships, log_sums = priced_memberships(densities, moved)
+        state = weights, moved, np.append(reach, 1.0)
+        return sizes_at_prices(densities, memberships, log_sums, *state, 8)
+
+    sizes, _, turns = measure(0.0)
+    assert measure(4.0)[0][0] == pytest.approx(sizes[0] + turns[0, 8:].sum())
+    assert measure(-4.0)[0][0] == pytest.approx(sizes[0] - turns[0, :8].sum())

@@ -27,9 +27,9 @@ from ensemblage.kernels._mixture_loss import (
     member_log_proba,
     mixture_loss,
 )
-from ensemblage.kernels._prices import priced_memberships
+from ensemblage.kernels._prices import priced_memberships, sizes_at_prices
 from ensemblage.kernels._responsibilities import expectation
-from ensemblage.kernels._sharing import N_BINS, share_rows
+from ensemblage.kernels._sharing import N_BINS, bin_shares, share_rows
 from ensemblage.kernels._softmax_loss import softmax_loss
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Moments",
     "StepBuffers",
     "bin_masses",
+    "bin_shares",
     "candidate_step",
     "cap_for_size",
     "capped_memberships",
@@ -60,6 +61,7 @@ __all__ = [
     "rows_in_bins",
     "share_rows",
     "sizes_at_edges",
+    "sizes_at_prices",
     "softmax_loss",
     "step_buffers",
 ]

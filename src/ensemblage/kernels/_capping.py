@@ -171,7 +171,7 @@ def bin_masses(
     for j in range(n_strata):
         if width[j] == 0.0:
             continue
-        start, step = lower[j], width[j]
+        start, step, inverse = lower[j], width[j], 1.0 / width[j]
         for i in range(n_rows):
             offset = affinity[j, i] - start
             if offset < 0.0:
@@ -179,7 +179,7 @@ def bin_masses(
                     masses[j, 0] += weights[i] * np.exp(offset)
                 counts[j, 0] += weights[i]
                 continue
-            position = offset / step
+            position = offset * inverse
             if position >= n_bins:
                 counts[j, n_bins + 1] += weights[i]
                 continue
@@ -223,13 +223,22 @@ def rows_in_bins(
     """
     n_strata, n_rows = affinity.shape
     entries, n_found = np.empty(64, dtype=np.int64), 0
+    slack, limits = 8 * np.finfo(affinity.dtype).eps, np.empty(2, dtype=affinity.dtype)
+    near, close = np.empty(n_rows, dtype=np.uint8), np.empty(n_rows + 1, dtype=np.int32)
     for j in range(n_strata):
-        start, step, wanted = lower[j], width[j], found[j]
-        middle = (wanted + 0.5) * step
+        start, step, inverse, wanted = lower[j], width[j], 1.0 / width[j], found[j]
+        # first without a branch, in the affinities' own dtype and with room for rounding
+        reach = slack * (abs(start) + abs(wanted + 1) * step)
+        limits[0] = start + wanted * step - reach
+        limits[1] = start + (wanted + 1) * step + reach
+        low, high, line, n_close = limits[0], limits[1], affinity[j], np.uint64(0)
         for i in range(n_rows):
-            offset = affinity[j, i] - start
-            # one branch, hardly ever taken, spares nearly all divisions
-            if abs(offset - middle) > step or np.floor(offset / step) != wanted:
+            near[i] = (line[i] >= low) & (line[i] <= high)
+        for i in range(n_rows):
+            close[n_close] = i
+            n_close += np.uint64(near[i])
+        for i in close[:n_close]:
+            if np.floor((line[i] - start) * inverse) != wanted:
                 continue
             if n_found == len(entries):
                 entries = np.concatenate((entries, entries))

@@ -114,10 +114,11 @@ def _with_squares(rows: Floats, centre: Floats) -> Floats:
     n_rows, n_features = rows.shape
     columns = np.empty((n_rows, 2 * n_features), dtype=rows.dtype)
     for i in range(n_rows):
+        row, value, square = rows[i], columns[i, :n_features], columns[i, n_features:]
         for j in range(n_features):
-            value = rows[i, j] - centre[j]
-            columns[i, j] = value
-            columns[i, n_features + j] = value * value
+            value[j] = row[j] - centre[j]
+        for j in range(n_features):
+            square[j] = value[j] * value[j]
     return columns
 
 
@@ -181,7 +182,8 @@ def moments(
     mass, first, second : ndarray
         As in :class:`Moments`, in float64.
     """
-    mass = responsibilities.sum(axis=1, dtype=np.float64)
+    # in their own dtype: numpy adds pairwise along rows, and blocks are added in float64
+    mass = responsibilities.sum(axis=1).astype(np.float64, copy=False)
     if kind in ("spherical", "diag"):
         both = (responsibilities @ columns).astype(np.float64, copy=False)
         first, second = np.hsplit(both, 2)

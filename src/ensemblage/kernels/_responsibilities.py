@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ensemblage.kernels._capping import Caps
 from ensemblage.kernels._gaussians import Gaussians, Kind, Moments, log_densities, moments
-from ensemblage.kernels._sharing import share_rows
+from ensemblage.kernels._sharing import bin_shares, share_rows
 
 Floats = NDArray[np.floating]
 
@@ -56,7 +56,6 @@ def expectation(
         joint += prior.astype(joint.dtype, copy=False)
         zeros = np.zeros(len(joint))
         prior, affinity = Caps(zeros, zeros), joint[:, :0].copy()
-    carry, shares, counts, masses, likelihood = share_rows(
-        joint, affinity, weights, *prior, lower, width
-    )
-    return carry, Moments(*moments(columns, shares, kind), likelihood, counts, masses)
+    carry, shares, likelihood = share_rows(joint, affinity, weights, *prior)
+    histogram = bin_shares(carry, shares, weights, lower, width)
+    return carry, Moments(*moments(columns, shares, kind), likelihood, *histogram)

@@ -16,15 +16,14 @@ from ensemblage.kernels import (
     sizes_at_edges,
 )
 
-FEW_ROWS = 1024
-FEW_SHARE = 1 / 1024
-"""So many rows of a stratum, or such a share of all, may be gathered and sorted."""
+FEW_ROWS, FEW_SHARE, MANY_ROWS = 1024, 1 / 32, 65536
+"""Such a share of a stratum's rows may be gathered and sorted, within these bounds."""
 FIRST_WIDTH = 64.0
 GROWTH = 32.0
-MOVES_AHEAD, LEAST_REACH = 4.0, 0.5
-"""Look so many of the last move's lengths around a cap, and at least so far."""
-FINE_WIDTH = 0.25
+FINE_WIDTH = 1.0
 """Within a bin this wide exponentials keep their precision."""
+REACH, LEAST_REACH = 2.5, 0.5
+"""Look so many of the last move's lengths around the next cap, and at least so far."""
 
 
 class Bins(NamedTuple):
@@ -64,15 +63,17 @@ def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
     caps : Caps
         The latest.
     before : Caps, default=None
-        Those before them: caps that moved little will move little again.
+        Those before them: caps go on as they went, or more slowly.
 
     Returns
     -------
     Bins
     """
     centre = -caps.log_scales
-    moved = centre if before is None else caps.log_scales - before.log_scales
-    reach = np.maximum(MOVES_AHEAD * np.abs(moved), LEAST_REACH)
+    moved = np.zeros_like(centre) if before is None else centre + before.log_scales
+    reach = REACH * np.abs(centre if before is None else moved)
+    reach = np.clip(reach, LEAST_REACH, FINE_WIDTH * N_BINS / 2)
+    centre = centre + np.clip(moved, -reach / 2, reach / 2)
     return Bins(centre - reach, 2 * reach / N_BINS)
 
 
@@ -103,10 +104,10 @@ def solve_caps(
     form. From a good guess with its histogram, gathering is the only pass.
     """
     bins = first_bins(len(sizes)) if bins is None else bins
-    few = max(FEW_ROWS, FEW_SHARE * source.shape[0]) / source.shape[0]
+    n_rows = source.shape[0]
+    few = min(max(FEW_ROWS, FEW_SHARE * n_rows), MANY_ROWS) / n_rows
+    counts, masses = source.total(_count, bins) if histogram is None else histogram
     while True:
-        counts, masses = source.total(_count, bins) if histogram is None else histogram
-        histogram = None
         reached, rests = sizes_at_edges(counts, masses, bins.width)
         # the last edge at which the stratum is still large enough; -1 if none is
         found = (reached >= sizes[:, None]).sum(axis=1) - 1
@@ -118,7 +119,10 @@ def solve_caps(
         if settled.all():
             return _close(source, sizes, bins, found, counts, rests)
         lower, width = _look_elsewhere(*bins, found, higher)
+        # strata that are settled have no width, and so are not counted again
+        again = source.total(_count, Bins(lower, np.where(settled, 0.0, width)))
         bins = Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
+        counts, masses = np.where(settled[:, None], (counts, masses), again)
 
 
 def _count(block: Block, bins: Bins):

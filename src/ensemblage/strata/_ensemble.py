@@ -213,7 +213,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
             decision values for the training rows.
         """
         ensemble = cls(
-            HISS(n_strata=20, stratum_size=0.4, covariance_type="spherical"),
+            HISS(20, 0.4, covariance_type="spherical", polish=False),
             SVC(kernel="linear"),
             fusion="stacking",
             final_estimator=SVC(),

@@ -216,9 +216,13 @@ class GaussianStrata(
         """Run ``kernel(block, centre, gaussians, kind, *state)`` over new rows."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return MemoryBlocks(X).map(kernel, *self._centred(), *state)
+
+    def _centred(self):
+        """Centre, Gaussians around it, and their kind."""
         centre = self.means_.mean(axis=0)
         gaussians = make_gaussians(self.means_ - centre, self.covariances_, self.covariance_type)
-        return MemoryBlocks(X).map(kernel, centre, gaussians, self.covariance_type, *state)
+        return centre, gaussians, self.covariance_type
 
     @property
     def _n_features_out(self) -> int:

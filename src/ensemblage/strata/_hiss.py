@@ -9,18 +9,33 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import Caps, log_memberships, priced_memberships
+from ensemblage.kernels import Caps, log_memberships, priced_memberships, share_rows
 from ensemblage.strata._caps import bins_around, first_bins, share_budget, solve_caps
 from ensemblage.strata._em import EMState, Rule
 from ensemblage.strata._gaussian import GaussianStrata, _log_affinity
+from ensemblage.strata._polish import find_prices, polished
 
 
-def _memberships(block: Block, caps: Caps):
-    return np.exp(log_memberships(block.carry, caps)).T
+def _capped(block: Block, model: tuple, caps: Caps):
+    """Memberships of a block under given caps, and their objective."""
+    log_density = _log_affinity(block, *model)
+    *_, objective = share_rows(log_density, block.carry, block.weights, *caps)
+    return np.exp(log_memberships(block.carry, caps)).T, objective
+
+
+def _collect(parts, shape: tuple[int, int]):
+    """Put the blocks' memberships into one array, and add up their objectives."""
+    memberships, total, start = None, 0.0, 0
+    for part, objective in parts:
+        if memberships is None:
+            memberships = np.empty(shape, dtype=part.dtype)
+        memberships[start : start + len(part)] = part
+        total, start = total + objective, start + len(part)
+    return memberships, total
 
 
 def _new_memberships(block: Block, centre, gaussians, kind, log_scales):
-    return priced_memberships(_log_affinity(block, centre, gaussians, kind), log_scales)
+    return priced_memberships(_log_affinity(block, centre, gaussians, kind), log_scales)[0]
 
 
 class HISS(GaussianStrata):
@@ -50,6 +65,10 @@ class HISS(GaussianStrata):
         Stop when an iteration raises the mean log likelihood by no more than this.
     variance_floor : float, default=1e-2
         Lower bound on variances, as a share of the columns' mean variance.
+    polish : bool, default=True
+        After the last iteration, find exact prices and give each row the memberships that are best
+        for it at these, so that ``transform`` of the training rows is ``memberships_``. False
+        leaves the memberships of the last iteration, as the paper does.
     random_state : int, RandomState instance or None, default=None
         For the first centres.
 
@@ -65,6 +84,10 @@ class HISS(GaussianStrata):
         Shaped as in :class:`sklearn.mixture.GaussianMixture`.
     objective_path_ : ndarray of shape (n_iter_ + 1,)
         Mean log likelihood at the start and after each iteration; it never falls.
+    objective_ : float
+        Mean log likelihood of ``memberships_``; never below that of the last iteration.
+    polished_ : bool
+        Whether ``memberships_`` follow from exact prices.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -91,7 +114,14 @@ class HISS(GaussianStrata):
     them, and memberships :math:`\tau_{ij} = \min(1, c_j \upsilon_{ij})` (eq. 8 and Figure 1), where
     the paper iterates and we solve for :math:`c_j` exactly. All of it runs in logarithms.
 
-    New rows get the memberships that are best for them at the prices :math:`1 / c_j`.
+    New rows get the memberships that are best for them at the prices :math:`1 / c_j`. Where rows
+    are near zero the iterations hardly move them, so a few memberships of training rows differ
+    from that. Polishing solves for the prices with the Gaussians fixed: sizes stay, the objective
+    does not fall, and at most one row per stratum (or several equal rows) takes a fraction that
+    the prices would not give it, to make the size exact. Some fits have no such prices, for
+    instance where two strata coincide or a row of few is torn between two strata. If the
+    memberships would be worse than the last iteration's, those are kept and ``polished_`` is
+    false.
 
     References
     ----------
@@ -112,6 +142,7 @@ class HISS(GaussianStrata):
     _parameter_constraints: dict = {  # noqa: RUF012
         **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "stratum_size": [Interval(Real, 0, 1, closed="right"), tuple, list],
+        "polish": ["boolean"],
         "total_size": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -126,6 +157,7 @@ class HISS(GaussianStrata):
         max_iter=200,
         tol=1e-4,
         variance_floor=1e-2,
+        polish=True,
         random_state=None,
     ):
         self.n_strata = n_strata
@@ -136,6 +168,7 @@ class HISS(GaussianStrata):
         self.max_iter = max_iter
         self.tol = tol
         self.variance_floor = variance_floor
+        self.polish = polish
         self.random_state = random_state
 
     def _check_sizes(self, n_samples: int) -> None:
@@ -196,8 +229,19 @@ class HISS(GaussianStrata):
 
     def _finish(self, source: BlockSource, state: EMState) -> None:
         caps = self._next_rule(source, state.total, state.rule).prior
-        self.log_scales_ = caps.log_scales
-        self.memberships_ = np.concatenate(list(source.map(_memberships, caps)))
+        weight, model = state.total.counts[0].sum(), self._centred()
+        shape = source.shape[0], self.n_strata
+        reached = sum(objective for _, objective in source.map(_capped, model, caps))
+        self.polished_ = False
+        if self.polish:
+            prices = find_prices(source, model, caps.log_scales, self._sizes(source, weight))
+            self.memberships_, total = _collect(source.map(polished, model, prices), shape)
+            rounding = 32 * np.finfo(self.memberships_.dtype).eps * (abs(reached) + weight)
+            self.log_scales_, self.polished_ = prices.log_scales, bool(total >= reached - rounding)
+        if not self.polished_:
+            self.memberships_, total = _collect(source.map(_capped, model, caps), shape)
+            self.log_scales_ = caps.log_scales
+        self.objective_ = float(total / weight)
 
     def transform(self, X):
         """Memberships that are best for new rows at the strata's prices.

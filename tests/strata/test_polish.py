@@ -1,0 +1,114 @@
+"""Exact prices: no row could do better, sizes hold, and the objective does not fall."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from ensemblage.blocks import MemoryBlocks
+from ensemblage.kernels import make_gaussians
+from ensemblage.strata import HISS
+from ensemblage.strata._polish import find_prices, polished
+
+KINDS = ["spherical", "diag", "tied", "full"]
+
+
+def blobs(seed, n=300, d=3):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + 4 * rng.normal(size=(4, d))[rng.integers(4, size=n)]
+
+
+def objective(hiss, X, weights=None):
+    with np.errstate(divide="ignore"):
+        rows = logsumexp(np.log(hiss.memberships_.astype(float)) + hiss.log_affinity(X), axis=1)
+    return np.average(rows, weights=weights)
+
+
+def check_polished(X, tolerance=1e-9, weights=None, **options):
+    plain = HISS(polish=False, random_state=0, **options).fit(X, sample_weight=weights)
+    hiss = HISS(random_state=0, **options).fit(X, sample_weight=weights)
+    assert hiss.polished_
+    each = np.ones(len(X)) if weights is None else weights
+    sizes = each @ hiss.memberships_.astype(float)
+    np.testing.assert_allclose(sizes, each @ plain.memberships_.astype(float), rtol=tolerance)
+    off = np.abs(hiss.transform(X) - hiss.memberships_) > 1e-6
+    assert off.sum(axis=0).max() <= 1
+    assert objective(hiss, X, weights) >= objective(plain, X, weights) - 1e-9
+    assert hiss.objective_ == pytest.approx(objective(hiss, X, weights), rel=1e-6)
+    np.testing.assert_array_equal(hiss.means_, plain.means_)
+
+
+@pytest.mark.parametrize("size", [0.1, 0.4])
+@pytest.mark.parametrize("name", ["glass", "vehicle", "yeast", "ecoli", "segment"])
+def test_training_rows_have_what_transform_gives_them(paper_set, name, size):
+    X, _ = paper_set(name)
+    varying = np.ptp(X, axis=0) > 0
+    check_polished(X[:, varying], n_strata=20, stratum_size=size)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_any_covariance_and_precision(kind, dtype):
+    tolerance = 1e-9 if dtype == np.float64 else 1e-6
+    X = blobs(0).astype(dtype)
+    check_polished(X, tolerance, n_strata=6, stratum_size=0.25, covariance_type=kind)
+
+
+def test_rows_with_weights():
+    weights = np.random.default_rng(0).gamma(2.0, size=300)
+    check_polished(blobs(1), weights=weights, n_strata=5, stratum_size=0.3)
+
+
+def test_sizes_within_bounds_are_kept():
+    check_polished(blobs(2), n_strata=5, stratum_size=(0.1, 0.5), total_size=1.2)
+
+
+def test_several_blocks():
+    check_polished(blobs(3, n=9000), n_strata=5, stratum_size=0.3, tol=1e-3)
+
+
+def test_far_strata_have_prices_beyond_floats():
+    rng = np.random.default_rng(4)
+    X = np.concatenate([rng.normal(size=(30, 1)), rng.normal(size=(90, 1)) + 200])
+    hiss = HISS(2, 0.5, random_state=0, variance_floor=1e-6).fit(X)
+    assert hiss.log_scales_.max() > 300
+    np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 60, rtol=1e-12)
+
+
+def test_strata_that_coincide_keep_what_em_found():
+    # seven strata on three points: no price tells apart two strata that are the same
+    X = np.repeat([[0.0], [1.0], [5.0]], [30, 20, 10], axis=0)
+    options = {"n_strata": 7, "stratum_size": 0.3, "random_state": 0}
+    plain, hiss = HISS(polish=False, **options).fit(X), HISS(**options).fit(X)
+    np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 18, rtol=1e-9)
+    assert objective(hiss, X) >= objective(plain, X) - 1e-9
+
+
+def test_one_row_takes_the_fraction_where_no_price_makes_one():
+    # two strata far from all rows: each takes whole rows, and one row to make up 2.5
+    X = np.array([[-1.0], [0.0], [1.0], [2.0]])
+    means = np.array([[-200.0], [200.0]])
+    model = np.zeros(1), make_gaussians(means, np.ones((2, 1)), "diag"), "diag"
+    source = MemoryBlocks(X, block_rows=2)
+    start = np.array([19_000.0, 19_000.0])
+    prices = find_prices(source, model, start, np.array([2.5, 2.5]))
+    memberships = np.concatenate([part for part, _ in source.map(polished, model, prices)])
+    np.testing.assert_allclose(memberships, [[1, 0], [1, 0.5], [0.5, 1], [0, 1]], atol=1e-9)
+    assert len(prices.changes) == 2
+
+
+def test_polishing_is_a_choice():
+    with pytest.raises(ValueError, match="'polish' parameter of HISS must be"):
+        HISS(polish="yes").fit(blobs(5))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equal_rows_leave_nothing_to_polish():
+    hiss = HISS(3, 0.5).fit(np.ones((20, 2)))
+    np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 10)
+
+
+def test_stopping_early_is_polished_too():
+    with pytest.warns(ConvergenceWarning):
+        hiss = HISS(4, 0.3, max_iter=2, random_state=0).fit(blobs(6))
+    assert hiss.objective_ >= hiss.objective_path_[-1]
