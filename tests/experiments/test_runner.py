@@ -155,11 +155,11 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     )
     parent = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path)
     pid = tmp_path / "pid"
-    _wait_until(lambda: pid.exists() and pid.read_text())
+    assert _wait_until(lambda: pid.exists() and pid.read_text())
     worker = int(pid.read_text())
     parent.kill()
     parent.wait()
-    _wait_until(lambda: not _is_alive(worker))
+    assert _wait_until(lambda: not _is_alive(worker))
 
 
 def _is_alive(pid):
@@ -175,6 +175,6 @@ def _is_alive(pid):
 
 def _wait_until(condition, seconds=60):
     end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
+    while not condition() and time.monotonic() < end:
         time.sleep(0.05)
+    return condition()

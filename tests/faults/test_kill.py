@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import time
 
 import pytest
 
@@ -17,10 +18,11 @@ def kill_again_and_again(disturbed, times, seed=0):
     rng = random.Random(seed)  # noqa: S311
     before, counts = {}, []
     while len(counts) < times:
-        # from none, so that some die while they start, to a good many
-        aim = len(before) + rng.choice([0, 1, 2, 5, disturbed.total // times])
+        aim = len(before) + rng.choice([1, 2, 5, 10, disturbed.total // times // 2])
         process = disturbed.start("--export", "cells.csv")
         disturbed.wait_for(aim, process)
+        # at any moment of a commit, a fit, or the way between them
+        time.sleep(rng.random() * 0.05)
         assert process.poll() is None, "the run was over before it could be killed"
         signal_group(process, signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL

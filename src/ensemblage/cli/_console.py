@@ -18,8 +18,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ensemblage.cli._pace import Pace
-
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
@@ -142,7 +140,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error; a line now and then if that is no screen.
+    """Show a bar with the time left on standard error, if that is a screen.
 
     Parameters
     ----------
@@ -161,15 +159,11 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     )  # fmt: skip
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         number = bar.add_task(task, total=None)
-        pace = Pace()
 
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
             bar.update(number, completed=done, total=total)
-            line = pace.line(done, total)
-            if line and not err.is_terminal:
-                say(f"{task}: {line}", stderr=True)
 
         yield advance
 

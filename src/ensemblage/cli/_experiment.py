@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import count, note, progress_bar, say, show_json, show_table
-from ensemblage.cli._pace import parse_time
+from ensemblage.cli._console import count, note, say, show_json, show_table
+from ensemblage.cli._pace import parse_time, shown_pace
 
 if TYPE_CHECKING:
     from ensemblage.experiments import CellResult, Experiment, ResultRow, ResultTable
 
 RESULTS = Path("ensemblage-results.sqlite")
+# The scale of an experiment that no paper has.
+OWN = "declared"
 MOST_FAILURES = 3
 SHORT = 160
 
@@ -134,7 +136,7 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
         store = stack.enter_context(ResultStore(options.results))
         earlier = store.get(cell.key for cell in experiment.cells)
         _say_what_is_there(len(earlier), len(experiment.cells), options)
-        progress = stack.enter_context(progress_bar(f"Running {experiment.name}"))
+        progress = stack.enter_context(shown_pace(f"Running {experiment.name}"))
         results = run_experiment(
             experiment, store, n_jobs=options.jobs, budget=budget, scheduler=options.scheduler,
             progress=progress, retry_failed=options.retry_failed,
@@ -147,8 +149,11 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     if options.as_json:
         show_json(facts)
     else:
+        heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
         for table in tables:
-            _show(table)
+            _show(table, heads)
+        for text in dict.fromkeys(text for table in tables for text in table.notes):
+            say(f"- {text}")
     _say_how_it_ended(results, facts, options)
 
 
@@ -219,19 +224,17 @@ def _refuse_if_all_failed(results: Sequence[CellResult]) -> None:
         )
 
 
-def _show(table: ResultTable) -> None:
+def _show(table: ResultTable, names: tuple[str, str]) -> None:
     say(f"{table.title}: {table.measure}; ± is a standard error")
     paper = any(row.paper is not None for row in table.rows)
     noted = any(row.note for row in table.rows)
-    heads = [("row", "left"), ("column", "left")]
+    heads = [(name, "left") for name in names]
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
     heads += [("difference", "right")] * paper + [("repeats", "right")]
     heads += [("note", "left")] * noted
     show_table(heads, [_cells(row, paper=paper, noted=noted) for row in table.rows])
     for text in table.summary:
         say(text)
-    for text in table.notes:
-        say(f"- {text}")
 
 
 def _cells(row: ResultRow, *, paper: bool, noted: bool) -> list[str]:

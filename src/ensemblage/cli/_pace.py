@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ensemblage.cli._console import console, progress_bar, say
 
 # In a log, a line every half minute says enough.
 LINE_SECONDS = 30.0
@@ -49,6 +53,35 @@ class Pace:
             return f"{done} of {total}"
         left = (now - began) / (done - before) * (total - done)
         return f"{done} of {total}, about {in_words(left)} left"
+
+
+@contextmanager
+def shown_pace(task: str, every: float = LINE_SECONDS) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with the time left on a screen, and a line now and then in a log.
+
+    Parameters
+    ----------
+    task : str
+        What is being done.
+    every : float, default=30
+        Seconds between lines.
+
+    Yields
+    ------
+    callable
+        To be called as ``advance(done, total)``.
+    """
+    if console(stderr=True).is_terminal:
+        with progress_bar(task) as advance:
+            yield advance
+        return
+    pace = Pace(every)
+
+    def write(done: int, total: int) -> None:
+        if line := pace.line(done, total):
+            say(f"{task}: {line}", stderr=True)
+
+    yield write
 
 
 def in_words(seconds: float) -> str:

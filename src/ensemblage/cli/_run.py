@@ -10,6 +10,7 @@ import typer
 
 from ensemblage.cli._console import guarded
 from ensemblage.cli._experiment import (
+    OWN,
     RESULTS,
     Budget,
     Export,
@@ -57,7 +58,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     experiment = read_experiment(file, seed=seed, data_dir=folder)
     own_seed = int(experiment.cells[0].params["seed"])
     options = RunOptions(
-        results, jobs, own_seed, "declared", budget, scheduler, retry_failed, export,
+        results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export,
         as_json=as_json,
     )  # fmt: skip
     check_outputs(options)

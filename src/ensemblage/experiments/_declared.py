@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShu
 from sklearn.pipeline import Pipeline
 
 from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.datasets._table import suggestion
 from ensemblage.experiments._cells import balanced_accuracy, log_loss, recorded_warnings
 from ensemblage.experiments._declare import Experiment, ExperimentCell, Plain
 from ensemblage.experiments._declared_table import summarise_declared
@@ -24,7 +25,6 @@ from ensemblage.experiments._toml import (
     Declaration,
     ExperimentFileError,
     MethodEntry,
-    near,
     read_declaration,
 )
 from ensemblage.parallel import draw_seeds
@@ -154,7 +154,7 @@ def set_method_params(model: Pipeline, params: Mapping[str, Any]) -> None:
 
 
 def _seed_the_rest(model: Pipeline, seed: int) -> None:
-    """A parameter may bring in randomness that the method had no seed for."""
+    """Seed randomness that a parameter brings in and the method had no seed for."""
     free = [name for name, value in model.get_params().items() if value is None]
     model.set_params(**{name: seed for name in free if name.endswith("random_state")})
 
@@ -251,7 +251,7 @@ def _check_method(entry: MethodEntry, dataset: Dataset) -> None:
         if name not in known:
             raise ExperimentFileError(
                 f"{where}: params.{name} = {value!r} is not a parameter of "
-                f"{type(inner).__name__}.{near(name, known)} Its parameters are: "
+                f"{type(inner).__name__}.{suggestion(name, known)} Its parameters are: "
                 f"{', '.join(each for each in known if '__' not in each)}."
             )
     set_method_params(model, entry.params)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
+from ensemblage.evaluation import compare_methods
 from ensemblage.experiments._declare import CellResult, Plain, ResultRow, ResultTable
 from ensemblage.experiments._toml import MEASURES, Declaration, MethodEntry
 
@@ -104,19 +104,21 @@ def _notes(declared: Declaration) -> list[str]:
 
 
 def _summary(rows: Sequence[ResultRow], declared: Declaration) -> list[str]:
-    """Say which method comes first; significance over datasets belongs here as well."""
+    """Say which method comes first, and whether that can be chance."""
     labels = [method.label for method in declared.methods]
     if len(labels) < 2:
         return []
     scores = np.array([row.ours for row in rows], dtype=float).reshape(-1, len(labels))
     whole = scores[~np.isnan(scores).any(axis=1)]
+    greater = MEASURES[declared.measure]
     if not len(whole):
         return ["No dataset has values of every method yet, so there is no ranking."]
-    sign = -1 if MEASURES[declared.measure] else 1
-    ranks = rankdata(sign * whole, axis=1).mean(axis=0)
-    order = np.argsort(ranks, kind="stable")
-    datasets = f"{len(whole)} dataset{'s' * (len(whole) != 1)}"
-    first, second = (f"{labels[i]} ({ranks[i]:.2f})" for i in order[:2])
+    if len(whole) == 1:
+        # folds of one dataset are no evidence about others, so there is no test
+        order = np.argsort(-whole[0] if greater else whole[0], kind="stable")
+        first, second = (f"{labels[i]} ({whole[0, i]:.4f})" for i in order[:2])
+        return [f"Best mean {declared.measure.replace('_', ' ')}: {first}, then {second}."]
+    found = compare_methods(whole, greater_is_better=greater, names=labels)
     left_out = len(scores) - len(whole)
-    rest = f" {left_out} more without values of every method." if left_out else ""
-    return [f"Best mean rank over {datasets}: {first}, then {second}.{rest}"]
+    rest = f"Datasets without values of every method, left out of the ranking: {left_out}."
+    return [found.sentence(), *[rest] * bool(left_out)]

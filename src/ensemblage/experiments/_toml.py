@@ -6,11 +6,11 @@ import itertools
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ensemblage.datasets._table import suggestion
 from ensemblage.experiments._methods import METHODS
 from ensemblage.experiments._store import plain_values
 
@@ -243,7 +243,7 @@ def _check_keys(facts: Mapping[str, Any], known: Sequence[str], where: str) -> N
     for key in facts:
         if key not in known:
             raise ExperimentFileError(
-                f"{where} has an unknown key {key!r}.{near(key, known)} Known are: "
+                f"{where} has an unknown key {key!r}.{suggestion(key, known)} Known are: "
                 f"{', '.join(known)}."
             )
 
@@ -261,7 +261,8 @@ def _check_different(names: Iterable[str], key: str, what: str) -> None:
 def _choice(value: Any, known: Iterable[str], where: str) -> str:
     if not isinstance(value, str) or value not in known:
         raise ExperimentFileError(
-            f"{where} is {value!r}.{near(value, known)} It must be one of: {', '.join(known)}."
+            f"{where} is {value!r}.{suggestion(str(value), known)} It must be one of: "
+            f"{', '.join(known)}."
         )
     return value
 
@@ -288,22 +289,3 @@ def _whole(
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def near(value: Any, known: Iterable[str]) -> str:
-    """Suggest what was meant.
-
-    Parameters
-    ----------
-    value : object
-        What was written.
-    known : iterable of str
-        What could be written.
-
-    Returns
-    -------
-    str
-        A sentence with a space before it; empty if nothing is close.
-    """
-    close = get_close_matches(str(value), list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""

@@ -79,6 +79,8 @@ def _connect(scheduler: str) -> Any:
         raise ImportError(
             "Running on a cluster needs Dask: pip install 'ensemblage[dask]'."
         ) from None
+    if "://" not in scheduler:
+        raise ValueError(f"The scheduler {scheduler!r} is no address such as tcp://host:8786.")
     try:
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
