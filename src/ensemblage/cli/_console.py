@@ -15,13 +15,23 @@ from typing import Any, TypeVar
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
 PIPE_WIDTH = 160
+# How often a program that reads standard error hears of progress.
+LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 
@@ -154,18 +164,40 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     """
     err = console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("time left"), TimeRemainingColumn(),
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    bar, pace = Progress(*columns, console=err, transient=True), Pace(every=0)
+    with bar if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
+            pace.line(done, total)  # what the first call tells was there before
             bar.update(number, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
+    """Write how far a bar is, every ten seconds: a long fit is then no silence."""
+    finished = threading.Event()
+
+    def write() -> None:
+        while not finished.wait(LINE_SECONDS):
+            for task in bar.tasks:
+                far = pace.line(int(task.completed), int(task.total)) if task.total else "at work"
+                say(f"{task.description}: {far}", stderr=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        writer.join()
 
 
 def guarded(command: Command) -> Command:

@@ -1,5 +1,6 @@
 """Methods by name, compared on the same folds, fitted, and used on new rows."""
 
+from ensemblage.experiments._choice import Choice
 from ensemblage.experiments._cluster import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.experiments._co_selected import CoSelection, co_selected
 from ensemblage.experiments._compare import Comparison, MethodScores, compare
@@ -46,6 +47,7 @@ __all__ = [
     "METHODS",
     "PAPER_EXPERIMENTS",
     "CellResult",
+    "Choice",
     "Clustering",
     "CoSelection",
     "Comparison",
