@@ -267,7 +267,7 @@ def summarise_hiss(
         *closeness(public),
         *who_wins(public, theirs, greater_is_better=False),
         *who_wins(public, [c for c in columns if c != "majority"], greater_is_better=False),
-        *friedman(public, theirs),
+        *friedman(public, theirs, greater_is_better=False),
     ]
     return [
         ResultTable(

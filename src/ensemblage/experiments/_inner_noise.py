@@ -50,7 +50,7 @@ COLUMNS = {
 }
 NOISE = {"quick": (0.0, 0.4), "standard": (0.0, 0.2, 0.4, 0.6), "full": (0.0, 0.2, 0.4, 0.6)}
 STARTS = {"quick": 4, "standard": 10, "full": 30}
-GRAPH_STARTS = {"quick": 1, "standard": 3, "full": 30}
+GRAPH_STARTS = {"quick": 1, "standard": 2, "full": 30}
 GRAPH_BLOCK = 10
 QUICK_DATASETS = ("ecoli", "iris", "segment", "vehicle", "wine")
 # Ensemble size, sample size, passes; and members of the cluster ensembles.
@@ -117,7 +117,7 @@ def declare_inner_noise(
         Of the experiment.
     scale : {"quick", "standard", "full"}
         Five sets, two levels of noise, 4 starts; 15, four, 10; or 15, four, 30. The graph-based
-        methods cost most: 1, 3 or 30 starts.
+        methods cost most: 1, 2 or 30 starts.
     seed : int, default=0
         The user's seed.
     data_dir : str or None, default=None

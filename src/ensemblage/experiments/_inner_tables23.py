@@ -51,7 +51,7 @@ CONSENSUS_SETTINGS = {
     "full": SETTINGS["full"],
 }
 STARTS = {"quick": 10, "standard": 30, "full": 30}
-CONSENSUS_STARTS = {"quick": 2, "standard": 10, "full": 30}
+CONSENSUS_STARTS = {"quick": 2, "standard": 5, "full": 30}
 # The graph-based methods are slow: their starts are spread over several cells.
 GRAPH_BLOCK = 10
 STABILITY_STARTS = {"quick": 4, "standard": 8, "full": 8}
@@ -172,7 +172,7 @@ def declare_inner_clusters(
         Which.
     scale : {"quick", "standard", "full"}
         2 settings from 10 starts; 15 from 30; or 100 from 30, as in the paper. Cluster ensembles
-        cost most: 1 setting from 2 starts, 3 from 10, 100 from 30.
+        cost most: 1 setting from 2 starts, 3 from 5, 100 from 30.
     seed : int, default=0
         The user's seed.
     data_dir : str or None, default=None

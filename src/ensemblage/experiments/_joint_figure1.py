@@ -26,7 +26,7 @@ SIZES = {
     "standard": (10, 20, 50, 100, 200, 500),
     "full": (10, 20, 50, 100, 200, 500),
 }
-REPEATS = {"quick": 10, "standard": 50, "full": 100}
+REPEATS = {"quick": 10, "standard": 25, "full": 100}
 TEST_ROWS, TEST_SEED = 50_000, 10**6
 SETTINGS = (0.1, 1e-4)
 TITLES = (
@@ -93,7 +93,7 @@ def declare_joint_figure1(
     name : str
         Of the experiment.
     scale : {"quick", "standard", "full"}
-        Ten datasets of two sizes; 50 of six; or, as in the paper, 100 of each.
+        Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each.
     seed : int, default=0
         The user's seed.
     data_dir : str or None, default=None

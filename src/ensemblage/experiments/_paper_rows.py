@@ -191,7 +191,9 @@ def paired_gain(setting: Repeats, plain: Repeats) -> float | None:
     return float(np.mean(gains)) if gains else None
 
 
-def mean_rows(rows: Sequence[ResultRow], columns: Sequence[str], title: str = "mean") -> list:
+def mean_rows(
+    rows: Sequence[ResultRow], columns: Sequence[str], title: str = "mean"
+) -> list[ResultRow]:
     """Average each column over the rows that have a value, ours and the paper's alike.
 
     Parameters
@@ -206,8 +208,8 @@ def mean_rows(rows: Sequence[ResultRow], columns: Sequence[str], title: str = "m
     Returns
     -------
     list of ResultRow
-        Only rows that can be compared with the paper count; ``repeats`` is their number, and
-        the standard error is over them.
+        Only rows that can be compared with the paper count; ``repeats`` is their number. A
+        standard error over datasets would only say that these differ.
     """
     made = []
     for column in columns:
@@ -216,6 +218,7 @@ def mean_rows(rows: Sequence[ResultRow], columns: Sequence[str], title: str = "m
         paper = float(np.mean(theirs)) if theirs and len(theirs) == len(known) else None
         failures = sum(r.failures for r in rows if r.column == column)
         ours = [r.ours for r in known if r.ours is not None]
-        note = f"Mean over {len(ours)} rows; its standard error is over them."
-        made.append(entry(title, column, ours, paper=paper, failures=failures, note=note))
+        mean = float(np.mean(ours)) if ours else None
+        note = f"Mean over {len(ours)} rows." if ours else ""
+        made.append(ResultRow(title, column, paper, mean, None, len(ours), failures, note))
     return made

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import friedmanchisquare, wilcoxon
+from scipy.stats import wilcoxon
 
+from ensemblage.evaluation import compare_methods
 from ensemblage.experiments._declare import ResultRow
 
 
@@ -126,8 +127,14 @@ def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2)
     return [f"{text}, Wilcoxon p = {wilcoxon(values).pvalue:.2g}."]
 
 
-def friedman(rows: Sequence[ResultRow], columns: Sequence[str], source: str = "ours") -> list[str]:
-    """Friedman's test of whether some columns differ, over the complete rows.
+def friedman(
+    rows: Sequence[ResultRow],
+    columns: Sequence[str],
+    source: str = "ours",
+    *,
+    greater_is_better: bool = True,
+) -> list[str]:
+    """Test whether some columns differ, over the complete rows.
 
     Parameters
     ----------
@@ -137,18 +144,19 @@ def friedman(rows: Sequence[ResultRow], columns: Sequence[str], source: str = "o
         At least three.
     source : {"ours", "paper"}, default="ours"
         Whose values.
+    greater_is_better : bool, default=True
+        Direction.
 
     Returns
     -------
     list of str
-        One sentence, or none if there are too few rows.
+        One text, or none if there are too few rows.
     """
-    # evaluation.compare_methods gives this and the post-hoc tests: this is the place to call it.
     names, scores = complete_scores(rows, columns, source)
-    if len(names) < 3 or len(columns) < 3 or (scores == scores[:, :1]).all():
+    if len(names) < 3 or len(columns) < 3:
         return []
-    statistic, pvalue = friedmanchisquare(*scores.T)
+    found = compare_methods(scores, names=list(columns), greater_is_better=greater_is_better)
     whose = "our" if source == "ours" else "the paper's printed"
     named = ", ".join(f"'{column}'" for column in columns)
-    sentence = f"Friedman's statistic of {whose} columns {named} over {len(names)} rows: "
-    return [f"{sentence}{statistic:.2f} (p = {pvalue:.2g})."]
+    test = f"{found.friedman_statistic:.2f} (p = {found.friedman_pvalue:.2g})"
+    return [f"Friedman's statistic of {whose} columns {named}: {test}. {found.sentence()}"]
