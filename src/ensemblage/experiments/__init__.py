@@ -25,6 +25,7 @@ from ensemblage.experiments._readable import (
     model_kind,
     named_co_selection,
     named_parents,
+    named_tables,
 )
 from ensemblage.experiments._summary import as_plain, summary_rows
 from ensemblage.experiments._train import Predictions, Trained, predict_rows, train
@@ -57,6 +58,7 @@ __all__ = [
     "model_kind",
     "named_co_selection",
     "named_parents",
+    "named_tables",
     "plain_explanation",
     "predict_rows",
     "reproduce_hiss",

@@ -80,6 +80,43 @@ def named_parents(model: Any, columns: Sequence[str]) -> dict[str, list[str]]:
     }
 
 
+def named_tables(model: Any, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Give a network's tables in the names of the columns.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted network classifier.
+    columns : sequence of str
+        The columns of the file.
+
+    Returns
+    -------
+    dict of str to dict
+        Per node its ``states``, its ``parents``, and ``rows``: what is ``given`` of the parents,
+        and the ``probabilities`` of the states.
+    """
+    network = (model[-1] if isinstance(model, Pipeline) else model).graph()
+    tables = {}
+    for node in network.nodes:
+        table = network.tables[node]
+        states = [network.states[parent] for parent in table["parents"]]
+        tables[column_name(node, columns)] = {
+            "states": network.states[node],
+            "parents": [column_name(parent, columns) for parent in table["parents"]],
+            "rows": [
+                {
+                    "given": [states[j][code] for j, code in enumerate(codes)],
+                    "probabilities": chances,
+                }
+                for codes, chances in zip(
+                    table["configurations"].tolist(), table["probabilities"].tolist(), strict=True
+                )
+            ],
+        }
+    return tables
+
+
 def named_co_selection(model: Any, columns: Sequence[str], top: int = 12) -> CoSelection:
     """Give the co-selection matrix in the names of the columns.
 

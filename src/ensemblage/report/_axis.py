@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemblage.report._page import Bar, BarsBlock
+from ensemblage.report._page import MINUS, Bar, BarsBlock
 
 # Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4
@@ -64,7 +64,7 @@ class Axis:
         str
             With as many digits as the ticks need.
         """
-        return f"{tick + 0.0:.{self.digits}f}".replace("-", "−")
+        return f"{tick + 0.0:.{self.digits}f}".replace("-", MINUS)
 
 
 def bar_axis(block: BarsBlock) -> Axis:

@@ -9,6 +9,8 @@ import numpy as np
 
 from ensemblage.report._figures import prototype_figure
 from ensemblage.report._page import (
+    MINUS,
+    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -77,10 +79,11 @@ def _mean_agreement(document: Mapping[str, Any]) -> dict[int, float]:
 
 def _summary(document: Mapping[str, Any], label: str) -> list[str]:
     sizes = [each["rows"] for each in document["prototypes"]]
-    told = [
+    first = (
         f"{label} puts {len(document['labels']):,} rows into {len(sizes)} clusters of "
         f"{min(sizes):,} to {max(sizes):,} rows."
-    ]
+    )
+    told = [first]
     if document["agreement"] is not None:
         share = float(np.mean(document["agreement"]))
         told.append(f"The views agree with a row's cluster in {share:.0%} of their votes.")
@@ -110,9 +113,7 @@ def _sizes(prototypes: Sequence[Mapping[str, Any]]) -> BarsBlock:
     return BarsBlock(bars, "Rows of each cluster.")
 
 
-def _prototypes(
-    prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int, float]
-) -> Block:
+def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int, float]) -> Block:
     names = [name for name in prototypes[0] if name not in {"cluster", "rows"}]
     numbers = {
         name: all(isinstance(each[name], int | float | None) for each in prototypes)
@@ -138,7 +139,7 @@ def _prototypes(
 
 def _typical(value: Any) -> Cell:
     if value is None:
-        return Cell("–")
+        return NOTHING
     if isinstance(value, str):
         return Cell(value)
-    return Cell(f"{value:g}".replace("-", "−"), float(value))
+    return Cell(f"{value:g}".replace("-", MINUS), float(value))

@@ -35,6 +35,11 @@ LEGEND = (
     "core. A method failed on the folds for which it has no number."
 )
 
+DEPENDENT = (
+    "Ranks are of the accuracy, fold by fold. The folds share training rows, so that they are not "
+    "independent: the test takes small differences for more certain than they are."
+)
+
 
 def comparison_page(document: Mapping[str, Any]) -> Page:
     """Tell what a comparison of methods shows.
@@ -75,7 +80,7 @@ def comparison_page(document: Mapping[str, Any]) -> Page:
 def _facts(document: Mapping[str, Any]) -> FactsBlock:
     folds = f"{document['n_splits']}"
     if document["n_repeats"] > 1:
-        folds += f" × {document['n_repeats']}"
+        folds += f" by {document['n_repeats']}"
     names = {"n_rows": "rows", "n_features": "columns", "n_classes": "classes"}
     facts = [(name, f"{document[key]:,}") for key, name in names.items()]
     return FactsBlock([*facts, ("folds", folds), ("seed", str(document["seed"]))])
@@ -141,10 +146,7 @@ def _ranks(document: Mapping[str, Any]) -> list[Block]:
         over=f"{n_folds} folds",
     )  # fmt: skip
     left = len(document["methods"]) - len(methods)
-    told = [
-        "Ranks are of the accuracy, fold by fold. The folds share training rows, so that they are "
-        "not independent: the test takes small differences for more certain than they are."
-    ]
+    told = [DEPENDENT]
     if left:
         told.append(f"{left} of the methods failed on some fold and are left out here.")
     return [figure, TextBlock(told)]

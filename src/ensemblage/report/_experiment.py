@@ -7,6 +7,8 @@ from typing import Any
 
 from ensemblage.report._figures import critical_difference_figure
 from ensemblage.report._page import (
+    MINUS,
+    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -129,7 +131,7 @@ def _bars(table: Mapping[str, Any], digits: int) -> BarsBlock:
     bars = [
         Bar(
             row["column"] if grouped else row["row"], row["ours"],
-            "–" if row["ours"] is None else f"{row['ours']:.{digits}f}",
+            NOTHING.text if row["ours"] is None else f"{row['ours']:.{digits}f}",
             error=row["standard_error"], reference=row["paper"], strong=True,
             group=row["row"] if grouped else "",
         )
@@ -154,7 +156,8 @@ def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list
     whole = [line for line in scores if None not in line]
     if better is None or len(whole) < FEWEST_RANKED:
         return []
-    over = f"{len(whole)} of {len(scores)} rows" if len(whole) < len(scores) else f"{len(whole)} rows"
+    of = "" if len(whole) == len(scores) else f" of {len(scores)}"
+    over = f"{len(whole)}{of} rows"
     return [critical_difference_figure(columns, whole, greater_is_better=better, over=over)]
 
 
@@ -171,7 +174,7 @@ def _matrix(
         cells = [
             number_cell(entries[key]["ours"], digits, entries[key]["standard_error"])
             if key in entries
-            else Cell("–")
+            else NOTHING
             for key in columns
         ]
         rows.append([Cell(name), *(cells if better is None else mark_best_of(cells, better))])
@@ -190,17 +193,20 @@ def _entries(table: Mapping[str, Any], digits: int) -> TableBlock:
             number_cell(row["ours"], digits, row["standard_error"]) for row in rows
         ],
         Column("difference", numeric=True): [_signed(row["difference"], digits) for row in rows],
-        Column("repeats", numeric=True): [Cell(str(row["repeats"]), row["repeats"]) for row in rows],
+        Column("repeats", numeric=True): [
+            Cell(str(row["repeats"]), row["repeats"]) for row in rows
+        ],
     }
     if any(row["failures"] for row in rows):
         column = Column("failed", numeric=True)
-        columns[column] = [Cell(str(row["failures"]), row["failures"]) for row in rows]
+        columns[column] = [_count(row["failures"]) for row in rows]
     if any(row["note"] for row in rows):
         columns[Column("note", wide=True)] = [Cell(row["note"]) for row in rows]
+    # a user's own experiment has no paper
     kept = {
         column: cells
         for column, cells in columns.items()
-        if column.name not in {"paper", "difference"} or {cell.text for cell in cells} != {"–"}
+        if column.name not in {"paper", "difference"} or set(cells) != {NOTHING}
     }
     return TableBlock(
         list(kept), list(zip(*kept.values(), strict=True)),
@@ -210,10 +216,14 @@ def _entries(table: Mapping[str, Any], digits: int) -> TableBlock:
     )  # fmt: skip
 
 
+def _count(number: int) -> Cell:
+    return Cell(f"{number:,}", number)
+
+
 def _signed(value: float | None, digits: int) -> Cell:
     if value is None:
-        return Cell("–")
-    return Cell(f"{value:+.{digits}f}".replace("-", "−"), value)
+        return NOTHING
+    return Cell(f"{value:+.{digits}f}".replace("-", MINUS), value)
 
 
 def _capital(text: str) -> str:

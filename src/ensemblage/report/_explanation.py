@@ -7,6 +7,7 @@ from typing import Any
 
 from ensemblage.report._figures import co_selection_figure, network_figure
 from ensemblage.report._page import (
+    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -106,7 +107,7 @@ def _network(document: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, st
             f"directly; {len(linked)} depend on further features too."
         )
     rows = [
-        [Cell(node), Cell(", ".join(above) or "–"), Cell(str(len(above)), len(above))]
+        [Cell(node), Cell(", ".join(above) or NOTHING.text), Cell(str(len(above)), len(above))]
         for node, above in parents.items()
     ]
     columns = [Column("node"), Column("depends on"), Column("parents", numeric=True)]
@@ -124,10 +125,10 @@ def _subspace(
     names, matrix = document["features"], document["co_selection"]
     used = [row[i] for i, row in enumerate(matrix)]
     always = [name for name, share in zip(names, used, strict=True) if share == 1]
-    summary = [
+    told = (
         f"Of the {_count(len(names), 'feature')} shown, the most used first, "
         f"{len(always)} {'is' if len(always) == 1 else 'are'} used by every member."
-    ]
+    )
     bars = [
         Bar(name, share, f"{share:.0%}", strong=share == 1)
         for name, share in zip(names, used, strict=True)
@@ -145,7 +146,7 @@ def _subspace(
         Section("Use", [BarsBlock(bars, "Share of the members that use each feature.")]),
         Section("Chosen together", together),
     ]
-    return summary, [("features shown", str(len(names)))], sections
+    return [told], [("features shown", str(len(names)))], sections
 
 
 def _strata(
@@ -154,10 +155,11 @@ def _strata(
     members = document["members"]
     size = document["stratum_size"]
     each = "" if size is None else f", each {size:.0%} of the rows"
-    summary = [
+    first = (
         f"{document['n_strata']} strata by {document['stratifier']}{each}; their members are "
         f"fused by {document['fusion']}."
-    ]
+    )
+    summary = [first]
     constant = sum(len(member["classes"]) == 1 for member in members)
     if constant:
         summary.append(
@@ -196,8 +198,7 @@ def _members(document: Mapping[str, Any]) -> TableBlock:
     columns = {
         Column("stratum"): [Cell(each["member"]) for each in members],
         Column("member"): [
-            Cell("constant" if len(each["classes"]) == 1 else each["estimator"])
-            for each in members
+            Cell("constant" if len(each["classes"]) == 1 else each["estimator"]) for each in members
         ],
         Column("rows", numeric=True): [
             Cell(f"{each['n_rows']:,}", each["n_rows"]) for each in members
@@ -208,7 +209,7 @@ def _members(document: Mapping[str, Any]) -> TableBlock:
         Column("closest", numeric=True): [share_cell(each["closest"]) for each in members],
     }
     # a gate has no weights but per row, and an in-sample fusion no held-out score
-    shown = {key: cells for key, cells in columns.items() if {each.text for each in cells} != {"–"}}
+    shown = {column: cells for column, cells in columns.items() if set(cells) != {NOTHING}}
     rows = list(zip(*shown.values(), strict=True))
     return TableBlock(
         list(shown), rows, "The members of the ensemble",
@@ -224,7 +225,11 @@ def _classes(labels: Sequence[str]) -> str:
 
 
 def _row(story: Mapping[str, Any]) -> list[Block]:
-    columns = [Column("stratum"), Column("membership", numeric=True), Column("weight", numeric=True)]
+    columns = [
+        Column("stratum"),
+        Column("membership", numeric=True),
+        Column("weight", numeric=True),
+    ]
     columns += [Column(label, numeric=True) for label in story["classes"]]
     members = sorted(
         story["members"], key=lambda each: (-(each["weight"] or 0), -(each["membership"] or 0))

@@ -15,7 +15,16 @@ from ensemblage.evaluation import (
     StrataDisplay,
 )
 from ensemblage.report._page import FigureBlock
-from ensemblage.report._svg import INK, inline_svg, new_figure, short
+from ensemblage.report._svg import (
+    INK,
+    QUIET,
+    WARM,
+    inline_svg,
+    new_figure,
+    recolour,
+    short,
+    short_names,
+)
 
 # a column of boxes, an arrow's way to the next, a box's height; in inches
 LEVEL, GAP, LINE = 1.5, 0.9, 0.42
@@ -80,7 +89,7 @@ def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]])
     shares = np.asarray(matrix, dtype=float)
     size = max(3.2, 0.34 * len(names) + 1.2)
     figure, ax = new_figure(size + 0.8, size)
-    CoSelectionDisplay(shares, feature_names=[short(name) for name in names]).plot(ax=ax)
+    CoSelectionDisplay(shares, feature_names=short_names(names)).plot(ax=ax)
     ax.set_title("")
     pairs = [(shares[i, j], i, j) for i in range(len(names)) for j in range(i)]
     best = max(pairs, default=None)
@@ -159,7 +168,7 @@ def prototype_figure(
         means, center=np.array([known[name].mean() for name in shown]),
         scale=np.array([known[name].std() or 1.0 for name in shown]),
         sizes=np.array([each["rows"] for each in prototypes]),
-        feature_names=[short(name) for name in shown],
+        feature_names=short_names(shown),
     ).plot(ax=ax)  # fmt: skip
     display.image_.colorbar.set_label("standard deviations\nfrom the mean row", color=INK)
     ax.set_yticks(range(len(means)), [f"{each['cluster']}" for each in prototypes])
@@ -195,11 +204,16 @@ def critical_difference_figure(
     FigureBlock
         The diagram.
     """
-    figure, ax = new_figure(7.2, 1.0 + 0.16 * len(names))
+    figure, ax = new_figure(7.2, 2.0)
     display = CriticalDifferenceDisplay.from_scores(
-        np.asarray(scores, dtype=float), methods=[short(name) for name in names],
+        np.asarray(scores, dtype=float), names=short_names(names),
         greater_is_better=greater_is_better, ax=ax,
     )  # fmt: skip
+    # the display measures heights in inches
+    low, high = ax.get_ylim()
+    figure.set_size_inches(7.2, high - low)
+    ax.set_position((0, 0, 1, 1))
+    recolour(ax, {"#000000": INK, "#737373": QUIET, "#c23b22": WARM})
     found = display.comparison
     ranks = ", ".join(f"{name} {found.mean_ranks[name]:.2f}" for name in found.ranking())
     return FigureBlock(
@@ -227,11 +241,12 @@ def _end_arrows_at_boxes(display: NetworkDisplay, figure: Any) -> None:
     ends = [(parent, child) for child, above in display.parents.items() for parent in above]
     arrows = [text for text in display.ax_.texts if getattr(text, "arrow_patch", None) is not None]
     for (parent, child), arrow in zip(ends, arrows, strict=True):
-        arrow.arrow_patch.set_patchA(boxes[parent].get_bbox_patch())
+        # what an annotation is told of its arrow it tells again at each drawing
+        arrow.arrowprops |= {"patchA": boxes[parent].get_bbox_patch(), "shrinkA": 1, "shrinkB": 1}
         arrow.arrow_patch.set_patchB(boxes[child].get_bbox_patch())
-        arrow.arrow_patch.shrinkA, arrow.arrow_patch.shrinkB = 1, 1
+        arrow.arrow_patch.shrinkA = arrow.arrow_patch.shrinkB = 1
     for box in display.text_:
-        box.set_text(short(box.get_text().replace(r"\$", "$")))
+        box.set_text(short(box.get_text()))
 
 
 def _arrows_in_words(parents: Mapping[str, Sequence[str]], most: int = 12) -> str:

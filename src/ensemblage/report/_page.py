@@ -54,6 +54,12 @@ class Cell:
     tag: str = ""
 
 
+NOTHING = Cell("\N{EN DASH}")
+"""Where there is no number."""
+MINUS = "\N{MINUS SIGN}"
+"""As wide as a plus, unlike a hyphen."""
+
+
 @dataclass(frozen=True)
 class TableBlock:
     """A table that can be sorted; the first column names the rows.
@@ -255,9 +261,9 @@ def number_cell(value: float | None, digits: int, error: float | None = None) ->
         A dash where there is no number.
     """
     if value is None:
-        return Cell("–")
+        return NOTHING
     quiet = "" if error is None else f"± {error:.{digits}f}"
-    return Cell(f"{value:.{digits}f}".replace("-", "−"), value, quiet)
+    return Cell(f"{value:.{digits}f}".replace("-", MINUS), value, quiet)
 
 
 def share_cell(value: float | None) -> Cell:
@@ -273,7 +279,7 @@ def share_cell(value: float | None) -> Cell:
     Cell
         A dash where there is no number.
     """
-    return Cell("–") if value is None else Cell(f"{value:.1%}", value)
+    return NOTHING if value is None else Cell(f"{value:.1%}", value)
 
 
 def mark_best(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> list[list[Cell]]:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,10 +14,12 @@ from ensemblage.report._extras import need
 
 INK = "#010203"
 """Drawn in the page's own text colour: black on a light page, light on a dark one."""
-PAPER = "#fefdfc"
-"""Drawn in the page's background colour."""
+QUIET = "#010204"
+"""Drawn in the page's colour for what matters less."""
+WARM = "#010205"
+"""Drawn in the page's colour for what stands out."""
 
-THEMED = {INK: "currentColor", PAPER: "var(--paper)"}
+THEMED = {INK: "currentColor", QUIET: "var(--quiet)", WARM: "var(--warm)"}
 # What XML cannot hold.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 FONT_PARTS = ("font-family", "font-stretch")
@@ -42,6 +45,22 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
+def printable(text: str) -> str:
+    """Replace what XML cannot hold.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Of the same length.
+    """
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def short(name: str) -> str:
     """Cut a name that would take a figure's whole width.
 
@@ -53,10 +72,44 @@ def short(name: str) -> str:
     Returns
     -------
     str
-        At most 32 letters, without those that XML cannot hold.
+        At most 32 letters.
     """
-    name = CONTROLS.sub("\N{REPLACEMENT CHARACTER}", name)
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Cut names, and number those that become the same.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Any texts.
+
+    Returns
+    -------
+    list of str
+        All different.
+    """
+    cut = [short(name) for name in names]
+    return [
+        f"{name} ({cut[:k].count(name) + 1})" if cut.count(name) > 1 else name
+        for k, name in enumerate(cut)
+    ]
+
+
+def recolour(ax: Any, colours: Mapping[str, str]) -> None:
+    """Change the colours of lines and texts.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where they are drawn.
+    colours : mapping of str to str
+        From and to, in hexadecimal.
+    """
+    to_hex = need("matplotlib.colors").to_hex
+    for part in (*ax.lines, *ax.texts):
+        part.set_color(colours.get(to_hex(part.get_color()), part.get_color()))
 
 
 def inline_svg(figure: Any) -> str:
@@ -103,7 +156,8 @@ def _take_ink(figure: Any) -> None:
             text.set_color(INK)
     for text in figure.findobj(need("matplotlib.text").Text):
         text.set_parse_math(False)
-        text.set_text(CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.get_text()))
+        # some Displays have written a dollar so that it starts no formula
+        text.set_text(printable(text.get_text().replace(r"\$", "$")))
 
 
 def _clean(raw: bytes) -> str:
