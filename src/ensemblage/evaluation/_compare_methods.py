@@ -1,0 +1,288 @@
+"""Whether methods differ, over several datasets, by more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemblage.evaluation._pairwise import Array, pairwise_rows
+from ensemblage.evaluation._ranks import (
+    cliques,
+    nemenyi_critical_value,
+    rank_error,
+    rank_rows,
+    rank_test,
+)
+
+
+@dataclass(frozen=True)
+class MethodComparison:
+    """What :func:`compare_methods` finds.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        Names, in the order given.
+    n_datasets : int
+        Datasets that the methods were scored on.
+    alpha : float
+        Level of significance.
+    friedman_statistic, friedman_pvalue : float
+        Friedman's test of "all methods do equally well".
+    iman_davenport_statistic : float or None
+        F of the sharper version of the same test; None where all datasets rank the methods
+        alike, as there is no finite F then.
+    iman_davenport_pvalue : float
+        Its p-value; where there is no F, the chance of such agreement among datasets.
+    mean_ranks : dict of str to float
+        Mean rank of each method, 1 for the best.
+    critical_value : float
+        Nemenyi's critical value: 2.344 for three methods at alpha = 0.05.
+    critical_difference : float
+        Mean ranks that are further apart differ significantly.
+    pairwise : list of dict
+        One row per pair of methods: ``first``, ``second``; ``wins``, ``ties`` and ``losses`` of
+        the first; ``advantage``, its mean lead in score, positive if it is better;
+        ``rank_difference``, its mean rank less the other's; ``nemenyi_statistic`` and
+        ``nemenyi_pvalue``; ``wilcoxon_statistic`` and ``wilcoxon_pvalue``; ``holm_pvalue``, the
+        latter corrected for the number of pairs; ``significant`` by Nemenyi's test.
+
+    See Also
+    --------
+    compare_methods : Makes it.
+    CriticalDifferenceDisplay : Draws it.
+    """
+
+    methods: tuple[str, ...]
+    n_datasets: int
+    alpha: float
+    friedman_statistic: float
+    friedman_pvalue: float
+    iman_davenport_statistic: float | None
+    iman_davenport_pvalue: float
+    mean_ranks: dict[str, float]
+    critical_value: float
+    critical_difference: float
+    pairwise: list[dict[str, Any]]
+
+    def ranking(self) -> list[str]:
+        """Sort the methods.
+
+        Returns
+        -------
+        list of str
+            Best mean rank first; of equals the one that was given first.
+        """
+        return sorted(self.methods, key=self.mean_ranks.__getitem__)
+
+    def cliques(self) -> list[tuple[str, ...]]:
+        """Group the methods that Nemenyi's test does not tell apart.
+
+        Returns
+        -------
+        list of tuple of str
+            Groups of two or more, best first; one method may be in several.
+        """
+        means = np.array([self.mean_ranks[name] for name in self.methods])
+        groups = cliques(means, self.critical_difference)
+        return [tuple(self.methods[j] for j in group) for group in groups]
+
+    def to_frame(self) -> Any:
+        """Show the pairs as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line per pair, the fields of ``pairwise`` as columns.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415  not needed otherwise
+        except ImportError as error:
+            raise ImportError(
+                "to_frame() needs pandas: pip install pandas. Without it, `pairwise` holds the "
+                "same rows as a list of dictionaries."
+            ) from error
+        return pd.DataFrame(self.pairwise)
+
+    def sentence(self) -> str:
+        """Say in plain language what the tests show, and what they do not.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        best = self.ranking()[0]
+        over = f"over {self.n_datasets} datasets"
+        chance = f"p = {self.iman_davenport_pvalue:.2g}"
+        if self.iman_davenport_pvalue >= self.alpha:
+            return (
+                f"The {len(self.methods)} methods cannot be told apart {over} ({chance}); "
+                f"{best} has the best mean rank, {self.mean_ranks[best]:.2f}."
+            )
+        start = (
+            f"The {len(self.methods)} methods differ {over} ({chance}): {best} has the best mean "
+            f"rank, {self.mean_ranks[best]:.2f}"
+        )
+        return f"{start}{self._told_apart(best)}"
+
+    def _told_apart(self, best: str) -> str:
+        beaten = [
+            row["second"] if row["first"] == best else row["first"]
+            for row in self.pairwise
+            if row["significant"] and best in {row["first"], row["second"]}
+        ]
+        rest = [name for name in self.ranking() if name != best and name not in beaten]
+        if not beaten:
+            return ", but no other method ranks significantly worse than it by Nemenyi's test."
+        ordered = [name for name in self.ranking() if name in beaten]
+        text = f", significantly better than {_listed(ordered)}"
+        return f"{text} but not than {_listed(rest)}." if rest else f"{text}."
+
+
+def compare_methods(
+    scores: Any,
+    *,
+    greater_is_better: bool = True,
+    alpha: float = 0.05,
+    names: Any = None,
+    tie_correction: bool = True,
+) -> MethodComparison:
+    """Test whether methods differ over several datasets, and which ones.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods), DataFrame or mapping
+        One score per dataset and method. A pandas or polars DataFrame names the methods by its
+        columns, a mapping (method to scores, one per dataset) by its keys.
+    greater_is_better : bool, default=True
+        False for errors, losses and times.
+    alpha : float, default=0.05
+        Level of significance.
+    names : sequence of str, default=None
+        Names of the methods, if ``scores`` has none; numbered if not given.
+    tie_correction : bool, default=True
+        Whether Friedman's statistic takes account of equal scores. Some papers leave it out,
+        which makes the test miss differences where scores are rounded.
+
+    Returns
+    -------
+    MethodComparison
+        Friedman, Iman-Davenport, mean ranks, Nemenyi, and for each pair Wilcoxon with Holm.
+
+    See Also
+    --------
+    CriticalDifferenceDisplay : The usual diagram.
+
+    Notes
+    -----
+    The tests are those of Demšar. Datasets must be independent: folds of one dataset are not
+    (see ``ensemblage.experiments.compare`` for those). If all scores are equal, statistics are 0
+    and p-values 1. With two methods Friedman's test is the sign test's normal approximation,
+    :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's is then the sharper one.
+
+    References
+    ----------
+    J. Demšar. Statistical Comparisons of Classifiers over Multiple Data Sets. Journal of Machine
+    Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import compare_methods
+    >>> accuracy = {
+    ...     "tree": [0.80, 0.71, 0.92, 0.63, 0.55, 0.78, 0.66, 0.90],
+    ...     "forest": [0.85, 0.74, 0.94, 0.69, 0.61, 0.77, 0.73, 0.93],
+    ...     "majority": [0.50, 0.60, 0.33, 0.52, 0.51, 0.65, 0.50, 0.40],
+    ... }
+    >>> found = compare_methods(accuracy)
+    >>> found.mean_ranks
+    {'tree': 1.875, 'forest': 1.125, 'majority': 3.0}
+    >>> print(found.sentence())  # doctest: +NORMALIZE_WHITESPACE
+    The 3 methods differ over 8 datasets (p = 1.9e-07): forest has the best mean rank, 1.12,
+    significantly better than majority but not than tree.
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha={alpha!r} must lie between 0 and 1; the usual value is 0.05.")
+    table, columns = _read(scores, names)
+    n, k = table.shape
+    ranks = rank_rows(table, greater_is_better)
+    value = nemenyi_critical_value(k, alpha)
+    return MethodComparison(
+        columns,
+        n,
+        float(alpha),
+        *rank_test(ranks, tie_correction=tie_correction),
+        mean_ranks=dict(zip(columns, ranks.mean(axis=0).tolist(), strict=True)),
+        critical_value=value,
+        critical_difference=value * rank_error(n, k),
+        pairwise=pairwise_rows(table, ranks, columns, greater_is_better, alpha),
+    )
+
+
+def _read(scores: Any, names: Any) -> tuple[Array, tuple[str, ...]]:
+    """Give the table and the names of its columns, both checked."""
+    if isinstance(scores, Mapping):
+        columns: Any = list(scores)
+        values: Any = _columns_of(scores)
+    elif hasattr(scores, "columns") and hasattr(scores, "to_numpy"):
+        columns, values = list(scores.columns), scores.to_numpy()
+    else:
+        columns, values = None, scores
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"scores must be numbers, one per dataset and method: {error}. Leave out columns that "
+            "hold names, such as the datasets'."
+        ) from None
+    if table.ndim != 2:
+        raise ValueError(
+            f"scores has shape {table.shape}; expected (n_datasets, n_methods): a row per dataset."
+        )
+    return _check_table(table), _check_names(
+        names if names is not None else columns, table.shape[1]
+    )
+
+
+def _columns_of(scores: Mapping[Any, Any]) -> list[Any]:
+    lengths = {name: len(column) for name, column in scores.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(
+            f"scores has columns of different lengths, {lengths}; give one score per dataset to "
+            "each method."
+        )
+    return list(zip(*scores.values(), strict=True))
+
+
+def _check_table(table: Array) -> Array:
+    if table.shape[1] < 2:
+        raise ValueError(f"scores has {table.shape[1]} methods; there must be at least 2 columns.")
+    if table.shape[0] < 2:
+        raise ValueError(f"scores has {table.shape[0]} datasets; there must be at least 2 rows.")
+    odd = np.argwhere(~np.isfinite(table))
+    if len(odd):
+        row, column = odd[0].tolist()
+        raise ValueError(
+            f"scores holds {table[row, column]} at row {row}, column {column} ({len(odd)} such "
+            "cells in all); leave out datasets on which a method has no score."
+        )
+    return table
+
+
+def _check_names(names: Any, n_methods: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"method {j}" for j in range(n_methods))
+    listed = tuple(str(name) for name in names)
+    if len(listed) != n_methods:
+        raise ValueError(f"names has {len(listed)} entries for {n_methods} methods; give one each.")
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    if twice:
+        raise ValueError(f"The method {twice[0]!r} occurs more than once; give each its own name.")
+    return listed
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,199 @@
+"""Ranks of methods over datasets, and what follows from them: Friedman, Nemenyi, cliques."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, rankdata, studentized_range
+from scipy.stats import f as f_distribution
+
+Array = NDArray[np.float64]
+
+
+class RankTest(NamedTuple):
+    """Friedman's test and its correction by Iman and Davenport.
+
+    Attributes
+    ----------
+    friedman_statistic, friedman_pvalue : float
+        Chi-squared with n_methods - 1 degrees of freedom.
+    iman_davenport_statistic : float or None
+        F; None where all datasets rank the methods alike, as it is then beyond all bounds.
+    iman_davenport_pvalue : float
+        Of F; of complete agreement where there is no F.
+    """
+
+    friedman_statistic: float
+    friedman_pvalue: float
+    iman_davenport_statistic: float | None
+    iman_davenport_pvalue: float
+
+
+def rank_rows(scores: Array, greater_is_better: bool) -> Array:
+    """Rank the methods on each dataset.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_datasets, n_methods)
+        Finite.
+    greater_is_better : bool
+        Whether the highest score is the best.
+
+    Returns
+    -------
+    ndarray of shape (n_datasets, n_methods)
+        1 for the best; equal scores share the mean of their ranks.
+    """
+    return rankdata(-scores if greater_is_better else scores, axis=1)
+
+
+def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
+    r"""Test whether the methods' mean ranks differ by more than chance.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (n_datasets, n_methods)
+        Ranks, 1 for the best.
+    tie_correction : bool, default=True
+        Whether to divide by the share of the ranks' variance that ties leave.
+
+    Returns
+    -------
+    RankTest
+        Statistics and p-values; no difference at all (0 and 1) if all ranks are tied.
+
+    Notes
+    -----
+    With n datasets, k methods and mean ranks :math:`R_j`,
+
+    .. math:: \chi^2_F = \frac{12 n}{k(k+1)}\Bigl[\sum_j R_j^2 - \frac{k(k+1)^2}{4}\Bigr]
+        \Big/ \Bigl[1 - \frac{\sum (t^3 - t)}{n k (k^2 - 1)}\Bigr],
+
+    where t runs over the sizes of the groups of equal scores, and
+    :math:`F = (n - 1)\chi^2_F / (n(k - 1) - \chi^2_F)` with k - 1 and (k - 1)(n - 1) degrees of
+    freedom. If all datasets give the same ranks, the denominator of F is zero; the p-value is
+    then the chance of that agreement if every order were as likely,
+    :math:`(\prod t! / k!)^{n-1}` (Conover, Practical Nonparametric Statistics, 1999, 5.8).
+    """
+    n, k = ranks.shape
+    middle = (k + 1) / 2
+    spread = float(((ranks.mean(axis=0) - middle) ** 2).sum())
+    variance = float(((ranks - middle) ** 2).sum()) / n  # the tie correction, in one sum
+    if variance == 0:
+        return RankTest(0.0, 1.0, 0.0, 1.0)
+    without_ties = k * (k**2 - 1) / 12
+    usual = variance if tie_correction else without_ties
+    statistic = n * (k - 1) * spread / usual
+    pvalue = float(chi2.sf(statistic, k - 1))
+    if usual == variance and not np.ptp(ranks, axis=0).any():
+        return RankTest(statistic, pvalue, None, _agreement(ranks[0], n))
+    ratio = (n - 1) * statistic / (n * (k - 1) - statistic)
+    tail = float(f_distribution.sf(ratio, k - 1, (k - 1) * (n - 1)))
+    return RankTest(statistic, pvalue, ratio, tail)
+
+
+def _agreement(ranks: Array, n: int) -> float:
+    """Chance that n datasets have one order, all orders of these ranks being as likely."""
+    sizes = np.unique(ranks, return_counts=True)[1]
+    orders = math.factorial(len(ranks)) / math.prod(math.factorial(size) for size in sizes)
+    return float(orders ** (1 - n))
+
+
+def nemenyi_critical_value(n_methods: int, alpha: float) -> float:
+    r"""Critical value of Nemenyi's test.
+
+    Parameters
+    ----------
+    n_methods : int
+        Methods that are compared, at least two.
+    alpha : float
+        Level of significance.
+
+    Returns
+    -------
+    float
+        That is :math:`q_\alpha / \sqrt 2` of the studentized range with infinite degrees of freedom.
+    """
+    return float(studentized_range.ppf(1 - alpha, n_methods, np.inf) / math.sqrt(2))
+
+
+def rank_error(n_datasets: int, n_methods: int) -> float:
+    r"""Give the standard error of the difference of two mean ranks.
+
+    Parameters
+    ----------
+    n_datasets, n_methods : int
+        Size of the table.
+
+    Returns
+    -------
+    float
+        That is :math:`\sqrt{k(k+1) / 6n}`; times the critical value, the critical difference.
+    """
+    return math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
+
+
+def nemenyi_pvalues(statistics: Array, n_methods: int) -> Array:
+    """Tail of the studentized range beyond differences of mean ranks.
+
+    Parameters
+    ----------
+    statistics : ndarray
+        Differences of mean ranks over their standard error, not negative.
+    n_methods : int
+        Methods that are compared.
+
+    Returns
+    -------
+    ndarray
+        p-values for all pairs at once, of the same shape.
+    """
+    return np.clip(studentized_range.sf(statistics * math.sqrt(2), n_methods, np.inf), 0.0, 1.0)
+
+
+def cliques(mean_ranks: Array, critical_difference: float) -> list[tuple[int, ...]]:
+    """Find the groups of methods that are not told apart.
+
+    Parameters
+    ----------
+    mean_ranks : ndarray of shape (n_methods,)
+        Mean ranks.
+    critical_difference : float
+        Mean ranks that are further apart than this differ significantly.
+
+    Returns
+    -------
+    list of tuple of int
+        Numbers of the methods of each group, best rank first. A group has at least two members
+        and is part of no other.
+    """
+    order = np.argsort(mean_ranks, kind="stable")
+    sorted_ranks = mean_ranks[order]
+    groups: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = int(
+            np.searchsorted(sorted_ranks, sorted_ranks[first] + critical_difference, "right")
+        )
+        if last - first > 1 and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return [tuple(order[first:last].tolist()) for first, last in groups]
+
+
+def pair_numbers(n_methods: int) -> list[tuple[int, int]]:
+    """List all pairs.
+
+    Parameters
+    ----------
+    n_methods : int
+        Number of methods.
+
+    Returns
+    -------
+    list of (int, int)
+        The first number is the lower.
+    """
+    return list(combinations(range(n_methods), 2))

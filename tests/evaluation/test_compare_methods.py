@@ -1,0 +1,216 @@
+import builtins
+import json
+import math
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scikit_posthocs
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.stats import friedmanchisquare
+
+from ensemblage.evaluation import compare_methods
+from ensemblage.experiments._inner_paper_figures import TABLE_2, TABLE_3
+from ensemblage.experiments._inner_table1 import PAPER
+
+score_tables = hnp.arrays(
+    np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)
+)
+
+
+def random_table(seed):
+    """A table of a size of its own; two in three have many ties."""
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(3, 30)), int(rng.integers(3, 10)))
+    scores = rng.normal(size=shape) + rng.normal(size=shape[1]) * rng.choice([0.0, 0.5, 2.0])
+    return scores if seed % 3 == 0 else scores.round(seed % 3 - 1)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_equal_to_scipy_and_scikit_posthocs(seed):
+    scores = random_table(seed)
+    ours = compare_methods(scores)
+    statistic, pvalue = friedmanchisquare(*scores.T)
+    assert ours.friedman_statistic == pytest.approx(statistic, rel=1e-9, abs=1e-9)
+    assert ours.friedman_pvalue == pytest.approx(pvalue, rel=1e-9, abs=1e-9)
+    theirs = scikit_posthocs.posthoc_nemenyi_friedman(-scores).to_numpy()
+    upper = np.triu_indices(scores.shape[1], 1)
+    np.testing.assert_allclose(
+        [row["nemenyi_pvalue"] for row in ours.pairwise], theirs[upper], rtol=1e-9, atol=1e-9
+    )
+    # where their p-value falls below alpha, our ranks are more than the critical difference apart
+    apart = [abs(row["rank_difference"]) > ours.critical_difference for row in ours.pairwise]
+    np.testing.assert_array_equal(apart, theirs[upper] < 0.05)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 3))
+def test_wilcoxon_with_holm_equals_scikit_posthocs(seed):
+    scores = random_table(seed)  # without ties
+    theirs = scikit_posthocs.posthoc_wilcoxon(scores.T, p_adjust="holm").to_numpy()
+    upper = np.triu_indices(scores.shape[1], 1)
+    np.testing.assert_allclose(
+        [row["holm_pvalue"] for row in compare_methods(scores).pairwise], theirs[upper], atol=1e-9
+    )
+
+
+def columns_of(table, *names):
+    return {name: [getattr(row, name) for row in table.values()] for name in names}
+
+
+def nemenyi(found, first, second):
+    for row in found.pairwise:
+        if {row["first"], row["second"]} == {first, second}:
+            return row["nemenyi_statistic"]
+    raise KeyError
+
+
+def test_table_1_of_the_inner_ensembles_paper():
+    average = compare_methods(columns_of(PAPER, "plain", "inner", "bagging"))
+    assert round(average.friedman_statistic, 2) == 26.14
+    assert round(nemenyi(average, "plain", "inner"), 2) == 2.83
+    assert round(nemenyi(average, "inner", "bagging"), 2) == 2.27
+    assert round(average.critical_value, 2) == 2.34
+    best = compare_methods(columns_of(PAPER, "plain", "inner_best", "bagging_best"))
+    assert round(best.friedman_statistic, 2) == 22.29
+    assert round(nemenyi(best, "plain", "inner_best"), 1) == 3.4
+    assert round(nemenyi(best, "inner_best", "bagging_best"), 2) == 1.13
+
+
+AVERAGE = ("kmeans", "selective", "graph", "linkage")
+BEST = ("kmeans", "best", "graph_best", "linkage_best")
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "printed", "corrected", "q_values"),
+    [
+        (TABLE_2, AVERAGE, 9.66, 12.28, (2.75, 1.06, 0.14)),
+        (TABLE_2, BEST, 16.5, 18.47, (3.88, 2.12, 1.06)),
+        (TABLE_3, AVERAGE, 11.5, 13.91, (2.89, 0.07, 0.84)),
+        (TABLE_3, BEST, 17.0, 19.77, (3.81, 0.56, 1.55)),
+    ],
+)
+def test_tables_2_and_3_of_the_inner_ensembles_paper(table, columns, printed, corrected, q_values):
+    scores = columns_of(table, *columns)
+    as_printed = compare_methods(scores, tie_correction=False)
+    assert as_printed.friedman_statistic == pytest.approx(printed, abs=1e-9)
+    found = compare_methods(scores)
+    assert round(found.friedman_statistic, 2) == corrected
+    # the paper cuts digits off where one would round
+    inner = columns[1]
+    ours = [nemenyi(found, inner, other) for other in (columns[0], *columns[2:])]
+    assert [math.floor(100 * q) / 100 for q in ours] == list(q_values)
+
+
+def test_names_come_from_frames_and_mappings():
+    values = {"tree": [1.0, 2.0, 3.0], "forest": [2.0, 3.0, 1.0]}
+    expected = compare_methods(values)
+    assert expected.methods == ("tree", "forest")
+    assert compare_methods(pd.DataFrame(values)) == expected
+    assert compare_methods(pl.DataFrame(values)) == expected
+    table = np.array(list(values.values())).T
+    assert compare_methods(table, names=["tree", "forest"]) == expected
+    assert compare_methods(table).methods == ("method 0", "method 1")
+
+
+@given(score_tables)
+def test_plain_and_finite_whatever_the_ties(scores):
+    found = compare_methods(scores)
+    json.dumps([found.pairwise, found.mean_ranks], allow_nan=False)
+    assert sum(found.mean_ranks.values()) == pytest.approx(
+        scores.shape[1] * (scores.shape[1] + 1) / 2
+    )
+    assert found.sentence().endswith(".")
+    for row in found.pairwise:
+        assert row["wins"] + row["ties"] + row["losses"] == len(scores)
+        assert 0 <= row["wilcoxon_pvalue"] <= row["holm_pvalue"] <= 1
+
+
+@given(score_tables)
+def test_errors_are_accuracies_turned_round(scores):
+    up, down = compare_methods(scores), compare_methods(-scores, greater_is_better=False)
+    assert up.mean_ranks == down.mean_ranks
+    assert [row["wins"] for row in up.pairwise] == [row["wins"] for row in down.pairwise]
+    assert [row["advantage"] for row in up.pairwise] == pytest.approx(
+        [row["advantage"] for row in down.pairwise]
+    )
+
+
+def test_all_tied_cannot_be_told_apart():
+    found = compare_methods(np.ones((6, 3)))
+    assert (found.friedman_statistic, found.friedman_pvalue) == (0.0, 1.0)
+    assert (found.iman_davenport_statistic, found.iman_davenport_pvalue) == (0.0, 1.0)
+    assert found.sentence() == (
+        "The 3 methods cannot be told apart over 6 datasets (p = 1); method 0 has the best mean "
+        "rank, 2.00."
+    )
+
+
+def test_two_methods():
+    found = compare_methods({"a": [1.0] * 6, "b": [0.0] * 6})
+    assert found.critical_value == pytest.approx(1.959964, abs=1e-5)
+    assert found.iman_davenport_pvalue == pytest.approx(1 / 32)
+    assert found.sentence() == (
+        "The 2 methods differ over 6 datasets (p = 0.031): a has the best mean rank, 1.00, "
+        "significantly better than b."
+    )
+
+
+def test_a_difference_that_nemenyi_does_not_place():
+    scores = [[3, 1, 0, 2], [1, 3, 0, 2], [2, 1, 0, 3], [2, 1, 0, 3], [3, 0, 2, 1], [2, 3, 0, 1]]
+    found = compare_methods(scores)
+    assert found.iman_davenport_pvalue < 0.05
+    assert "no other method ranks significantly worse" in found.sentence()
+
+
+def test_frame_and_order():
+    found = compare_methods({"low": [1, 2, 3, 1], "high": [5, 6, 7, 8], "mid": [3, 3, 4, 3]})
+    assert found.ranking() == ["high", "mid", "low"]
+    frame = found.to_frame()
+    assert list(frame["first"]) == ["low", "low", "high"]
+    assert frame.loc[0, "losses"] == 4
+    assert found.cliques()[0][0] == "high"
+
+
+def test_without_pandas_the_rows_are_still_there(monkeypatch):
+    found = compare_methods([[1, 2], [2, 1]])
+    usual = builtins.__import__
+
+    def without(name, *rest):
+        if name == "pandas":
+            raise ImportError(name)
+        return usual(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"needs pandas.*`pairwise` holds the same rows"):
+        found.to_frame()
+
+
+def test_the_result_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        compare_methods([[1, 2], [2, 1]]).alpha = 0.1
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        ([[1, 2]], {}, "scores has 1 datasets; there must be at least 2 rows"),
+        ([[1], [2]], {}, "scores has 1 methods; there must be at least 2 columns"),
+        ([1, 2, 3], {}, r"scores has shape \(3,\); expected \(n_datasets, n_methods\)"),
+        ([[1, np.nan], [1, 2]], {}, "scores holds nan at row 0, column 1"),
+        ([[1, 2], [-np.inf, 2]], {}, "scores holds -inf at row 1, column 0"),
+        ([["iris", 1], ["wine", 2]], {}, "scores must be numbers.*Leave out columns"),
+        ({"a": [1, 2], "b": [1]}, {}, "columns of different lengths, {'a': 2, 'b': 1}"),
+        ({}, {}, "scores has shape"),
+        ([[1, 2], [2, 1]], {"names": ["a"]}, "names has 1 entries for 2 methods"),
+        ([[1, 2], [2, 1]], {"names": ["a", "a"]}, "The method 'a' occurs more than once"),
+        ({1: [1, 2], "1": [2, 1]}, {}, "The method '1' occurs more than once"),
+        ([[1, 2], [2, 1]], {"alpha": 5}, "alpha=5 must lie between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(scores, options, message):
+    with pytest.raises(ValueError, match=message):
+        compare_methods(scores, **options)
