@@ -27,6 +27,8 @@ class Axis:
         Digits that they need after the point.
     bars : bool
         Whether numbers are drawn as bars from zero, otherwise as points.
+    percent : bool
+        Whether numbers are written in per cent.
     """
 
     low: float
@@ -34,6 +36,7 @@ class Axis:
     ticks: tuple[float, ...]
     digits: int
     bars: bool
+    percent: bool = False
 
     def place(self, value: float) -> str:
         """Give a number's place.
@@ -64,6 +67,8 @@ class Axis:
         str
             With as many digits as the ticks need.
         """
+        if self.percent:
+            return f"{tick:.{max(self.digits - 2, 0)}%}"
         return f"{tick + 0.0:.{self.digits}f}".replace("-", MINUS)
 
 
@@ -84,12 +89,12 @@ def bar_axis(block: BarsBlock) -> Axis:
     low, high = min(values, default=0.0), max(values, default=1.0)
     if high <= low:
         low, high = min(low, 0.0), max(high, low + 1.0)
-    bars = 0 <= low <= FAR_FROM_ZERO * high
+    bars = 0 <= low <= high * (1 if block.from_zero else FAR_FROM_ZERO)
     ticks = _round_ticks(0.0 if bars else low, high)
     digits = next(
         (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
     )
-    return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars)
+    return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
 
 
 def _extent(bar: Bar) -> Sequence[float]:

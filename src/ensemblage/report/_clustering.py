@@ -110,7 +110,7 @@ def _sizes(prototypes: Sequence[Mapping[str, Any]]) -> BarsBlock:
         Bar(f"cluster {each['cluster']}", each["rows"], f"{each['rows']:,}", strong=True)
         for each in prototypes
     ]
-    return BarsBlock(bars, "Rows of each cluster.")
+    return BarsBlock(bars, "Rows of each cluster.", from_zero=True)
 
 
 def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int, float]) -> Block:
@@ -119,12 +119,12 @@ def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int,
         name: all(isinstance(each[name], int | float | None) for each in prototypes)
         for name in names
     }
-    columns = [Column("cluster", numeric=True), Column("rows", numeric=True)]
+    columns = [Column("cluster"), Column("rows", numeric=True)]
     columns += [Column("agreement", numeric=True)] if agreement else []
     columns += [Column(name, numeric=numbers[name]) for name in names]
     rows = [
         [
-            Cell(str(each["cluster"]), each["cluster"]),
+            Cell(f"cluster {each['cluster']}"),
             Cell(f"{each['rows']:,}", each["rows"]),
             *([share_cell(agreement[each["cluster"]])] if agreement else []),
             *(_typical(each[name]) for name in names),

@@ -32,7 +32,7 @@ COLUMNS = (
 )
 LEGEND = (
     "± is a standard error, corrected for the overlap of the folds. Seconds are per fit, on one "
-    "core. A method failed on the folds for which it has no number."
+    "core. A dash stands where a method gives no probabilities, or has failed."
 )
 
 DEPENDENT = (

@@ -49,7 +49,11 @@ def experiment_page(document: Mapping[str, Any]) -> Page:
         To be rendered.
     """
     tables = [table for table in document["tables"] if table["rows"]]
-    sections = [Section(table["title"], _table_blocks(table)) for table in tables]
+    alone = len(tables) == 1  # then the page's summary is the table's
+    sections = [
+        Section(table["title"], ([] if alone else _said(table)) + _table_blocks(table))
+        for table in tables
+    ]
     return Page(
         document["title"], str(document["experiment"]), _summary(document, tables),
         _facts(document), sections,
@@ -86,7 +90,8 @@ def _summary(document: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -
             "computed, and the tables show what there is so far."
         )
     if cells["failed"]:
-        told.append(f"{cells['failed']:,} cells failed; the tables leave them out.")
+        noun = "cell" if cells["failed"] == 1 else "cells"
+        told.append(f"{cells['failed']:,} {noun} failed and are left out of the means.")
     return told
 
 
@@ -102,6 +107,10 @@ def _nearness(rows: Sequence[Entry]) -> str:
     )
 
 
+def _said(table: Mapping[str, Any]) -> list[Block]:
+    return [TextBlock(list(table["summary"]))] if table["summary"] else []
+
+
 def _table_blocks(table: Mapping[str, Any]) -> list[Block]:
     rows: Sequence[Entry] = table["rows"]
     digits = _digits(rows)
@@ -109,7 +118,7 @@ def _table_blocks(table: Mapping[str, Any]) -> list[Block]:
     for row in rows:
         grid.setdefault(row["row"], {})[row["column"]] = row
     columns = list(dict.fromkeys(row["column"] for row in rows))
-    blocks: list[Block] = [TextBlock(list(table["summary"]))] if table["summary"] else []
+    blocks: list[Block] = []
     if len(rows) <= MOST_BARS:
         blocks.append(_bars(table, digits))
     if 1 < len(columns) <= MOST_COLUMNS and len(grid) > 1:

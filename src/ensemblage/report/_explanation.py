@@ -61,6 +61,7 @@ def explanation_page(
     known = details or {}
     if "parents" in document:
         summary, facts, sections = _network(document)
+        known = {**known, "learned": ()}  # said here with the columns' own names
     elif "co_selection" in document:
         summary, facts, sections = _subspace(document)
     else:
@@ -88,7 +89,7 @@ def _accuracy(details: Mapping[str, Any]) -> list[str]:
 
 def _learned(details: Mapping[str, Any]) -> Section:
     lines = [f"{line[:1].upper()}{line[1:]}." for line in details.get("learned", ())]
-    return Section("Noted in training", [TextBlock([" ".join(lines)])] if lines else [])
+    return Section("Noted in training", [TextBlock(lines)] if lines else [])
 
 
 def _count(number: int, noun: str) -> str:
@@ -138,12 +139,14 @@ def _subspace(
         [Cell(name), *(Cell(f"{share:.0%}", share) for share in row)]
         for name, row in zip(names, matrix, strict=True)
     ]
+    said = "Share of the members that use each feature."
+    use = BarsBlock(bars, said, percent=True, from_zero=True)
     together: list[Block] = [co_selection_figure(names, matrix)]
     together.append(
         TableBlock(columns, rows, "Share of the members that use both features", folded=True)
     )
     sections = [
-        Section("Use", [BarsBlock(bars, "Share of the members that use each feature.")]),
+        Section("Use", [use]),
         Section("Chosen together", together),
     ]
     return [told], [("features shown", str(len(names)))], sections
@@ -189,7 +192,10 @@ def _closest(document: Mapping[str, Any]) -> BarsBlock:
         if each["closest"] is not None
     ]
     return BarsBlock(
-        bars, f"Share of the {document['rows']} rows whose strongest stratum is the member's."
+        bars,
+        f"Share of the {document['rows']} rows whose strongest stratum is the member's.",
+        percent=True,
+        from_zero=True,
     )
 
 
@@ -244,13 +250,13 @@ def _row(story: Mapping[str, Any]) -> list[Block]:
         for each in members
         if _has_part(each)
     ]
-    fused = [Cell("fused"), Cell(""), Cell("")]
-    rows.append([*fused, *(number_cell(value, 3) for value in story["scores"])])
     legend = "Weight: the member's share in this decision; then what it says of each class."
-    if len(rows) <= len(members):
-        legend += f" Left out: {_count(len(members) + 1 - len(rows), 'member')} without a part."
+    if len(rows) < len(members):
+        legend += f" Left out: {_count(len(members) - len(rows), 'member')} without a part."
+    pairs = zip(story["classes"], story["scores"], strict=True)
+    fused = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
     return [
-        TextBlock([f"Predicted: {story['prediction']}."]),
+        TextBlock([f"Predicted: {story['prediction']}. All members together say {fused}."]),
         TableBlock(columns, rows, f"Who decided about row {story['row']}", legend),
     ]
 

@@ -14,7 +14,7 @@ from ensemblage.evaluation import (
     PrototypeDisplay,
     StrataDisplay,
 )
-from ensemblage.report._page import FigureBlock
+from ensemblage.report._page import MINUS, FigureBlock
 from ensemblage.report._svg import (
     INK,
     QUIET,
@@ -26,8 +26,8 @@ from ensemblage.report._svg import (
     short_names,
 )
 
-# a column of boxes, an arrow's way to the next, a box's height; in inches
-LEVEL, GAP, LINE = 1.5, 0.9, 0.42
+LINE = 0.36
+"""Height of a node in a list, in inches."""
 MOST_PROTOTYPE_COLUMNS = 24
 MOST_MAP_ROWS = 20_000
 
@@ -87,9 +87,11 @@ def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]])
         The matrix as a picture.
     """
     shares = np.asarray(matrix, dtype=float)
-    size = max(3.2, 0.34 * len(names) + 1.2)
-    figure, ax = new_figure(size + 0.8, size)
-    CoSelectionDisplay(shares, feature_names=short_names(names)).plot(ax=ax)
+    size = max(1.6, 0.34 * len(names))
+    # wider by the colour bar's fifth; cells that fill the axes leave it as high as they are
+    figure, ax = new_figure(1.25 * size, size)
+    CoSelectionDisplay(shares, feature_names=short_names(names)).plot(ax=ax, cmap="GnBu")
+    ax.set_aspect("auto")
     ax.set_title("")
     pairs = [(shares[i, j], i, j) for i in range(len(names)) for j in range(i)]
     best = max(pairs, default=None)
@@ -106,7 +108,7 @@ def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]])
 
 
 def network_figure(parents: Mapping[str, Sequence[str]], target: str | None) -> FigureBlock:
-    """Draw a network from left to right, the class first.
+    """Draw a network: its nodes below each other, arrows at their side.
 
     Parameters
     ----------
@@ -121,19 +123,20 @@ def network_figure(parents: Mapping[str, Sequence[str]], target: str | None) -> 
         The drawing.
     """
     display = NetworkDisplay({name: list(above) for name, above in parents.items()}, target)
-    # names are long and lie flat: levels side by side leave room for many of them
-    display.positions = {name: (1 - y, 1 - x) for name, (x, y) in display.positions.items()}
-    across = [x for x, _ in display.positions.values()]
-    levels, highest = len(set(across)), max(across.count(x) for x in set(across))
-    figure, ax = new_figure(levels * LEVEL + (levels - 1) * GAP, max(1.5, highest * LINE))
+    # a list has room for any number of nodes and for long names, on a phone too
+    last = max(len(parents) - 1, 1)
+    display.positions = {name: (0.0, 1 - k / last) for k, name in enumerate(parents)}
+    figure, ax = new_figure(1.5, max(0.8, last * LINE))
     display.plot(ax=ax)
-    ax.set(xlim=(-0.05, 1.05), ylim=(0, 1))
+    ax.set_position((0, 0, 1, 1))
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    _bend_arrows(display, target)
     arrows = sum(map(len, parents.values()))
-    _end_arrows_at_boxes(display, figure)
     return FigureBlock(
         inline_svg(figure),
-        f"Network of {len(parents)} nodes and {arrows} arrows. " + _arrows_in_words(parents),
-        "An arrow leads from a node to those whose probabilities depend on it, the class first.",
+        f"Network of {len(parents)} nodes and {arrows} arrows. {_arrows_in_words(parents)}",
+        "An arrow leads from a node to one whose probabilities depend on it. Arrows from the "
+        "class are drawn faintly.",
     )
 
 
@@ -173,6 +176,9 @@ def prototype_figure(
     display.image_.colorbar.set_label("standard deviations\nfrom the mean row", color=INK)
     ax.set_yticks(range(len(means)), [f"{each['cluster']}" for each in prototypes])
     ax.set_ylabel("cluster")
+    # there are no texts if they were too many to read
+    for text, value in zip(ax.texts, means.flat, strict=False):
+        text.set_text(f"{value:.4g}".replace("-", MINUS))
     left = len(names) - len(shown)
     most = f" The {left} columns in which the clusters differ least are left out." if left else ""
     return FigureBlock(
@@ -235,18 +241,22 @@ def _beside(ax: Any) -> None:
     )  # fmt: skip
 
 
-def _end_arrows_at_boxes(display: NetworkDisplay, figure: Any) -> None:
-    figure.draw_without_rendering()  # boxes have no size before
-    boxes = dict(zip(display.parents, display.text_, strict=True))
+def _bend_arrows(display: NetworkDisplay, target: str | None) -> None:
+    """Lead arrows around the right-hand side of the list."""
+    for box in display.text_:
+        box.set_ha("right")
+        box.set_text(short(box.get_text()))
     ends = [(parent, child) for child, above in display.parents.items() for parent in above]
     arrows = [text for text in display.ax_.texts if getattr(text, "arrow_patch", None) is not None]
     for (parent, child), arrow in zip(ends, arrows, strict=True):
-        # what an annotation is told of its arrow it tells again at each drawing
-        arrow.arrowprops |= {"patchA": boxes[parent].get_bbox_patch(), "shrinkA": 1, "shrinkB": 1}
-        arrow.arrow_patch.set_patchB(boxes[child].get_bbox_patch())
-        arrow.arrow_patch.shrinkA = arrow.arrow_patch.shrinkB = 1
-    for box in display.text_:
-        box.set_text(short(box.get_text()))
+        down = display.positions[parent][1] > display.positions[child][1]
+        patch = arrow.arrow_patch
+        patch.set_connectionstyle("arc3", rad=-0.55 if down else 0.55)
+        patch.set_color(INK)
+        patch.set_alpha(0.25 if parent == target else 0.85)
+        # the annotation tells its arrow again at each drawing
+        arrow.arrowprops |= {"shrinkA": 6, "shrinkB": 6}
+        patch.shrinkA = patch.shrinkB = 6
 
 
 def _arrows_in_words(parents: Mapping[str, Sequence[str]], most: int = 12) -> str:

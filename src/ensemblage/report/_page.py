@@ -145,10 +145,16 @@ class BarsBlock:
         From top to bottom; bars of one group follow each other.
     caption : str
         What they show.
+    percent : bool
+        Whether the axis is written in per cent.
+    from_zero : bool
+        Whether it must start at zero, as for counts; otherwise only if the numbers come near it.
     """
 
     bars: Sequence[Bar]
     caption: str
+    percent: bool = False
+    from_zero: bool = False
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,8 @@ def _clean(raw: bytes) -> str:
         element.tag = element.tag.rpartition("}")[2]
         element.attrib = _attributes(element.attrib, prefix)
         element.tail = None
-    width, height = root.get("viewBox").split()[2:]
+    # matplotlib's points as the page's pixels
+    width, height = (f"{float(size) * 4 / 3:.0f}" for size in root.get("viewBox").split()[2:])
     root.attrib = {"viewBox": root.get("viewBox"), "width": width, "height": height}
     return ET.tostring(root, encoding="unicode")
 
