@@ -3,6 +3,16 @@
 from ensemblage.evaluation._clustering import nmi_score, purity_score
 from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
+from ensemblage.evaluation._critical_difference_display import CriticalDifferenceDisplay
+from ensemblage.evaluation._diversity import (
+    KappaError,
+    disagreement,
+    entropy,
+    kappa,
+    kappa_error,
+    q_statistic,
+)
+from ensemblage.evaluation._member_diversity_display import MemberDiversityDisplay
 from ensemblage.evaluation._network_display import NetworkDisplay
 from ensemblage.evaluation._oracle import OracleScore, oracle_score
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
@@ -11,14 +21,22 @@ from ensemblage.evaluation._strata_display import StrataDisplay
 
 __all__ = [
     "CoSelectionDisplay",
+    "CriticalDifferenceDisplay",
+    "KappaError",
+    "MemberDiversityDisplay",
     "MethodComparison",
     "NetworkDisplay",
     "OracleScore",
     "PrototypeDisplay",
     "StrataDisplay",
     "compare_methods",
+    "disagreement",
+    "entropy",
+    "kappa",
+    "kappa_error",
     "nmi_score",
     "oracle_score",
     "purity_score",
+    "q_statistic",
     "stability_score",
 ]

@@ -116,7 +116,7 @@ def nemenyi_critical_value(n_methods: int, alpha: float) -> float:
     Returns
     -------
     float
-        That is :math:`q_\alpha / \sqrt 2` of the studentized range with infinite degrees of freedom.
+        That is :math:`q_\alpha / \sqrt 2` of the studentized range, degrees of freedom infinite.
     """
     return float(studentized_range.ppf(1 - alpha, n_methods, np.inf) / math.sqrt(2))
 
@@ -150,7 +150,7 @@ def nemenyi_pvalues(statistics: Array, n_methods: int) -> Array:
     Returns
     -------
     ndarray
-        p-values for all pairs at once, of the same shape.
+        The p-values, corrected for the number of pairs; of the same shape.
     """
     return np.clip(studentized_range.sf(statistics * math.sqrt(2), n_methods, np.inf), 0.0, 1.0)
 

@@ -1,0 +1,270 @@
+"""How much the members of an ensemble differ: pure functions over their predictions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class KappaError(NamedTuple):
+    """What a kappa-error diagram shows: one point per pair of members.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Numbers of the two members.
+    kappa : ndarray of shape (n_pairs,)
+        Their agreement beyond chance: 1 for equal predictions, 0 for chance.
+    error : ndarray of shape (n_pairs,)
+        Mean of their two error rates.
+    """
+
+    pairs: NDArray[np.intp]
+    kappa: Array
+    error: Array
+
+
+def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    predictions, y = np.asarray(predictions), np.asarray(y)
+    if predictions.ndim != 2 or y.shape != predictions.shape[1:]:
+        raise ValueError(
+            f"predictions has shape {predictions.shape} and y {y.shape}; expected labels of shape "
+            "(n_members, n_samples) and (n_samples,)."
+        )
+    if len(predictions) < 2 or len(y) == 0:
+        raise ValueError(
+            f"predictions holds {len(predictions)} members and {len(y)} rows; diversity needs at "
+            "least 2 members and 1 row."
+        )
+    return predictions, y
+
+
+def _right(predictions: Any, y: Any) -> Array:
+    """Say which member is right where, as 0 and 1, of shape (n_members, n_samples)."""
+    predictions, y = _checked(predictions, y)
+    return (predictions == y).astype(np.float64)
+
+
+def _mean_of_pairs(matrix: Array) -> float:
+    return float(matrix[np.triu_indices(len(matrix), 1)].mean())
+
+
+def disagreement(predictions: Any, y: Any) -> float:
+    r"""Share of rows on which just one of two members is right, averaged over the pairs.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_members, n_samples)
+        The members' labels.
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; more is more diverse.
+
+    Notes
+    -----
+    :math:`(N^{01} + N^{10}) / N` for a pair, of which :math:`N^{ab}` counts the rows that the
+    first gets right (a = 1) or wrong, and the second (b) likewise.
+
+    References
+    ----------
+    L. Kuncheva, C. Whitaker. Measures of Diversity in Classifier Ensembles and Their Relationship
+    with the Ensemble Accuracy. Machine Learning 51, 2003.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import disagreement
+    >>> disagreement([[0, 0, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
+    0.25
+    """
+    right = _right(predictions, y)
+    apart = right @ (1 - right).T
+    return _mean_of_pairs((apart + apart.T) / right.shape[1])
+
+
+def q_statistic(predictions: Any, y: Any) -> float:
+    r"""Yule's Q of being right, averaged over the pairs of members.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_members, n_samples)
+        The members' labels.
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    Returns
+    -------
+    float
+        Between -1 and 1: 0 for independent members, 1 if they err on the same rows, negative if
+        one is right where the other errs. Less is more diverse.
+
+    Notes
+    -----
+    :math:`Q = \frac{N^{11}N^{00} - N^{01}N^{10}}{N^{11}N^{00} + N^{01}N^{10}}` for a pair. Where
+    that is 0 / 0, as when a member is always right, Q is 1 if both are right on the same rows and
+    0 otherwise: what never changes depends on nothing.
+
+    References
+    ----------
+    L. Kuncheva, C. Whitaker. Measures of Diversity in Classifier Ensembles and Their Relationship
+    with the Ensemble Accuracy. Machine Learning 51, 2003.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import q_statistic
+    >>> q_statistic([[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]], [0, 0, 1, 1])
+    -0.3333333333333333
+    """
+    right = _right(predictions, y)
+    wrong = 1 - right
+    alike = (right @ right.T) * (wrong @ wrong.T)
+    apart = (right @ wrong.T) * (wrong @ right.T)
+    same = (right @ wrong.T + wrong @ right.T) == 0
+    total = alike + apart
+    quotient = (alike - apart) / np.where(total > 0, total, 1.0)
+    return _mean_of_pairs(np.where(total > 0, quotient, same.astype(np.float64)))
+
+
+def kappa(predictions: Any, y: Any) -> float:
+    r"""Agreement of all members about what is right, beyond chance.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_members, n_samples)
+        The members' labels.
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    Returns
+    -------
+    float
+        1 if all members are right on the same rows, 0 for chance, at least -1 / (L - 1) for L
+        members. Less is more diverse.
+
+    Notes
+    -----
+    The interrater agreement
+    :math:`1 - \frac{\frac{1}{L} \sum_j l_j (L - l_j)}{N (L - 1) \bar p (1 - \bar p)}`, where
+    :math:`l_j` of the L members are right on row j and :math:`\bar p` is their mean accuracy.
+    If all are right everywhere, or wrong everywhere, they agree: 1.
+
+    References
+    ----------
+    L. Kuncheva, C. Whitaker. Measures of Diversity in Classifier Ensembles and Their Relationship
+    with the Ensemble Accuracy. Machine Learning 51, 2003.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import kappa
+    >>> kappa([[0, 0, 1, 1], [0, 0, 1, 1]], [0, 1, 1, 1])
+    1.0
+    """
+    right = _right(predictions, y)
+    members, rows = right.shape
+    votes, p = right.sum(axis=0), right.mean()
+    chance = rows * (members - 1) * p * (1 - p)
+    spread = float((votes * (members - votes)).sum()) / members
+    # without spread the members agree, whether or not chance could have made them differ
+    return 1.0 if spread == 0 else float(1 - spread / chance)
+
+
+def entropy(predictions: Any, y: Any) -> float:
+    r"""How evenly the members split into right and wrong, row by row.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_members, n_samples)
+        The members' labels.
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    Returns
+    -------
+    float
+        0 if all are right or wrong together, 1 if half of them are right on every row.
+
+    Notes
+    -----
+    :math:`E = \frac{1}{N} \sum_j \frac{\min(l_j, L - l_j)}{L - \lceil L / 2 \rceil}`, where
+    :math:`l_j` of the L members are right on row j.
+
+    References
+    ----------
+    L. Kuncheva, C. Whitaker. Measures of Diversity in Classifier Ensembles and Their Relationship
+    with the Ensemble Accuracy. Machine Learning 51, 2003.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import entropy
+    >>> entropy([[0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
+    0.25
+    """
+    right = _right(predictions, y)
+    members = len(right)
+    votes = right.sum(axis=0)
+    return float(np.minimum(votes, members - votes).mean() / (members // 2))
+
+
+def kappa_error(predictions: Any, y: Any) -> KappaError:
+    r"""Agreement and mean error of every pair of members.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_members, n_samples)
+        The members' labels.
+    y : array-like of shape (n_samples,)
+        The true labels.
+
+    Returns
+    -------
+    KappaError
+        The points of a kappa-error diagram: accurate pairs are low, diverse pairs are left.
+
+    See Also
+    --------
+    MemberDiversityDisplay : Draws it.
+
+    Notes
+    -----
+    Cohen's kappa of two members' labels, right or not:
+    :math:`(\theta_1 - \theta_2) / (1 - \theta_2)`, where they agree on the share
+    :math:`\theta_1` of the rows and would on :math:`\theta_2` by chance. Two members that give
+    the same one label to all rows agree: 1.
+
+    References
+    ----------
+    D. Margineantu, T. Dietterich. Pruning Adaptive Boosting. ICML 1997.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import kappa_error
+    >>> found = kappa_error([[0, 0, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
+    >>> found.kappa.tolist(), found.error.tolist()
+    ([0.5], [0.125])
+    """
+    predictions, y = _checked(predictions, y)
+    agree = np.zeros((len(predictions),) * 2)
+    chance = np.zeros_like(agree)
+    for label in np.unique(predictions):
+        says = (predictions == label).astype(np.float64)
+        share = says.mean(axis=1)
+        agree += says @ says.T
+        chance += np.outer(share, share)
+    agree /= predictions.shape[1]
+    # rounding can leave a chance just below 1 for members that say one thing only
+    certain = chance > 1 - 1e-12
+    values = np.where(certain, 1.0, (agree - chance) / np.where(certain, 1.0, 1 - chance))
+    errors = (predictions != y).mean(axis=1)
+    first, second = np.triu_indices(len(predictions), 1)
+    return KappaError(
+        np.column_stack([first, second]),
+        values[first, second],
+        (errors[first] + errors[second]) / 2,
+    )

@@ -1,0 +1,128 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics import cohen_kappa_score
+
+from ensemblage.evaluation import disagreement, entropy, kappa, kappa_error, q_statistic
+
+MEASURES = (disagreement, q_statistic, kappa, entropy)
+# ten rows, all of class 0: N11 = 4, N10 = 2, N01 = 1, N00 = 3
+PAIR = np.array([[0, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 0, 1, 1, 1]])
+TRUTH = np.zeros(10, dtype=int)
+
+crowds = st.tuples(st.integers(2, 6), st.integers(1, 12)).flatmap(
+    lambda shape: st.tuples(
+        hnp.arrays(np.int64, shape, elements=st.integers(0, 2)),
+        hnp.arrays(np.int64, shape[1], elements=st.integers(0, 2)),
+    )
+)
+
+
+def test_a_pair_by_hand():
+    assert disagreement(PAIR, TRUTH) == pytest.approx(0.3)
+    assert q_statistic(PAIR, TRUTH) == pytest.approx((12 - 2) / (12 + 2))
+    assert entropy(PAIR, TRUTH) == pytest.approx(0.3)
+    # three rows with one vote of two: (3 · 1 / 2) / (10 · 1 · 0.55 · 0.45)
+    assert kappa(PAIR, TRUTH) == pytest.approx(1 - 1.5 / 2.475)
+
+
+def test_three_members_by_hand():
+    predictions = [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
+    truth = [0, 0, 0, 0]
+    assert disagreement(predictions, truth) == pytest.approx(0.5)
+    # Q: 0 with the one that is always right, and 0 between the others (1 · 1 - 1 · 1)
+    assert q_statistic(predictions, truth) == 0
+    # votes 3, 2, 2, 1: (0 + 2 + 2 + 2) / 3 over 4 · 2 · 2/3 · 1/3
+    assert kappa(predictions, truth) == pytest.approx(1 - 2 / (16 / 9))
+    assert entropy(predictions, truth) == pytest.approx(3 / 4)
+
+
+def test_kappa_error_by_hand():
+    found = kappa_error([["a", "a", "b", "b"], ["a", "b", "b", "c"], ["a"] * 4], list("aabb"))
+    assert found.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
+    # agree on 2 of 4, by chance 1/2 · 1/4 + 1/2 · 1/2 = 3/8
+    assert found.kappa[0] == pytest.approx((1 / 2 - 3 / 8) / (5 / 8))
+    assert found.kappa[1] == pytest.approx(0.0)
+    assert found.error == pytest.approx([0.25, 0.25, 0.5])
+
+
+def slow(predictions, y):
+    """All measures with loops, as Kuncheva and Whitaker write them."""
+    members, rows = predictions.shape
+    apart, quotients = [], []
+    for i, j in combinations(range(members), 2):
+        n = {(a, b): 0 for a in (0, 1) for b in (0, 1)}
+        for row in range(rows):
+            n[int(predictions[i, row] == y[row]), int(predictions[j, row] == y[row])] += 1
+        apart.append((n[0, 1] + n[1, 0]) / rows)
+        over, under = n[1, 1] * n[0, 0] - n[0, 1] * n[1, 0], n[1, 1] * n[0, 0] + n[0, 1] * n[1, 0]
+        quotients.append(over / under if under else float(n[0, 1] + n[1, 0] == 0))
+    split = votes = total = 0.0
+    for row in range(rows):
+        right = sum(predictions[i, row] == y[row] for i in range(members))
+        split += min(right, members - right) / (members - -(-members // 2))
+        votes += right * (members - right)
+        total += right
+    p = total / (members * rows)
+    agreement = 1.0
+    if votes:
+        agreement = 1 - votes / members / (rows * (members - 1) * p * (1 - p))
+    return np.mean(apart), np.mean(quotients), agreement, split / rows
+
+
+@given(crowds)
+def test_measures_equal_the_loops(crowd):
+    assert [measure(*crowd) for measure in MEASURES] == pytest.approx(list(slow(*crowd)))
+
+
+@given(crowds)
+def test_pairwise_kappa_is_cohens(crowd):
+    found = kappa_error(*crowd)
+    for (i, j), value in zip(found.pairs, found.kappa, strict=True):
+        one, other = crowd[0][i], crowd[0][j]
+        # where scikit-learn has 0 / 0, two members that say one thing only agree
+        certain = len(set(one) | set(other)) == 1
+        expected = 1.0 if certain else cohen_kappa_score(one, other)
+        assert value == pytest.approx(expected, abs=1e-9)
+
+
+@given(crowds, st.randoms(use_true_random=False))
+def test_bounds_and_order(crowd, random):
+    predictions, y = crowd
+    members = random.sample(range(len(predictions)), len(predictions))
+    rows = random.sample(range(len(y)), len(y))
+    bounds = {disagreement: (0, 1), q_statistic: (-1, 1), entropy: (0, 1)}
+    bounds[kappa] = (-1 / (len(predictions) - 1), 1)
+    for measure, (low, high) in bounds.items():
+        value = measure(predictions, y)
+        assert low - 1e-9 <= value <= high + 1e-9
+        assert measure(predictions[members][:, rows], y[rows]) == pytest.approx(value)
+    points = kappa_error(predictions, y)
+    assert np.isfinite(points.kappa).all()
+    assert ((points.error >= 0) & (points.error <= 1)).all()
+
+
+@given(crowds)
+def test_equal_members_are_not_diverse(crowd):
+    predictions, y = np.tile(crowd[0][0], (3, 1)), crowd[1]
+    assert [measure(predictions, y) for measure in MEASURES] == [0.0, 1.0, 1.0, 0.0]
+    assert kappa_error(predictions, y).kappa == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, kappa_error])
+@pytest.mark.parametrize(
+    ("predictions", "y", "message"),
+    [
+        ([[0, 1]], [0, 1], "holds 1 members and 2 rows"),
+        (np.empty((3, 0)), [], "holds 3 members and 0 rows"),
+        ([0, 1], [0, 1], r"predictions has shape \(2,\) and y \(2,\)"),
+        ([[0, 1], [1, 1]], [0], r"shape \(2, 2\) and y \(1,\)"),
+    ],
+)
+def test_what_has_no_diversity_is_refused(measure, predictions, y, message):
+    with pytest.raises(ValueError, match=message):
+        measure(predictions, y)
