@@ -93,25 +93,23 @@ def named_tables(model: Any, columns: Sequence[str]) -> dict[str, dict[str, Any]
     Returns
     -------
     dict of str to dict
-        Per node its ``states``, its ``parents``, and ``rows``: what is ``given`` of the parents,
+        Per node its ``states``, the ``cuts`` between them if they are ranges of a number, else
+        None, its ``parents``, and ``rows``: which state of each parent is ``given``, by position,
         and the ``probabilities`` of the states.
     """
-    network = (model[-1] if isinstance(model, Pipeline) else model).graph()
+    last = model[-1] if isinstance(model, Pipeline) else model
+    network = last.graph()
     tables = {}
     for node in network.nodes:
-        table = network.tables[node]
-        states = [network.states[parent] for parent in table["parents"]]
+        table, cuts = network.tables[node], last.cut_points_.get(node)
+        given, chances = table["configurations"].tolist(), table["probabilities"].tolist()
         tables[column_name(node, columns)] = {
             "states": network.states[node],
+            "cuts": None if cuts is None else cuts.tolist(),
             "parents": [column_name(parent, columns) for parent in table["parents"]],
             "rows": [
-                {
-                    "given": [states[j][code] for j, code in enumerate(codes)],
-                    "probabilities": chances,
-                }
-                for codes, chances in zip(
-                    table["configurations"].tolist(), table["probabilities"].tolist(), strict=True
-                )
+                {"given": codes, "probabilities": shares}
+                for codes, shares in zip(given, chances, strict=True)
             ],
         }
     return tables

@@ -90,8 +90,9 @@ def _summary(document: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -
             "computed, and the tables show what there is so far."
         )
     if cells["failed"]:
-        noun = "cell" if cells["failed"] == 1 else "cells"
-        told.append(f"{cells['failed']:,} {noun} failed and are left out of the means.")
+        one = cells["failed"] == 1
+        failed = "1 cell failed and is" if one else f"{cells['failed']:,} cells failed and are"
+        told.append(f"{failed} left out of the means.")
     return told
 
 

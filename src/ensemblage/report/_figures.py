@@ -56,7 +56,12 @@ def strata_figure(model: Any, X: Any, y: Any = None) -> FigureBlock | None:
         display = StrataDisplay.from_estimator(model, X[::step], shown, ax=ax)
     except ValueError:
         return None
+    for points in ax.collections:  # faint points vanish on a dark page
+        points.set_facecolor(np.minimum(points.get_facecolor() * (1, 1, 1, 1.5), 1))
     _beside(ax)
+    if y is not None:
+        for outline in ax.patches:
+            outline.set_edgecolor(QUIET)
     colours = "their stratum" if y is None else "their class"
     n_strata = len(display.sizes)
     places = [f"{j} at {x:.2g}, {z:.2g}" for j, (x, z) in enumerate(display.centres)]

@@ -72,8 +72,9 @@ def short(name: str) -> str:
     Returns
     -------
     str
-        At most 32 letters.
+        At most 32 letters, printable.
     """
+    name = printable(name)
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
