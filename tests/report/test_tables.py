@@ -63,7 +63,8 @@ def test_many_configurations_stand_below_each_other_and_are_cut_short():
 
 def test_many_ranges_are_joined():
     cuts = np.arange(20.0).tolist()
-    block = table_blocks({"x": {"states": [str(k) for k in range(21)], "cuts": cuts, "parents": [],
-                                "rows": [{"given": [], "probabilities": [1 / 21] * 21}]}})[0]  # fmt: skip
+    rows = [{"given": [], "probabilities": [1 / 21] * 21}]
+    table = {"states": [str(k) for k in range(21)], "cuts": cuts, "parents": [], "rows": rows}
+    (block,) = table_blocks({"x": table})
     assert len(block.rows) == 8
     assert block.legend == "21 ranges are joined here."

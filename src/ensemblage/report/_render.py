@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from itertools import count
 from typing import Any
 
 from ensemblage import __version__
 from ensemblage.report._axis import bar_axis
 from ensemblage.report._extras import need
 from ensemblage.report._page import Page
+from ensemblage.report._svg import numbered
 
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
@@ -43,6 +45,9 @@ def render(page: Page) -> str:
     environment.tests["block"] = _is_block
     style, script = (_source(environment, name) for name in ("page.css", "page.js"))
     markup = need("markupsafe").Markup
+    numbers = count(1)
+    # drawn by this package, which has escaped what the user wrote
+    environment.globals["drawn"] = lambda svg: markup(numbered(svg, next(numbers)))
     return environment.get_template("page.html.j2").render(
         page=page,
         sections=[section for section in page.sections if section.blocks],
@@ -51,7 +56,6 @@ def render(page: Page) -> str:
         # both are files of this package, without a word of the user's
         style=markup(style),
         script=markup(script),
-        markup=markup,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import warnings
@@ -18,6 +17,10 @@ QUIET = "#010204"
 """Drawn in the page's colour for what matters less."""
 WARM = "#010205"
 """Drawn in the page's colour for what stands out."""
+
+PREFIX = "fig-"
+"""What names inside a figure start with; see :func:`numbered`."""
+NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
 
 THEMED = {INK: "currentColor", QUIET: "var(--quiet)", WARM: "var(--warm)"}
 # What XML cannot hold.
@@ -144,6 +147,24 @@ def inline_svg(figure: Any) -> str:
     return _clean(buffer.getvalue())
 
 
+def numbered(svg: str, number: int) -> str:
+    """Make the names inside a figure those of one figure of a page.
+
+    Parameters
+    ----------
+    svg : str
+        What :func:`inline_svg` made.
+    number : int
+        Of the figure in the page.
+
+    Returns
+    -------
+    str
+        The same with its own names.
+    """
+    return NAMED.sub(rf"\g<1>{number}-", svg)
+
+
 def _take_ink(figure: Any) -> None:
     """Draw axes, titles and legends in the page's colour; text is text, never a formula."""
     for ax in figure.axes:
@@ -164,14 +185,14 @@ def _take_ink(figure: Any) -> None:
 def _clean(raw: bytes) -> str:
     """Leave what a page needs of a file that matplotlib wrote."""
     root = ET.fromstring(raw)  # noqa: S314  written by matplotlib a moment ago
-    prefix = hashlib.sha256(raw).hexdigest()[:8]
+    linked = set(re.findall(rb'(?:href="|url\()#([^")]+)', raw))
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag.rpartition("}")[2] in {"metadata", "style"}:
                 parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        element.attrib = _attributes(element.attrib, prefix)
+        element.attrib = _attributes(element.attrib, linked)
         element.tail = None
     # matplotlib's points as the page's pixels
     width, height = (f"{float(size) * 4 / 3:.0f}" for size in root.get("viewBox").split()[2:])
@@ -179,21 +200,21 @@ def _clean(raw: bytes) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _attributes(found: dict[str, str], prefix: str) -> dict[str, str]:
-    """Style as presentation attributes, themed colours, names made unique by a prefix."""
+def _attributes(found: dict[str, str], linked: set[bytes]) -> dict[str, str]:
+    """Style as presentation attributes, themed colours, names only where they are linked to."""
     made: dict[str, str] = {}
     for long, value in found.items():
         name = long.rpartition("}")[2]
         if name == "style":
             made |= _presentation(value)
         elif name == "id":
-            made["id"] = f"{prefix}-{value}"
+            made |= {"id": f"{PREFIX}{value}"} if value.encode() in linked else {}
         elif name == "d":
             made["d"] = " ".join(value.split())
         elif name == "href" and value.startswith("#"):
-            made["href"] = f"#{prefix}-{value[1:]}"
+            made["href"] = f"#{PREFIX}{value[1:]}"
         else:
-            made[name] = value.replace("url(#", f"url(#{prefix}-")
+            made[name] = value.replace("url(#", f"url(#{PREFIX}")
     return made
 
 
