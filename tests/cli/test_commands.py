@@ -57,11 +57,20 @@ def test_compare_shows_a_table_and_writes_it(run, table_file, tmp_path):
     assert result.exit_code == 0
     assert "people.csv: 40 rows, 3 columns, 2 classes; 3 folds, seed 0" in result.stdout
     assert "logistic regression" in result.stdout
-    assert "ranks first" in result.stdout
+    assert "Choose " in result.stdout.splitlines()[-1]
     assert "Written to table.csv." in result.stderr
     rows = read_csv(tmp_path / "table.csv")
     assert {row["method"] for row in rows} == set(names)
     assert all(0 <= float(row["accuracy"]) <= 1 for row in rows)
+
+
+def test_compare_quickly_takes_three_folds_and_says_what_was_left_out(run, tmp_path):
+    rows = [f"{i % 13},{i % 7},{'ab'[i % 3 > 0]}" for i in range(3200)]
+    (tmp_path / "many.csv").write_text("\n".join(["x,z,y", *rows]), encoding="utf-8")
+    result = run("compare", "many.csv", "-t", "y", "--quick", "-m", "strata-paper", "-j", 1)
+    assert result.exit_code == 0
+    assert "3 folds" in result.stdout
+    assert "learned from 2000 of 2134 training rows" in " ".join(result.stderr.split())
 
 
 def test_compare_without_data_uses_a_bundled_dataset(run):

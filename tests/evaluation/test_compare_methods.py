@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import friedmanchisquare
 
 from ensemblage.evaluation import compare_methods
-from ensemblage.experiments._inner_paper_figures import TABLE_2, TABLE_3
-from ensemblage.experiments._inner_table1 import PAPER
+from ensemblage.experiments._inner_paper_figures import TABLE_1, TABLE_2, TABLE_3
 
 score_tables = hnp.arrays(
     np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)
@@ -69,12 +68,12 @@ def nemenyi(found, first, second):
 
 
 def test_table_1_of_the_inner_ensembles_paper():
-    average = compare_methods(columns_of(PAPER, "plain", "inner", "bagging"))
+    average = compare_methods(columns_of(TABLE_1, "plain", "inner", "bagging"))
     assert round(average.friedman_statistic, 2) == 26.14
     assert round(nemenyi(average, "plain", "inner"), 2) == 2.83
     assert round(nemenyi(average, "inner", "bagging"), 2) == 2.27
     assert round(average.critical_value, 2) == 2.34
-    best = compare_methods(columns_of(PAPER, "plain", "inner_best", "bagging_best"))
+    best = compare_methods(columns_of(TABLE_1, "plain", "inner_best", "bagging_best"))
     assert round(best.friedman_statistic, 2) == 22.29
     assert round(nemenyi(best, "plain", "inner_best"), 1) == 3.4
     assert round(nemenyi(best, "inner_best", "bagging_best"), 2) == 1.13

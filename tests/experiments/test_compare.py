@@ -115,13 +115,25 @@ def scores(iris, **accuracies):
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [
-        ((0.9, 0.9, 0.9), (0.8, 0.8, 0.8), "A ranks first, 0.1000 above b in mean accuracy, more"),
-        ((0.9, 0.9, 0.7), (0.8, 0.8, 0.8), "do not tell the two apart"),
-        ((0.9, 0.9, 0.1), (0.8, 0.8, 0.8), "but b has the same or a higher mean accuracy"),
+        ((0.9, 0.9, 0.9), (0.8, 0.8, 0.8), "Choose a (mean accuracy 0.9000), the most accurate"),
+        ((0.9, 0.9, 0.7), (0.8, 0.8, 0.8), "does not tell it apart from b"),
+        ((0.9, 0.9, 0.1), (0.8, 0.8, 0.8), "Choose b (mean accuracy 0.8000)"),
     ],
 )
 def test_the_verdict_claims_no_more_than_the_folds_show(iris, a, b, words):
-    assert words in scores(iris, a=a, b=b).verdict()
+    result = scores(iris, a=a, b=b)
+    assert words in result.verdict()
+    assert as_plain(result)["choice"]["sentence"] == result.verdict()
+
+
+def test_a_method_that_failed_on_a_fold_is_not_chosen(iris):
+    result = scores(iris, a=(0.9, 0.9, np.nan), b=(0.8, 0.8, 0.8), c=(0.5, 0.5, 0.5))
+    bad = replace(result.methods[0], failures={2: "out of luck"})
+    result = replace(result, methods=(bad, *result.methods[1:]))
+    assert result.choice().method == "b"
+    assert replace(result, methods=(bad,)).verdict() == (
+        "No method has a score on every fold, so there is none to choose."
+    )
 
 
 def test_small_classes_are_noted_and_impossible_folds_refused():

@@ -1,71 +1,104 @@
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from ensemblage.datasets import load_dataset
 from ensemblage.experiments import _inner_table1 as table1
+from ensemblage.experiments import paper_experiment
+from ensemblage.experiments._declare import CellResult
+from ensemblage.experiments._inner_networks import DATASETS, BaggedNetworks, as_frame, paper_model
+from ensemblage.experiments._inner_paper_figures import TABLE_1
+from ensemblage.experiments._inner_selection import ALL, BEST, IMPROVING
+from ensemblage.experiments._inner_table1_rows import BAGGING, NESTED, PLAIN
 
 
 @pytest.fixture(scope="module")
-def row():
-    X, y = table1.as_frame(load_dataset("iris"))
-    rows = slice(None, None, 3)
-    return table1.score_dataset(
-        "iris", X[rows], y[rows], repeats=1, grid=([2, 3], [0.5]), n_estimators=2
-    )
+def iris():
+    X, y = as_frame(load_dataset("iris"))
+    return X[::3], y[::3]
 
 
-def test_a_row_has_all_columns_on_the_same_folds(row):
-    assert row.inner.shape == (2, 1)
-    assert {key: len(values) for key, values in row.folds.items()} == dict.fromkeys(
-        ("plain", "bagging", "crowd", "default"), 10
-    )
-    assert row.crowd == pytest.approx(row.folds["crowd"].mean())
-    assert 0 <= row.improved <= 100
-    assert row.selective <= row.inner.max()
+def made_up(experiment, accuracy):
+    return [CellResult(cell, {"accuracy": accuracy(cell.params)}, 0.1) for cell in experiment.cells]
 
 
-def test_the_table_stands_beside_the_papers(row):
-    other = replace(row, dataset="labor", crowd=row.crowd + 3, inner=row.inner + 1, bagging=50.0)
-    text = table1.format_table1([row, other])
-    assert text.splitlines()[1].startswith("iris")
-    assert "92.87" in text
-    assert "mean absolute difference of BN to the paper's" in text
-    assert "crowd tables against plain network" in text
+def test_only_improving_settings_enter_the_papers_average():
+    experiment = paper_experiment("inner-table1", scale="quick", datasets=["iris"])
+    scores = {"plain": 90.0, "nested": 89.0, "bagging": 95.0, "crowd": 96.0, "default": 91.0}
+    results = made_up(
+        experiment,
+        lambda p: {0.3: 80.0, 0.7: 94.0}[p["view_size"]]
+        if p["method"] == "inner" else scores[p["method"]],
+    )  # fmt: skip
+    table, shares, without, with_replacement = experiment.summarise(results)
+    ours = {row.column: row.ours for row in table.rows if row.row == "iris"}
+    assert ours[ALL] == 87.0
+    assert ours[IMPROVING] == ours[BEST] == 94.0
+    assert (ours[PLAIN], ours[NESTED], ours[BAGGING]) == (90.0, 89.0, 95.0)
+    assert [row.ours for row in shares.rows if row.row == "iris"] == [50.0, 50.0]
+    assert [row.ours for row in without.rows] == [-10.0, 4.0]
+    assert len(with_replacement.rows) == 2
+    paper = {row.column: row.paper for row in table.rows if row.row == "iris"}
+    assert (paper[PLAIN], paper[IMPROVING], paper[ALL]) == (92.87, 93.24, None)
 
 
-def test_only_improving_parameters_enter_the_papers_average(row):
-    made_up = table1.Table1Row(
-        "iris", 90.0, np.array([[80.0, 92.0, 94.0]]), 0.0, 0.0, 0.0, {"plain": np.array([90.0])}
-    )
-    assert made_up.selective == 93.0
-    assert made_up.improved == pytest.approx(200 / 3)
+def test_where_nothing_improves_the_plain_network_stands():
+    experiment = paper_experiment("inner-table1", scale="quick", datasets=["iris"])
+    results = made_up(experiment, lambda p: 90.0 if p["method"] == "plain" else 80.0)
+    table = experiment.summarise(results)[0]
+    (row,) = [row for row in table.rows if (row.row, row.column) == ("iris", IMPROVING)]
+    assert row.ours == 90.0
+    assert "No setting improved" in row.note
+
+
+def test_the_papers_own_columns_give_its_friedman_statistics(shared):
+    experiment = paper_experiment("inner-table1", scale="quick", data_dir=shared / "data")
+    summary = " ".join(experiment.summarise([])[0].summary)
+    assert "26.14" in summary
+    assert "22.29" in summary
+
+
+def test_nested_choice_looks_at_the_training_rows_only(iris):
+    X, y = iris
+    train, test = next(table1.folds(y, 5, seed=0))
+    settings = [{"n_views": 2, "view_size": share, "replace": False} for share in (0.3, 1.0)]
+    honest = table1.nested_accuracy(X, y, train, test, settings, seed=0)
+    shuffled = y.copy()
+    shuffled.iloc[test] = shuffled.iloc[test[::-1]].to_numpy()
+    # with other test labels the choice stays, so the predictions do, and only the score moves
+    other = table1.nested_accuracy(X, shuffled, train, test, settings, seed=0)
+    scores = [
+        [table1.accuracy(paper_model("inner", 0, **setting), X, labels, train, test)
+         for labels in (y, shuffled)]
+        for setting in settings
+    ]  # fmt: skip
+    assert [honest, other] in scores
+
+
+def test_a_cell_is_one_cross_validation(iris, monkeypatch):
+    monkeypatch.setattr(table1, "as_frame", lambda _: iris)
+    experiment = paper_experiment("inner-table1", scale="quick", datasets=["iris"])
+    cells = {cell.params["method"]: cell for cell in experiment.cells}
+    for method in ("plain", "bagging", "nested"):
+        assert 50 < experiment.compute(cells[method], None)["accuracy"] <= 100
+
+
+def test_bagging_keeps_every_member(iris):
+    bag = paper_model("bagging", 0, n_views=3)
+    assert isinstance(bag, BaggedNetworks)
+    assert len(bag.fit(*iris).members_) == 3
+    assert np.mean(bag.predict(iris[0]) == np.asarray(iris[1])) > 0.8
 
 
 def test_frames_keep_declared_categories(shared):
-    X, y = table1.as_frame(load_dataset("heart-c", shared / "data"))
+    X, y = as_frame(load_dataset("heart-c", shared / "data"))
     assert isinstance(y.dtype, pd.CategoricalDtype)
     assert len(y.cat.categories) == 5
     assert X["cp"].cat.categories.tolist()[0] == "typ_angina"
 
 
 def test_the_papers_means():
-    rows = table1.PAPER.values()
+    assert tuple(TABLE_1) == DATASETS
+    rows = TABLE_1.values()
     assert np.mean([row.plain for row in rows]) == pytest.approx(83.02, abs=0.01)
     assert np.mean([row.bagging for row in rows]) == pytest.approx(85.42, abs=0.01)
-
-
-def test_one_command_prints_it(capsys, monkeypatch):
-    monkeypatch.setattr(table1, "QUICK_GRID", ([2], [0.5]))
-    monkeypatch.setattr(table1, "PLAIN_REPEATS", 1)
-    small = table1.as_frame(load_dataset("iris"))
-    monkeypatch.setattr(table1, "as_frame", lambda _: tuple(part[::3] for part in small))
-    monkeypatch.setattr(
-        table1, "BaggedNetworks", lambda net, _, s, kind=table1.BaggedNetworks: kind(net, 2, s)
-    )
-    table1.main(["--only", "iris", "--repeats", "1"])
-    printed = capsys.readouterr()
-    assert "mean absolute difference" in printed.out
-    assert printed.err.startswith("iris")

@@ -8,39 +8,57 @@ from sklearn.datasets import load_iris
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import load_dataset
 from ensemblage.evaluation import nmi_score
-from ensemblage.experiments._inner_paper_figures import TABLE_2, TABLE_3
-from ensemblage.experiments._inner_tables23 import (
-    Protocol,
+from ensemblage.experiments import paper_experiment
+from ensemblage.experiments._declare import CellResult
+from ensemblage.experiments._inner_clusters import (
     add_noise,
-    dataset_rows,
     draw_start,
     inner_labels,
-    noise_rows,
     numeric_features,
     plain_labels,
     standardise,
-    table_lines,
     view_partitions,
 )
+from ensemblage.experiments._inner_paper_figures import TABLE_2, TABLE_3
+from ensemblage.experiments._inner_selection import ALL, BEST, IMPROVING
+from ensemblage.experiments._inner_tables23_rows import GRAPH, LINKAGE, PLAIN, STABLE
 from ensemblage.inner import InnerKMeans
 from reference.papers_data import read
 
-SMALL = Protocol(
-    n_starts=3, n_views=(5,), view_sizes=(0.5, 1.0), consensus_cells=((5, 0.5),),
-    consensus_starts=1, max_iter=5,
-)  # fmt: skip
 X, Y = load_iris(return_X_y=True)
 
 
-def test_a_line_has_every_column_and_prints_beside_the_papers():
-    found = {"iris": dataset_rows(X, Y, SMALL), "unknown": dataset_rows(X, Y, SMALL)}
-    line = found["iris"]["nmi"]
-    assert line["best"] >= line["all"]
-    assert line["selective"] >= line["kmeans"]
-    assert 0 <= line["improved"] <= 1
-    text = list(table_lines(found, "purity"))
-    assert "(0.83)" in text[1]
-    assert text[-1].startswith("mean")
+def values_of(params):
+    """Made-up scores: the stable setting is not the best one."""
+    n = params["starts"]
+    if params["method"] == "kmeans":
+        return {"nmi": [0.5] * n, "purity": [0.6] * n}
+    if params["method"] == "inner":
+        good = params["view_size"] == 0.9
+        score, stability = (0.7, 0.2) if good else (0.4, 0.9)
+        return {"nmi": [score] * n, "purity": [score] * n, "stability": stability}
+    names = ("CSPA", "MCLA", "HGPA") if params["method"] == "graph" else (
+        "single", "average", "complete")  # fmt: skip
+    scores = dict(zip(names, (0.1, 0.8, 0.3), strict=True))
+    return {f"{measure}:{name}": [score] * n
+            for name, score in scores.items() for measure in ("nmi", "purity")}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "plain"), [("inner-table2", 0.5), ("inner-table3", 0.6)])
+def test_a_line_has_every_column_beside_the_papers(name, plain):
+    experiment = paper_experiment(name, scale="quick", datasets=["iris"])
+    results = [CellResult(cell, values_of(cell.params), 0.1) for cell in experiment.cells]
+    table, shares = experiment.summarise(results)
+    ours = {row.column: row.ours for row in table.rows if row.row == "iris"}
+    assert ours[PLAIN] == pytest.approx(plain)
+    assert ours[ALL] == pytest.approx(0.55)
+    assert ours[IMPROVING] == ours[BEST] == pytest.approx(0.7)
+    assert ours[STABLE] == pytest.approx(0.4)  # chosen without the classes
+    assert ours[GRAPH] == ours[LINKAGE] == pytest.approx(0.8)
+    assert shares.rows[0].ours == 50.0
+    paper = {row.column: row.paper for row in table.rows if row.row == "iris"}
+    assert paper[STABLE] is None
+    assert paper[PLAIN] == (0.71 if name == "inner-table2" else 0.83)
 
 
 def test_noise_changes_the_significant_half_of_the_features_only():
@@ -53,10 +71,16 @@ def test_noise_changes_the_significant_half_of_the_features_only():
     assert add_noise(start, 0.0).X.tolist() == start.X.tolist()
 
 
-def test_noise_rows_are_given_raw_and_standardised():
-    rows = noise_rows(X, Y, [0.4], n_starts=1)
-    assert [row["scaled"] for row in rows] == [False, True]
-    assert all(0 <= row["inner"] <= 1 for row in rows)
+def test_noise_is_reported_raw_and_standardised():
+    experiment = paper_experiment("inner-noise", scale="quick", datasets=["iris"])
+    noisy = [cell for cell in experiment.cells if cell.params["noise"] == 0.4]
+    wanted = [cell for cell in noisy if cell.params["method"] in {"kmeans", "inner"}]
+    results = [CellResult(cell, experiment.compute(cell, None), 0.1) for cell in wanted]
+    raw, scaled = experiment.summarise(results)
+    for table in (raw, scaled):
+        known = [row for row in table.rows if row.ours is not None]
+        assert {row.row for row in known} == {"iris, 40% noise", "mean, 40% noise"}
+        assert all(0 <= row.ours <= 1 for row in known)
 
 
 def test_categories_become_their_position(shared):

@@ -14,6 +14,7 @@ from ensemblage.cli._explain import explain_command
 from ensemblage.cli._fit import fit_command
 from ensemblage.cli._predict import predict_command
 from ensemblage.cli._reproduce import reproduce_command
+from ensemblage.cli._run import run_command
 
 app = typer.Typer(
     name="ensemblage",
@@ -27,6 +28,7 @@ app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("explain")(explain_command)
 app.command("cluster")(cluster_command)
+app.command("run")(run_command)
 app.command("reproduce")(reproduce_command)
 app.command("datasets")(datasets_command)
 

@@ -23,7 +23,6 @@ from ensemblage.cli._options import (
     DataDir,
     Debug,
     Drop,
-    Folds,
     Jobs,
     Json,
     Report,
@@ -61,7 +60,20 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help=f"A method (may be repeated), all if left out: {METHOD_NAMES}.",
         ),
     ] = None,
-    folds: Folds = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds", min=2, metavar="N",
+            help="Folds of the cross-validation: 5, or 3 with --quick.", show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A first look: 3 folds, and slow methods learn from 2000 rows at most.",
+        ),
+    ] = False,
     repeats: Annotated[
         int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
     ] = 1,
@@ -82,7 +94,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     jobs: Jobs = -1,
     as_json: Json = False,
     debug: Debug = False,
-) -> None:
+) -> None:  # fmt: skip
     """Compare our methods with strong baselines on the same folds."""
     del debug
     from ensemblage.datasets import open_dataset
@@ -101,8 +113,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     )
     with progress_bar(f"Comparing {len(names)} methods") as progress:
         result = compare(
-            dataset, names, n_splits=folds, n_repeats=repeats, seed=seed, n_jobs=jobs,
-            new_sources=new_sources, progress=progress,
+            dataset, names, n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed,
+            n_jobs=jobs, new_sources=new_sources, quick=quick, progress=progress,
         )  # fmt: skip
     if all(len(each.failures) == len(each.accuracy) for each in result.methods):
         raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")

@@ -9,21 +9,33 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+
+from ensemblage.cli._pace import Pace
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
 PIPE_WIDTH = 160
+# How often a program that reads standard error hears of progress.
+LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
-USAGE_ERRORS = frozenset({"TargetNotGivenError", "UnknownMethodError"})
+USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 
 _interrupts: list[int] = []
 
@@ -140,7 +152,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, if that is a screen.
+    """Show a bar with the time left on standard error; a line now and then if that is no screen.
 
     Parameters
     ----------
@@ -154,18 +166,41 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     """
     err = console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("time left"), TimeRemainingColumn(),
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    pace = Pace(every=0)
+    with bar, nullcontext() if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
+            pace.line(done, total)  # what the first call tells was there before
             bar.update(number, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
+    """Write how far a bar is, every ten seconds: a long fit is then no silence."""
+    finished = threading.Event()
+
+    def write() -> None:
+        while not finished.wait(LINE_SECONDS):
+            for task in bar.tasks:
+                far = pace.line(int(task.completed), int(task.total)) if task.total else "at work"
+                say(f"{task.description}: {far}", stderr=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        writer.join()
 
 
 def guarded(command: Command) -> Command:
@@ -187,8 +222,8 @@ def guarded(command: Command) -> Command:
         try:
             with _interrupts_remembered():
                 command(*args, **options)
-        except KeyboardInterrupt:
-            say("Stopped; nothing was written.", stderr=True)
+        except KeyboardInterrupt as stop:
+            say(str(stop) or "Stopped; nothing was written.", stderr=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise

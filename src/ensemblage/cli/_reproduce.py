@@ -3,32 +3,59 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from ensemblage.cli._console import guarded, progress_bar, say, show_json, show_table
-from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Seed
+from ensemblage.cli._console import guarded
+from ensemblage.cli._experiment import (
+    RESULTS,
+    Budget,
+    Export,
+    Results,
+    RetryFailed,
+    RunOptions,
+    Scheduler,
+    check_outputs,
+    run_and_show,
+)
+from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Report, Seed
 
 
 class PaperTable(StrEnum):
-    """Tables that can be reproduced."""
+    """Tables and figures that can be reproduced."""
 
     hiss_table2 = "hiss-table2"
     hiss_table3 = "hiss-table3"
+    joint_figure1 = "joint-figure1"
+    joint_figure2 = "joint-figure2"
+    joint_table2 = "joint-table2"
+    inner_table1 = "inner-table1"
+    inner_figure2 = "inner-figure2"
+    inner_table2 = "inner-table2"
+    inner_table3 = "inner-table3"
+    inner_noise = "inner-noise"
 
 
 @guarded
 def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     name: Annotated[PaperTable, typer.Argument(help="Which table.", show_default=False)],
     *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A declared part of it, in under two minutes.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's whole protocol.")] = False,
     dataset: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this row of the table (may be repeated)."),
+        typer.Option(metavar="NAME", help="Only this dataset (may be repeated)."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Random splits per entry.")] = 10,
+    results: Results = RESULTS,
+    budget: Budget = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+    export: Export = None,
+    report: Report = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -37,28 +64,17 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
 ) -> None:
     """Run the experiments behind a paper's table; print the paper's figures beside ours."""
     del debug
-    from ensemblage.experiments import HISS_NOTES, reproduce_hiss
+    if quick and full:
+        raise typer.BadParameter("--quick and --full exclude each other.")
+    from ensemblage.experiments import paper_experiment
 
-    with progress_bar(f"Reproducing {name.value}") as progress:
-        rows = reproduce_hiss(
-            name.value, datasets=dataset, n_repeats=repeats, seed=seed, data_dir=data_dir,
-            n_jobs=jobs, progress=progress,
-        )  # fmt: skip
-    if as_json:
-        show_json({"table": name.value, "rows": [asdict(row) for row in rows], "notes": HISS_NOTES})
-        return
-    columns = [
-        ("dataset", "left"), ("method", "left"), ("paper", "right"), ("ours", "right"),
-        ("difference", "right"),
-    ]  # fmt: skip
-    cells = []
-    for row in rows:
-        spread = "" if row.standard_error is None else f" ± {row.standard_error:.4f}"
-        paper = "-" if row.paper is None else f"{row.paper:.3f}"
-        apart = row.paper is None or row.stand_in
-        difference = "-" if apart else f"{row.ours - row.paper:+.4f}"
-        cells.append([row.dataset, row.method, paper, f"{row.ours:.4f}{spread}", difference])
-    say(f"Classification error, {repeats} random splits, seed {seed}; ± is a standard error.")
-    show_table(columns, cells)
-    for text in HISS_NOTES:
-        say(f"- {text}")
+    scale = "quick" if quick else "full" if full else "standard"
+    folder = None if data_dir is None else str(data_dir)
+    options = RunOptions(
+        results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
+    )
+    check_outputs(options)
+    experiment = paper_experiment(
+        name.value, scale=scale, seed=seed, data_dir=folder, datasets=dataset
+    )
+    run_and_show(experiment, options)

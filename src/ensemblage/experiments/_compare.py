@@ -14,7 +14,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 
 from ensemblage.datasets import Dataset
 from ensemblage.experiments._cells import Cell, Task, score_cell
-from ensemblage.experiments._methods import get_method
+from ensemblage.experiments._choice import Candidate, Choice, choose, corrected_error
+from ensemblage.experiments._fewer_rows import fewer_rows
+from ensemblage.experiments._methods import METHODS, get_method
 from ensemblage.parallel import draw_seeds, iterate_tasks
 
 
@@ -83,6 +85,8 @@ class Comparison:
         In the order asked for.
     notes : tuple of str
         What a reader should know about the data.
+    quick : bool
+        Whether rows were left out to save time.
     """
 
     dataset: str
@@ -94,6 +98,7 @@ class Comparison:
     seed: int
     methods: tuple[MethodScores, ...]
     notes: tuple[str, ...] = ()
+    quick: bool = False
 
     def standard_error(self, values: Sequence[float]) -> float:
         """Estimate the standard error of a mean over the folds.
@@ -110,17 +115,10 @@ class Comparison:
 
         Notes
         -----
-        The training sets of the folds overlap, so that the usual s / sqrt(J) is too small. With J
-        folds of which each tests 1 / k of the rows, the corrected variance of the mean is
-        (1 / J + 1 / (k - 1)) s² (Nadeau and Bengio, Inference for the generalization error,
-        Machine Learning 52, 2003).
+        Corrected for the overlap of the training sets (Nadeau and Bengio, Inference for the
+        generalization error, Machine Learning 52, 2003).
         """
-        known = np.array(values, dtype=float)
-        known = known[~np.isnan(known)]
-        if len(known) < 2:
-            return float("nan")
-        factor = 1 / len(known) + 1 / (self.n_splits - 1)
-        return float(np.sqrt(factor * known.var(ddof=1)))
+        return corrected_error(values, self.n_splits)
 
     def ranking(self) -> list[MethodScores]:
         """Sort the methods.
@@ -132,32 +130,39 @@ class Comparison:
         """
         return sorted(self.methods, key=lambda each: (each.mean("ranks"), -_or_zero(each)))
 
+    def choice(self) -> Choice | None:
+        """Choose a method.
+
+        Returns
+        -------
+        Choice or None
+            The most accurate method, or a simpler one that is about as good, and how sure that
+            is; None if fewer than two methods have a score on every fold.
+        """
+        candidates = [
+            Candidate(each.name, each.label, _effort(each.name), each.accuracy)
+            for each in self.methods
+            if not each.failures
+        ]
+        return choose(candidates, self.n_splits)
+
     def verdict(self) -> str:
-        """Say in one sentence what the run shows, and what it does not.
+        """Say in one sentence which method to choose, and how sure that is.
 
         Returns
         -------
         str
-            Which method ranked first, and whether its lead exceeds the standard error.
+            In plain words.
         """
-        order = [each for each in self.ranking() if len(each.failures) < len(each.accuracy)]
-        if not order:
+        choice = self.choice()
+        if choice is not None:
+            return choice.sentence
+        if all(len(each.failures) == len(each.accuracy) for each in self.methods):
             return "Every method failed."
-        if len(order) == 1:
-            return f"Only {order[0].label} has scores; there is nothing to compare it with."
-        first, second = order[:2]
-        gaps = np.subtract(first.accuracy, second.accuracy)
-        gap, error = float(np.nanmean(gaps)), self.standard_error(gaps)
-        start = f"{_capital(first.label)} ranks first"
-        if gap <= 0:
-            return f"{start}, but {second.label} has the same or a higher mean accuracy."
-        lead = f"{start}, {gap:.4f} above {second.label} in mean accuracy"
-        if not gap > error:
-            return (
-                f"{lead}; that is within the standard error of the difference ({error:.4f}), "
-                "so these folds do not tell the two apart."
-            )
-        return f"{lead}, more than the standard error of the difference ({error:.4f})."
+        whole = [each.label for each in self.methods if not each.failures]
+        if not whole:
+            return "No method has a score on every fold, so there is none to choose."
+        return f"Only {whole[0]} has a score on every fold; there is nothing to compare it with."
 
 
 def compare(
@@ -169,6 +174,7 @@ def compare(
     seed: int = 0,
     n_jobs: int | None = None,
     new_sources: bool = False,
+    quick: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Comparison:
     """Score methods on the same stratified folds.
@@ -189,6 +195,9 @@ def compare(
         Processes, as in joblib; the scores are the same for any number.
     new_sources : bool, default=False
         Test on sources that were not trained on; the dataset must have ``sources``.
+    quick : bool, default=False
+        Fit on fewer rows, drawn by class, where there are many: on at most 2,000 for methods
+        whose time grows faster than the rows, on at most 20,000 for the others.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
@@ -215,6 +224,9 @@ def compare(
     ]
     folds = _source_folds if new_sources else _row_folds
     tasks = _tasks(folds(dataset, n_splits, n_repeats, seed), names, seed)
+    if quick:
+        tasks, said = fewer_rows(tasks, dataset.y)
+        notes += said
     shared = (dataset.X, dataset.y, dataset.kinds, dataset.sources, new_sources)
     arguments = [(task, *shared) for task in tasks]
     cells: list[Cell | None] = [None] * len(tasks)
@@ -231,7 +243,7 @@ def compare(
     }
     return Comparison(
         dataset.name, *dataset.X.shape, len(dataset.classes), n_splits, n_repeats, seed,
-        methods=_collect(grid), notes=tuple(notes),
+        methods=_collect(grid), notes=tuple(notes), quick=quick,
     )  # fmt: skip
 
 
@@ -341,5 +353,5 @@ def _or_zero(scores: MethodScores) -> float:
     return float(np.nan_to_num(scores.mean("accuracy")))
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _effort(name: str) -> int:
+    return METHODS[name].effort if name in METHODS else 0

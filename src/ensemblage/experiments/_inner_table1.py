@@ -1,407 +1,209 @@
-"""The inner ensembles paper's Table 1: accuracy of Bayesian networks on 14 datasets.
-
-``python -m ensemblage.experiments._inner_table1 --data-dir FOLDER`` prints it.
-"""
+"""Table 1 of the inner ensembles paper: Bayesian networks on 14 datasets, over a grid."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import ttest_rel, wilcoxon
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from ensemblage.bayes import BayesNetClassifier
-from ensemblage.datasets import Dataset, load_dataset
-from ensemblage.inner import InnerBayesNetClassifier
-from ensemblage.parallel import draw_seeds
+from ensemblage.experiments._declare import Experiment, ExperimentCell
+from ensemblage.experiments._inner_networks import DATASETS, as_frame, paper_model
+from ensemblage.experiments._inner_table1_rows import summarise_inner_table1
+from ensemblage.experiments._paper_scope import (
+    PaperScope,
+    make_scope,
+    paper_cell,
+    paper_dataset,
+    repeat_seed,
+)
 
+TITLE = "Bayesian networks with an inner ensemble (Table 1 and its sensitivity analysis)"
+VERSION = 1
+N_FOLDS, INNER_FOLDS = 10, 3
 
-@dataclass(frozen=True)
-class PaperRow:
-    """What the paper reports for one dataset.
-
-    Parameters
-    ----------
-    plain : float
-        The plain network.
-    inner, inner_best : float
-        Inner ensemble without replacement: mean over the parameters that improved, and best.
-    improved : float
-        Percentage of the parameters that improved.
-    bagging, bagging_best : float
-        Bagging of networks: mean over its parameters, and best.
-    """
-
-    plain: float
-    inner: float
-    inner_best: float
-    improved: float
-    bagging: float
-    bagging_best: float
-
-
-PAPER = {
-    "breast-w": PaperRow(97.1, 97.2, 97.31, 70, 97.18, 97.18),
-    "credit-a": PaperRow(85, 85.62, 86.06, 99, 86.24, 86.48),
-    "ecoli": PaperRow(80.77, 81.03, 81.7, 50, 85.35, 85.92),
-    "glass": PaperRow(70.84, 71.1, 71.31, 4, 74.21, 75.14),
-    "heart-c": PaperRow(80.76, 81.63, 82.74, 96, 82.56, 82.94),
-    "heart-statlog": PaperRow(82.19, 82.48, 82.96, 32, 82.71, 83.19),
-    "hepatitis": PaperRow(82.39, 82.75, 83.55, 10, 82.88, 83.03),
-    "iris": PaperRow(92.87, 93.24, 93.8, 81, 94.58, 94.93),
-    "labor": PaperRow(88.25, 90.64, 92.81, 99, 93.04, 94.04),
-    "liver": PaperRow(56.93, 57.41, 58.41, 90, 63.75, 64.58),
-    "lymph": PaperRow(81.96, 83.19, 85.14, 97, 84.66, 85.41),
-    "pima": PaperRow(74.66, 75.35, 76.05, 97, 75.77, 75.98),
-    "tic-tac-toe": PaperRow(92.44, 92.58, 92.73, 18, 96.87, 97.18),
-    "vote": PaperRow(96.05, 96.12, 96.25, 26, 96.15, 96.21),
+SIZES = {"quick": (10,), "standard": (10, 30), "full": tuple(range(10, 101, 10))}
+SHARES = {
+    "quick": (0.3, 0.7),
+    "standard": (0.1, 0.3, 0.5, 0.7, 0.9),
+    "full": tuple(share / 10 for share in range(1, 11)),
 }
-"""Table 1 of the paper."""
-
-PAPER_NETWORK = {"init": "empty", "score": "probability", "max_parents": None}
-"""The network that reproduces the paper's column BN."""
-
-PLAIN_REPEATS = 10
-
-FULL_GRID = ([*range(10, 101, 10)], [s / 100 for s in range(10, 91, 10)])
-QUICK_GRID = ([10, 30], [0.1, 0.3, 0.5, 0.7, 0.9])
+REPEATS = {"quick": 1, "standard": 4, "full": 10}
+PLAIN_REPEATS = {"quick": 4, "standard": 10, "full": 10}
+# What nested cross-validation chooses from: the whole grid would take a day.
+NESTED = {"quick": "quick", "standard": "standard", "full": "standard"}
 
 
-@dataclass(frozen=True)
-class Table1Row:
-    """One dataset's accuracies, in per cent.
+def folds(y: Any, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Stratified folds; a class may have fewer rows than there are folds.
 
     Parameters
     ----------
-    dataset : str
-        Its name.
-    plain : float
-        The plain network, as the paper has it, over at least ten repeats: it is cheap.
-    inner : ndarray of shape (n_sizes, n_shares)
-        Inner score, plain tables: one accuracy per parameter.
-    bagging : float
-        Bagging of 30 networks, each with its own bins.
-    crowd : float
-        Inner score and crowd tables with this library's defaults; one network.
-    default : float
-        This library's plain network.
-    folds : mapping of str to ndarray
-        Accuracy of each fold of ``plain``, ``bagging``, ``crowd`` and ``default``, on the same
-        folds.
+    y : array-like of shape (n_rows,)
+        Classes.
+    n_folds : int
+        How many.
+    seed : int
+        Of the shuffle.
+
+    Yields
+    ------
+    tuple of ndarray
+        Training and test rows.
     """
-
-    dataset: str
-    plain: float
-    inner: NDArray[np.float64]
-    bagging: float
-    crowd: float
-    default: float
-    folds: Mapping[str, NDArray[np.float64]]
-
-    @property
-    def paired(self) -> float:  # numpydoc ignore=RT01
-        """The plain network on the folds of the others."""
-        return float(self.folds["plain"].mean())
-
-    @property
-    def selective(self) -> float:  # numpydoc ignore=RT01
-        """Mean over the parameters that beat the plain network, as the paper reports it."""
-        better = self.inner[self.inner > self.paired]
-        return float(better.mean()) if len(better) else float(self.inner.max())
-
-    @property
-    def improved(self) -> float:  # numpydoc ignore=RT01
-        """Percentage of the parameters that beat the plain network."""
-        return 100.0 * float((self.inner > self.paired).mean())
+    codes = np.unique(np.asarray(y), return_inverse=True)[1]
+    yield from StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)
 
 
-class BaggedNetworks:
-    """Bagging that hands frames on by rows, so that declared categories survive.
+def accuracy(model: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray) -> float:
+    """Fit on some rows and score on others.
 
     Parameters
     ----------
-    estimator : estimator
-        The network.
-    n_estimators : int
-        How many bootstraps.
-    random_state : int
-        Where their seeds come from.
-    """
-
-    def __init__(self, estimator: Any, n_estimators: int, random_state: int) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> BaggedNetworks:
-        """Fit each member on its bootstrap.
-
-        Parameters
-        ----------
-        X : dataframe or ndarray
-            Features.
-        y : array-like
-            Classes.
-
-        Returns
-        -------
-        BaggedNetworks
-            Fitted.
-        """
-        self.members_ = []
-        for seed in draw_seeds(self.random_state, self.n_estimators):
-            rows = np.random.default_rng(seed).integers(len(y), size=len(y))
-            member = clone(self.estimator)
-            self.members_.append(member.fit(_safe_indexing(X, rows), _safe_indexing(y, rows)))
-        return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Take the class of the highest mean probability.
-
-        Parameters
-        ----------
-        X : dataframe or ndarray
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        total = sum(member.predict_proba(X) for member in self.members_)
-        return self.members_[0].classes_[np.asarray(total).argmax(axis=1)]
-
-
-def as_frame(dataset: Dataset) -> tuple[Any, Any]:
-    """Give a dataset its declared categories, as a frame.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Any.
+    model : estimator
+        Unfitted.
+    X : dataframe or ndarray
+        All rows.
+    y : array-like
+        Their classes.
+    train, test : ndarray of int
+        Which.
 
     Returns
     -------
-    X : pandas.DataFrame
-        Features.
-    y : pandas.Series
-        Classes, categorical.
+    float
+        In per cent.
     """
-    import pandas as pd  # noqa: PLC0415  optional; only frames can declare categories
-
-    columns = {}
-    for j, (name, kind) in enumerate(zip(dataset.feature_names, dataset.kinds, strict=True)):
-        cells = dataset.X[:, j]
-        if kind == "number":
-            columns[name] = pd.Series(cells.astype(float))
-        else:
-            declared = dataset.categories.get(name)
-            categories = list(declared) if declared else sorted({c for c in cells if c is not None})
-            columns[name] = pd.Series(pd.Categorical(cells, categories=categories))
-    declared = dataset.categories.get(dataset.target)
-    classes = list(declared) if declared else np.unique(dataset.y).tolist()
-    y = pd.Series(pd.Categorical(dataset.y, categories=classes), name=dataset.target)
-    return pd.DataFrame(columns), y
+    model.fit(_safe_indexing(X, train), _safe_indexing(y, train))
+    truth = np.asarray(_safe_indexing(y, test))
+    return 100.0 * float(np.mean(model.predict(_safe_indexing(X, test)) == truth))
 
 
-def _folds(X: Any, y: Any, repeats: Iterable[int]) -> Iterator[tuple[Any, Any, Any, Any, int]]:
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    for repeat in repeats:
-        splitter = StratifiedKFold(10, shuffle=True, random_state=repeat)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            splits = list(splitter.split(codes, codes))
-        for train, test in splits:
-            yield (
-                _safe_indexing(X, train), _safe_indexing(y, train),
-                _safe_indexing(X, test), np.asarray(_safe_indexing(y, test)), repeat,
-            )  # fmt: skip
+def nested_accuracy(
+    X: Any, y: Any, train: np.ndarray, test: np.ndarray, settings: Sequence[dict], seed: int
+) -> float:
+    """Choose a setting on inner folds of the training rows, then score it on the test rows.
+
+    Parameters
+    ----------
+    X : dataframe or ndarray
+        All rows.
+    y : array-like
+        Their classes.
+    train, test : ndarray of int
+        Which.
+    settings : sequence of dict
+        Of the inner score.
+    seed : int
+        Of the inner folds and of the models.
+
+    Returns
+    -------
+    float
+        In per cent.
+    """
+    inner = [
+        (train[part], train[rest]) for part, rest in folds(np.asarray(y)[train], INNER_FOLDS, seed)
+    ]
+    scores = [
+        np.mean([accuracy(paper_model("inner", seed, **setting), X, y, *rows) for rows in inner])
+        for setting in settings
+    ]
+    chosen = settings[int(np.argmax(scores))]
+    return accuracy(paper_model("inner", seed, **chosen), X, y, train, test)
 
 
-def _accuracy(model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any) -> float:
-    predicted = model.fit(X_train, y_train).predict(X_test)
-    return 100.0 * float(np.mean(predicted == y_test))
+@paper_cell
+def compute_inner_table1(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+    """One ten-fold cross-validation of one method with one setting.
+
+    Parameters
+    ----------
+    cell : ExperimentCell
+        Dataset, method, setting, repeat and seed.
+    data_dir : str or None
+        Folder of CSV files.
+
+    Returns
+    -------
+    dict
+        The mean ``accuracy`` in per cent.
+    """
+    params = cell.params
+    X, y = as_frame(paper_dataset(params["dataset"], data_dir))
+    seed = repeat_seed(params["seed"], params["repeat"])
+    splits = folds(y, N_FOLDS, seed)
+    if params["method"] == "nested":
+        settings = _settings(params["n_views"], params["view_size"], [False])
+        scores = [nested_accuracy(X, y, *rows, settings, seed) for rows in splits]
+    else:
+        setting = {key: params[key] for key in ("n_views", "view_size", "replace") if key in params}
+        model = partial(paper_model, params["method"], seed, **setting)
+        scores = [accuracy(model(), X, y, *rows) for rows in splits]
+    return {"accuracy": float(np.mean(scores))}
 
 
-def score_dataset(
+def _settings(sizes: Sequence[int], shares: Sequence[float], modes: Sequence[bool]) -> list[dict]:
+    return [
+        {"n_views": size, "view_size": share, "replace": replace}
+        for replace, size, share in product(modes, sizes, shares)
+    ]
+
+
+def declare_inner_table1(
     name: str,
-    X: Any,
-    y: Any,
-    repeats: int = 4,
-    grid: tuple[Sequence[int], Sequence[float]] = QUICK_GRID,
-    n_estimators: int = 30,
-) -> Table1Row:
-    """Cross-validate all columns of the table on one dataset, on the same folds.
+    scale: str,
+    seed: int = 0,
+    data_dir: str | None = None,
+    datasets: Sequence[str] | None = None,
+) -> Experiment:
+    """Declare the table and its grid.
 
     Parameters
     ----------
     name : str
-        The dataset's name.
-    X : dataframe or ndarray of shape (n_samples, n_features)
-        Features.
-    y : array-like of shape (n_samples,)
-        Classes.
-    repeats : int, default=4
-        Ten-fold cross-validations.
-    grid : tuple of two sequences
-        Ensemble sizes, and sample sizes as shares.
-    n_estimators : int, default=30
-        Networks in the bag.
+        Of the experiment.
+    scale : {"quick", "standard", "full"}
+        One ten-fold cross-validation of 1 ensemble size by 2 sample sizes; four of 2 by 5; or
+        ten of 10 by 10, as in the paper; each with and without replacement.
+    seed : int, default=0
+        The user's seed.
+    data_dir : str or None, default=None
+        Folder of CSV files.
+    datasets : sequence of str or None, default=None
+        Some of the rows.
 
     Returns
     -------
-    Table1Row
-        Accuracies in per cent.
+    Experiment
     """
-    sizes, shares = grid
-    single: dict[str, list[float]] = {"plain": [], "bagging": [], "crowd": [], "default": []}
-    inner: list[list[list[float]]] = [[[] for _ in shares] for _ in sizes]
-    for X_train, y_train, X_test, y_test, seed in _folds(X, y, range(repeats)):
-        models = {
-            "plain": BayesNetClassifier(**PAPER_NETWORK),
-            "bagging": BaggedNetworks(BayesNetClassifier(**PAPER_NETWORK), n_estimators, seed),
-            "crowd": InnerBayesNetClassifier(random_state=seed),
-            "default": BayesNetClassifier(),
-        }
-        for key, model in models.items():
-            single[key].append(_accuracy(model, X_train, y_train, X_test, y_test))
-        for i, size in enumerate(sizes):
-            for j, share in enumerate(shares):
-                model = InnerBayesNetClassifier(
-                    size, share, tables="plain", random_state=seed, **PAPER_NETWORK
-                )
-                inner[i][j].append(_accuracy(model, X_train, y_train, X_test, y_test))
-    folds = {key: np.array(values) for key, values in single.items()}
-    means = {key: float(values.mean()) for key, values in folds.items()}
-    more = [
-        _accuracy(BayesNetClassifier(**PAPER_NETWORK), *fold[:4])
-        for fold in _folds(X, y, range(repeats, PLAIN_REPEATS))
+    scope = make_scope(scale, seed, data_dir, DATASETS, datasets)
+    cells = [
+        scope.cell(name, VERSION, dataset=each, repeat=repeat, **params)
+        for repeat in range(PLAIN_REPEATS[scale])
+        for each in scope.prints
+        for params in _entries(scope, repeat)
     ]
-    means["plain"] = float(np.mean([*folds["plain"], *more]))
-    return Table1Row(name, inner=np.array(inner).mean(axis=2), folds=folds, **means)
-
-
-def inner_table1(
-    datasets: Mapping[str, tuple[Any, Any]],
-    repeats: int = 4,
-    grid: tuple[Sequence[int], Sequence[float]] = QUICK_GRID,
-    n_estimators: int = 30,
-    progress: Callable[[Table1Row], None] = lambda _: None,
-) -> list[Table1Row]:
-    """Compute the table.
-
-    Parameters
-    ----------
-    datasets : mapping of str to tuple
-        Features and classes by name.
-    repeats : int, default=4
-        Ten-fold cross-validations.
-    grid : tuple of two sequences
-        Ensemble sizes, and sample sizes as shares.
-    n_estimators : int, default=30
-        Networks in the bag.
-    progress : callable
-        Given each row when it is done.
-
-    Returns
-    -------
-    list of Table1Row
-        One per dataset.
-    """
-    rows = []
-    for name, (X, y) in datasets.items():
-        rows.append(score_dataset(name, X, y, repeats, grid, n_estimators))
-        progress(rows[-1])
-    return rows
-
-
-def _numbers(row: Table1Row) -> list[float]:
-    paper = PAPER[row.dataset]
-    return [
-        row.plain, paper.plain, float(row.inner.mean()), row.selective, paper.inner,
-        float(row.inner.max()), paper.inner_best, row.improved, paper.improved,
-        row.bagging, paper.bagging, row.crowd, row.default,
-    ]  # fmt: skip
-
-
-def _line(row: Table1Row) -> str:
-    return f"{row.dataset:<14}" + " ".join(f"{number:9.2f}" for number in _numbers(row))
-
-
-def format_table1(rows: Sequence[Table1Row]) -> str:
-    """Write the table beside the paper's, with the tests of its claims.
-
-    Parameters
-    ----------
-    rows : sequence of Table1Row
-        As computed.
-
-    Returns
-    -------
-    str
-        Lines of text.
-    """
-    heads = (
-        "BN", "paper", "inner:all", "selective", "paper", "best", "paper", "better%", "paper",
-        "bagging", "paper", "crowd", "default",
+    summarise = partial(
+        summarise_inner_table1, name=name, title=TITLE, scope=scope, sizes=SIZES[scale],
+        shares=SHARES[scale],
     )  # fmt: skip
-    lines = ["dataset       " + " ".join(f"{head:>9}" for head in heads)]
-    table = np.array([_numbers(row) for row in rows])
-    lines += [_line(row) for row in rows]
-    lines.append(f"{'mean':<14}" + " ".join(f"{number:9.2f}" for number in table.mean(axis=0)))
-    gap = np.abs(table[:, 0] - table[:, 1]).mean()
-    lines.append(f"mean absolute difference of BN to the paper's: {gap:.2f} points")
-    if len(rows) > 1:
-        paired = np.array([row.paired for row in rows])
-        lines += [
-            _test("crowd tables", table[:, 11], "plain network", paired),
-            _test("crowd tables", table[:, 11], "bagging", table[:, 9]),
-            _test("inner score (all parameters)", table[:, 2], "plain network", paired),
-        ]
-    return "\n".join(lines)
+    return Experiment(name, TITLE, cells, compute_inner_table1, summarise, data_dir)
 
 
-def _test(one: str, first: NDArray[np.float64], other: str, second: NDArray[np.float64]) -> str:
-    if (first == second).all():
-        return f"{one} equals {other} on all datasets"
-    return (
-        f"{one} against {other}: {np.mean(first - second):+.2f} points, better on "
-        f"{int((first > second).sum())} of {len(first)} sets, paired t-test over sets "
-        f"p = {ttest_rel(first, second).pvalue:.4f}, "
-        f"Wilcoxon p = {wilcoxon(first, second).pvalue:.4f}"
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table.
-
-    Parameters
-    ----------
-    arguments : sequence of str, default=None
-        Command line; None for the process's own.
-    """
-    parser = argparse.ArgumentParser(prog="inner-table1", description=__doc__)
-    parser.add_argument("--data-dir", help="folder of CSV files with a manifest.json")
-    parser.add_argument("--repeats", type=int, default=4, help="ten-fold cross-validations")
-    parser.add_argument("--full", action="store_true", help="the paper's whole grid")
-    parser.add_argument("--only", nargs="*", default=list(PAPER), help="datasets")
-    chosen = parser.parse_args(arguments)
-    datasets = {name: as_frame(load_dataset(name, chosen.data_dir)) for name in chosen.only}
-    grid = FULL_GRID if chosen.full else QUICK_GRID
-    rows = inner_table1(
-        datasets, chosen.repeats, grid, progress=lambda row: sys.stderr.write(_line(row) + "\n")
-    )
-    sys.stdout.write(format_table1(rows) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+def _entries(scope: PaperScope, repeat: int) -> list[dict[str, Any]]:
+    """Methods and settings of one repeat."""
+    if repeat >= REPEATS[scope.scale]:
+        return [{"method": "plain"}]  # it is cheap
+    sizes, shares = SIZES[scope.scale], SHARES[scope.scale]
+    nested = NESTED[scope.scale]
+    return [
+        *({"method": method} for method in ("plain", "default", "crowd")),
+        *({"method": "bagging", "n_views": size} for size in sizes),
+        *({"method": "inner", **setting} for setting in _settings(sizes, shares, [False, True])),
+        {"method": "nested", "n_views": list(SIZES[nested]), "view_size": list(SHARES[nested])},
+    ]

@@ -49,6 +49,12 @@ class Method:
         What its ``fit`` takes beside rows and classes.
     takes_tables : bool, default=False
         Whether it reads words and missing cells itself, without preprocessing.
+    effort : int, default=3
+        How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
+        search for parameters or an ensemble of models. Of methods that are about as good, the
+        one of least effort is chosen.
+    steep : bool, default=False
+        Whether its time grows faster than the rows.
     """
 
     name: str
@@ -58,6 +64,8 @@ class Method:
     ours: bool = False
     takes_tables: bool = False
     takes: tuple[str, ...] = ()
+    effort: int = 3
+    steep: bool = False
 
     def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
         """Name what a pipeline's ``fit`` passes on to the method.
@@ -150,17 +158,18 @@ def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
 METHODS = {
     method.name: method
     for method in (
-        Method("majority", "majority class", "always the most frequent class", _majority),
-        Method("logistic", "logistic regression", "C tuned by inner folds", _logistic),
-        Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm),
-        Method("forest", "random forest", "200 trees", _forest),
-        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting),
+        Method("majority", "majority class", "always the most frequent class", _majority, effort=0),
+        Method("logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1),
+        Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm, steep=True),
+        Method("forest", "random forest", "200 trees", _forest, effort=2),
+        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
         Method(
             "strata",
             "strata ensemble",
             "a member per stratum, behind a gate",
             _strata,
             ours=True,
+            steep=True,
             takes=("groups",),
         ),
         Method(
@@ -169,6 +178,7 @@ METHODS = {
             "a member per known source behind a gate, pooled with an SVM; needs --source",
             _strata_sources,
             ours=True,
+            steep=True,
             takes=("sources", "groups"),
         ),
         Method(
@@ -177,6 +187,7 @@ METHODS = {
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
             _strata_paper,
             ours=True,
+            steep=True,
         ),
         Method(
             "subspace",
@@ -184,6 +195,7 @@ METHODS = {
             "members on features chosen while they learn; product or gate",
             _subspace,
             ours=True,
+            steep=True,
         ),
         Method(
             "bayesnet",
@@ -191,6 +203,7 @@ METHODS = {
             "structure by K2 with the leave-one-out score",
             _bayesnet,
             ours=True,
+            effort=1,
             takes_tables=True,
         ),
         Method(
@@ -199,6 +212,7 @@ METHODS = {
             "one network, its structure and tables the decisions of 30 samples",
             _inner_bayesnet,
             ours=True,
+            effort=1,
             takes_tables=True,
         ),
     )

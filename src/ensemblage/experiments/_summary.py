@@ -51,13 +51,19 @@ def as_plain(comparison: Comparison) -> dict[str, Any]:
     Returns
     -------
     dict
-        The settings, the summary, the verdict, and the scores of each fold.
+        The settings, the summary, the verdict, the choice, and the scores of each fold.
     """
     facts = asdict(comparison)
     folds = facts.pop("methods")
+    choice = comparison.choice()
     return _plain(
         facts
-        | {"summary": summary_rows(comparison), "verdict": comparison.verdict(), "methods": folds}
+        | {
+            "summary": summary_rows(comparison),
+            "verdict": comparison.verdict(),
+            "choice": None if choice is None else asdict(choice),
+            "methods": folds,
+        }
     )
 
 

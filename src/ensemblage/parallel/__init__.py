@@ -1,16 +1,30 @@
 """Member fits over joblib, seeds drawn up front, and progress callbacks."""
 
 from ensemblage.parallel._callbacks import CallbackSupportMixin, fit_progress, with_callbacks
+from ensemblage.parallel._cluster import ClusterPool
 from ensemblage.parallel._members import MAX_RETRIES, iterate_tasks, run_tasks
 from ensemblage.parallel._seeds import draw_seeds, set_seed
+from ensemblage.parallel._stream import (
+    LocalPool,
+    Outcome,
+    WorkerDiedError,
+    WorkerPool,
+    stream_tasks,
+)
 
 __all__ = [
     "MAX_RETRIES",
     "CallbackSupportMixin",
+    "ClusterPool",
+    "LocalPool",
+    "Outcome",
+    "WorkerDiedError",
+    "WorkerPool",
     "draw_seeds",
     "fit_progress",
     "iterate_tasks",
     "run_tasks",
     "set_seed",
+    "stream_tasks",
     "with_callbacks",
 ]

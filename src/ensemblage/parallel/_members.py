@@ -70,7 +70,7 @@ def iterate_tasks(
         try:
             # entering starts loky's own helper process, which lets interrupts through again
             with Parallel(n_jobs=n_jobs, return_as="generator_unordered") as parallel:
-                with _interrupts_held():
+                with interrupts_held():
                     results = parallel(calls)
                 for index, result in results:
                     done.add(index)
@@ -87,8 +87,14 @@ def iterate_tasks(
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them."""
+def interrupts_held() -> Iterator[None]:
+    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them.
+
+    Yields
+    ------
+    None
+        Interrupts are held back until the end of the block.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -83,7 +83,9 @@ def _facts(document: Mapping[str, Any]) -> FactsBlock:
         folds += f" by {document['n_repeats']}"
     names = {"n_rows": "rows", "n_features": "columns", "n_classes": "classes"}
     facts = [(name, f"{document[key]:,}") for key, name in names.items()]
-    return FactsBlock([*facts, ("folds", folds), ("seed", str(document["seed"]))])
+    facts += [("folds", folds), ("seed", str(document["seed"]))]
+    choice = document.get("choice")
+    return FactsBlock(facts if choice is None else [*facts, ("choice", choice["label"])])
 
 
 def _summary(document: Mapping[str, Any]) -> list[str]:

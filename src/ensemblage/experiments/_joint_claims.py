@@ -1,92 +1,26 @@
-"""The joint feature-subset paper's claims on generated data."""
+"""What the guide claims of jointly learned subsets, beside controls: the paper has none."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import ttest_rel, wilcoxon
 from sklearn.datasets import make_classification
 from sklearn.feature_selection import RFE, mutual_info_classif
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from ensemblage.datasets import make_quarter_circle
+from ensemblage.experiments._joint_literal import tuned_logistic
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 from ensemblage.subspace._gate import gated_proba, random_mixture, refit_with_gate
 from ensemblage.subspace._member import as_features, as_rows, standardise
 
-N_DUMMIES = 6
 TEST_ROWS = 20_000
-
-
-class PairCount(NamedTuple):
-    """How often Figure 2's picture comes out.
-
-    Attributes
-    ----------
-    runs : int
-        Number of datasets.
-    top_pair : int
-        Runs in which the true pair alone is the most frequent pair.
-    top_two : int
-        Runs in which both true features are more frequent than every dummy.
-    by_score : int
-        Runs in which the selector's two best features are the true ones.
-    both : int
-        Runs with ``top_pair`` and ``top_two``.
-    """
-
-    runs: int
-    top_pair: int
-    top_two: int
-    by_score: int
-    both: int
-
-
-def figure_2(n_samples_per_class, runs=100, n_estimators=10, first_seed=0, **parameters):
-    """Count the runs that find the quarter circle's two features among six dummies.
-
-    Parameters
-    ----------
-    n_samples_per_class : int
-        Rows per class.
-    runs : int, default=100
-        Fresh datasets, the columns in a new order in each.
-    n_estimators : int, default=10
-        Members.
-    first_seed : int, default=0
-        Seeds are this and the following.
-    **parameters
-        For :class:`JointSubspaceSelector`.
-
-    Returns
-    -------
-    PairCount
-    """
-    found = []
-    for seed in range(first_seed, first_seed + runs):
-        X, y = make_quarter_circle(n_samples_per_class, n_dummies=N_DUMMIES, random_state=seed)
-        order = np.random.default_rng(seed).permutation(X.shape[1])
-        selector = JointSubspaceSelector(
-            2, n_estimators=n_estimators, random_state=seed, **parameters
-        )  # fmt: skip
-        found.append(_true_pair(selector.fit(X[:, order], y), np.flatnonzero(order < 2)))
-    pair, two, score = np.array(found).T
-    return PairCount(
-        runs, int(pair.sum()), int(two.sum()), int(score.sum()), int((pair & two).sum())
-    )  # fmt: skip
-
-
-def _true_pair(selector, true):
-    pairs = np.triu(np.ones_like(selector.co_selection_, dtype=bool), 1)
-    pairs[true[0], true[1]] = False
-    others = np.delete(selector.frequencies_, true)
-    return (
-        selector.co_selection_[true[0], true[1]] > selector.co_selection_[pairs].max(),
-        selector.frequencies_[true].min() > others.max(),
-        bool(selector.support_[true].all()),
-    )
+COMPARED = ("abalone", "segment", "vehicle", "sonar", "waveform", "pima")
 
 
 def _random_gate(X, y, n_members, strength, seed):
@@ -141,24 +75,6 @@ def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, fir
     return {name: 100 * np.array([row[name] for row in scores]) for name in scores[0]}
 
 
-def tuned_logistic():
-    """Logistic regression on standardised features, its ``C`` by cross-validation.
-
-    Returns
-    -------
-    Pipeline
-        Unfitted.
-    """
-    grid = np.logspace(-3, 3, 7)
-    return make_pipeline(
-        StandardScaler(),
-        LogisticRegressionCV(
-            Cs=grid, l1_ratios=(0.0,), max_iter=5000, scoring="accuracy",
-            use_legacy_attributes=False,
-        ),
-    )  # fmt: skip
-
-
 def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informative=20):
     """Share of the informative among the selected features, for us and three others.
 
@@ -208,3 +124,67 @@ def _rankings(X, y, n_informative, seed):
 def _plain_scores(selector):
     used = np.abs(selector.coefs_[:, 1] - selector.coefs_[:, 0]) * selector.supports_
     return used.mean(axis=0)
+
+
+class Verdict(NamedTuple):
+    """Paired comparison with a tuned logistic regression, in percent.
+
+    Attributes
+    ----------
+    logistic, product, auto : float
+        Mean accuracies.
+    gain, error : float
+        Mean difference of ``auto`` and logistic regression, and its standard error.
+    t_test, wilcoxon : float
+        Two-sided p-values of the paired tests.
+    gates : int
+        Splits in which the gate was chosen.
+    """
+
+    logistic: float
+    product: float
+    auto: float
+    gain: float
+    error: float
+    t_test: float
+    wilcoxon: float
+    gates: int
+
+
+def compare_with_logistic(X, y, n_splits=10, seed=0):
+    """``fusion="auto"`` and the plain product against a tuned logistic regression.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Features.
+    y : ndarray of shape (n_rows,)
+        Class numbers.
+    n_splits : int, default=10
+        Stratified splits, a tenth of the rows for testing.
+    seed : int, default=0
+        Of the splits.
+
+    Returns
+    -------
+    Verdict
+    """
+    cut = StratifiedShuffleSplit(n_splits, test_size=0.1, random_state=seed)
+    scores, gates = [], 0
+    for i, (train, test) in enumerate(cut.split(X, y)):
+        models = (
+            tuned_logistic(),
+            JointSubspaceClassifier(C="auto", random_state=i),
+            JointSubspaceClassifier(C="auto", fusion="auto", random_state=i),
+        )
+        scores.append([model.fit(X[train], y[train]).score(X[test], y[test]) for model in models])
+        gates += models[2].fusion_ == "gate"
+    logistic, product, auto = 100 * np.array(scores).T
+    gain = auto - logistic
+    same = bool(np.allclose(gain, 0))
+    return Verdict(
+        logistic.mean(), product.mean(), auto.mean(), gain.mean(),
+        gain.std(ddof=1) / np.sqrt(n_splits),
+        1.0 if same else float(ttest_rel(auto, logistic).pvalue),
+        1.0 if same else float(wilcoxon(auto, logistic).pvalue), gates,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""The one door to a Dask cluster: calls run there as they would in local workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+CONNECT_SECONDS = 15
+# How long to believe the number of workers, in seconds.
+COUNT_SECONDS = 2.0
+
+
+class ClusterPool:
+    """The workers of a Dask scheduler.
+
+    A worker that dies is Dask's business: it runs the call again elsewhere, three times at most.
+
+    Parameters
+    ----------
+    scheduler : str
+        The address, as in ``tcp://host:8786``.
+    """
+
+    def __init__(self, scheduler: str) -> None:
+        self._client = _connect(scheduler)
+        if not self._client.nthreads():
+            self._client.close()
+            raise ValueError(
+                f"The Dask scheduler at {scheduler} has no workers: start some with "
+                f"`dask worker {scheduler}`."
+            )
+        self._executor = self._client.get_executor(pure=False)
+        self._threads, self._counted = 1, float("-inf")
+
+    @property
+    def width(self) -> int:  # numpydoc ignore=RT01
+        """Threads of all workers that are there at the moment."""
+        if time.monotonic() - self._counted > COUNT_SECONDS:
+            self._threads = max(1, sum(self._client.nthreads().values()))
+            self._counted = time.monotonic()
+        return self._threads
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Start a call.
+
+        Parameters
+        ----------
+        call : callable
+            Without arguments, so that Dask looks for nothing of its own in them.
+
+        Returns
+        -------
+        Future
+            Its result to come.
+        """
+        return self._executor.submit(call)
+
+    def restart(self) -> None:
+        """Do nothing: Dask replaces its workers."""
+
+    def close(self, *, kill: bool = False) -> None:
+        """Leave the cluster.
+
+        Parameters
+        ----------
+        kill : bool, default=False
+            Whether to cancel what is running.
+        """
+        self._executor.shutdown(wait=not kill)
+        self._client.close()
+
+
+def _connect(scheduler: str) -> Any:
+    try:
+        from distributed import Client  # noqa: PLC0415  an extra
+    except ImportError:
+        raise ImportError(
+            "Running on a cluster needs Dask: pip install 'ensemblage[dask]'."
+        ) from None
+    try:
+        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"No Dask scheduler answers at {scheduler!r} ({error}): give the address that "
+            "`dask scheduler` prints, such as tcp://host:8786."
+        ) from error

@@ -1,0 +1,276 @@
+"""Tasks handed out one by one to worker processes, results as they come, dead workers survived."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from joblib import cpu_count
+from joblib.externals.loky import ProcessPoolExecutor
+
+from ensemblage.parallel._members import MAX_RETRIES, interrupts_held
+
+# Sums have one order in every worker, whatever the number of workers.
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS",
+    ),
+    "1",
+)  # fmt: skip
+# How often to look whether to stop, in seconds.
+LOOK_EVERY = 0.1
+# Idle workers end after so many seconds.
+IDLE_SECONDS = 300
+
+logger = logging.getLogger("ensemblage")
+
+
+class WorkerDiedError(RuntimeError):
+    """Every worker that was given a task died of it."""
+
+
+class Outcome(NamedTuple):
+    """What became of one task.
+
+    Attributes
+    ----------
+    index : int
+        Which task, counted in the order in which they were handed out.
+    result : object
+        What the function gave; None if there is an error.
+    error : Exception or None
+        What kept the worker from giving a result.
+    """
+
+    index: int
+    result: Any
+    error: BaseException | None = None
+
+
+class WorkerPool(Protocol):
+    """Somewhere to run calls."""
+
+    @property
+    def width(self) -> int:  # numpydoc ignore=RT01
+        """How many calls run at the same time."""
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:  # numpydoc ignore=PR01,RT01
+        """Start a call."""
+
+    def restart(self) -> None:
+        """Replace workers after one has died."""
+
+    def close(self, *, kill: bool = False) -> None:  # numpydoc ignore=PR01
+        """End the workers, at once or after their work."""
+
+
+class LocalPool:
+    """Worker processes on this machine, with one thread each.
+
+    One worker is a process of its own too, so that a crash in it is survived.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Processes; None is 1, -1 one per core, -2 one less.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; use 1 or more, or -1 for one per core.")
+        jobs = n_jobs or 1
+        self.width = jobs if jobs > 0 else max(1, cpu_count() + 1 + jobs)
+        self._executor = self._start()
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Start a call.
+
+        Parameters
+        ----------
+        call : callable
+            Without arguments.
+
+        Returns
+        -------
+        Future
+            Its result to come.
+        """
+        with interrupts_held():
+            return self._executor.submit(call)
+
+    def restart(self) -> None:
+        """Replace workers after one has died."""
+        self.close(kill=True)
+        self._executor = self._start()
+
+    def close(self, *, kill: bool = False) -> None:
+        """End the workers.
+
+        Parameters
+        ----------
+        kill : bool, default=False
+            Whether to end them in the middle of their work.
+        """
+        self._executor.shutdown(wait=True, kill_workers=kill)
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self.width, timeout=IDLE_SECONDS, env=ONE_THREAD,
+            initializer=_watch_parent, initargs=(os.getpid(),),
+        )  # fmt: skip
+
+
+def stream_tasks(
+    function: Callable[..., Any],
+    tasks: Iterable[tuple[Any, ...]],
+    pool: WorkerPool,
+    *,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Outcome]:
+    """Call ``function(*task)`` for each task in workers; give each outcome as soon as it is there.
+
+    Tasks are taken from the iterable only when a worker is free, so that the iterable can end
+    early when time is up. If a worker dies, the tasks that were running are run again one at a
+    time: then a task that kills its worker is found, and the others are not blamed for it. After
+    three retries its outcome is a ``WorkerDiedError``.
+
+    Parameters
+    ----------
+    function : callable
+        Defined at module level, so that worker processes find it.
+    tasks : iterable of tuple
+        The arguments of each call.
+    pool : WorkerPool
+        Where to run them; it is left open.
+    stopped : callable, default never
+        Asked ten times a second; if true, what is finished is given and the rest is left.
+
+    Yields
+    ------
+    Outcome
+        In the order in which they come.
+    """
+    stream = _Stream(function, tasks, pool)
+    stream.hand_out()
+    while stream.running:
+        outcomes = stream.collect()
+        if not stopped():
+            # before the outcomes are looked at, so that no worker waits for that
+            stream.hand_out()
+        yield from outcomes
+        if stopped():
+            yield from stream.finished()
+            return
+
+
+class _Stream:
+    """Which tasks wait, run, or ran while a worker died."""
+
+    def __init__(
+        self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], pool: WorkerPool
+    ) -> None:
+        self._calls = (partial(function, *task) for task in tasks)
+        self._pool = pool
+        self._handed: dict[int, Callable[[], Any]] = {}
+        self._count = 0
+        self._suspects: deque[int] = deque()
+        self._deaths: Counter[int] = Counter()
+        self.running: dict[Future[Any], int] = {}
+
+    def hand_out(self) -> None:
+        if self._suspects:
+            # alone, so that the next death has one possible cause
+            if not self.running:
+                self._submit(self._suspects.popleft())
+            return
+        while len(self.running) < self._pool.width:
+            call = next(self._calls, None)
+            if call is None:
+                return
+            self._handed[self._count] = call
+            self._submit(self._count)
+            self._count += 1
+
+    def collect(self) -> list[Outcome]:
+        """Wait a moment; give what came in."""
+        wait(self.running, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+        return self.finished()
+
+    def finished(self) -> list[Outcome]:
+        if any(_is_broken(future) for future in self.running):
+            wait(self.running)
+        dead: list[int] = []
+        outcomes: list[Outcome] = []
+        for future in [each for each in self.running if each.done()]:
+            index = self.running.pop(future)
+            if _is_broken(future):
+                dead.append(index)
+            else:
+                outcomes.append(self._outcome(index, future))
+        return outcomes + self._after_death(dead) if dead else outcomes
+
+    def _submit(self, index: int) -> None:
+        try:
+            future = self._pool.submit(self._handed[index])
+        except BrokenProcessPool as error:
+            # an idle worker died: as if this task had been running
+            future = Future()
+            future.set_exception(error)
+        self.running[future] = index
+
+    def _outcome(self, index: int, future: Future[Any]) -> Outcome:
+        del self._handed[index]
+        try:
+            return Outcome(index, future.result())
+        except CancelledError:
+            raise ConnectionError(
+                "The connection to the workers was lost. What was finished before is kept."
+            ) from None
+        except BaseException as error:
+            return Outcome(index, None, error)
+
+    def _after_death(self, indices: list[int]) -> list[Outcome]:
+        self._pool.restart()
+        given_up: list[Outcome] = []
+        for index in indices:
+            self._deaths[index] += 1
+            if self._deaths[index] <= MAX_RETRIES:
+                self._suspects.append(index)
+                continue
+            del self._handed[index]
+            error = WorkerDiedError(
+                f"the worker process died {self._deaths[index]} times (killed, crashed, or out "
+                "of memory)"
+            )
+            given_up.append(Outcome(index, None, error))
+        logger.warning("A worker process died; %d tasks are run again.", len(self._suspects))
+        return given_up
+
+
+def _is_broken(future: Future[Any]) -> bool:
+    return (
+        future.done()
+        and not future.cancelled()
+        and isinstance(future.exception(), BrokenProcessPool)
+    )
+
+
+def _watch_parent(parent: int) -> None:
+    """End this worker soon after its parent was killed; otherwise it would stay for ever."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if os.name == "posix" and os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,168 @@
+"""What ``--json`` prints is what docs/schemas says, and exit codes are what the guide says."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from ensemblage.cli import app
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+COMMANDS = {command.name for command in app.registered_commands}
+STUDY = """
+name = "study"
+folds = 2
+
+[[datasets]]
+name = "iris"
+
+[[methods]]
+name = "majority"
+
+[[methods]]
+name = "logistic"
+"""
+
+
+def read_schema(name):
+    return json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in an empty folder, and give its JSON, checked against its schema."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
+
+    def call(command, *arguments, code=0):
+        texts = [command, *map(str, arguments), "--json"]
+        result = CliRunner().invoke(app, texts)
+        assert result.exit_code == code, result.output
+        value = json.loads(result.stdout, parse_constant=pytest.fail)
+        jsonschema.validate(value, read_schema(command), cls=jsonschema.Draft202012Validator)
+        return value
+
+    return call
+
+
+def test_every_command_has_a_schema():
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == COMMANDS
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_schemas_are_schemas(name):
+    schema = read_schema(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["title"] == f"ensemblage {name} --json"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_schema_refuses_something(name):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"surprise": 1}, read_schema(name))
+
+
+def test_datasets(run, table_file):
+    names = {each["name"] for each in run("datasets", "--data-dir", table_file.parent)}
+    assert {"people", "iris"} <= names
+
+
+def test_compare(run, table_file):
+    chosen = ["-m", "majority", "-m", "svm", "-m", "logistic"]
+    facts = run("compare", table_file, "-t", "class", *chosen, "-j", 1, "--quick")
+    assert facts["choice"]["sentence"] == facts["verdict"]
+    assert facts["quick"]
+    assert facts["n_splits"] == 3
+
+
+def test_compare_of_one_method_chooses_nothing(run, table_file):
+    facts = run("compare", table_file, "-t", "class", "-m", "majority", "-j", 1)
+    assert facts["choice"] is None
+
+
+def test_fit_and_predict(run, table_file):
+    for method, sure in (("logistic", True), ("svm", False)):
+        run("fit", table_file, "-t", "class", "-m", method, "-o", "m.skops", "-j", 1, "--folds", 2)
+        facts = run("predict", "m.skops", table_file)
+        assert (facts["probabilities"] is not None) == sure
+    assert run("predict", "m.skops", table_file, "-o", "out.csv")["output"] == "out.csv"
+
+
+def test_cluster(run, table_file):
+    facts = run("cluster", table_file, "-k", 2, "-t", "class")
+    assert set(facts["scores"]) == {"nmi", "purity"}
+    assert run("cluster", table_file, "-k", 2, "-m", "average", "-o", "l.csv")["agreement"] is None
+
+
+@pytest.mark.filterwarnings("ignore:.* strata hold one class only")
+@pytest.mark.parametrize(
+    ("method", "key"), [("strata", "members"), ("bayesnet", "parents"), ("subspace", "features")]
+)
+def test_explain(run, table_file, method, key):
+    run("fit", table_file, "-t", "class", "-m", method, "-o", "m.skops", "-j", 1, "--folds", 2)
+    assert key in run("explain", "m.skops")
+    if method == "strata":
+        assert run("explain", "m.skops", table_file)["rows"] == "given"
+        assert run("explain", "m.skops", table_file, "--row", 3)["row"] == 3
+
+
+def test_run(run, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    facts = run("run", "study.toml", "-j", 1)
+    assert facts["cells"] == {"total": 4, "done": 4, "failed": 0}
+    assert facts["finished"]
+
+
+def test_reproduce(run):
+    facts = run("reproduce", "joint-figure1", "--quick", "--budget", "2s", "-j", 1)
+    assert facts["experiment"] == "joint-figure1"
+    assert facts["scale"] == "quick"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["datasets"], 0),
+        (["compare", "absent.csv", "-t", "x", "--json"], 1),
+        (["predict", "absent.skops", "absent.csv", "--json"], 1),
+        (["explain", "absent.skops", "--json"], 1),
+        (["cluster", "absent.csv", "-k", "2", "--json"], 1),
+        (["run", "absent.toml", "--json"], (1, 2)),
+        (["fit", "iris", "--json"], 2),
+        (["compare", "iris", "-m", "no-such-method", "--json"], 2),
+        (["reproduce", "no-such-table", "--json"], 2),
+        (["no-such-command"], 2),
+    ],
+)
+def test_exit_codes(tmp_path, monkeypatch, arguments, code):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code in (code if isinstance(code, tuple) else (code,))
+    if code != 0:
+        # a program that reads JSON gets JSON or nothing
+        assert result.stdout == ""
+        assert result.stderr != ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupted_command_exits_with_130(tmp_path):
+    command = [sys.executable, "-m", "ensemblage.cli", "compare", "--repeats", "500", "-j", "1"]
+    process = subprocess.Popen(
+        [*command, "--json"], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert "bundled dataset" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert output == ""

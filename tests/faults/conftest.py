@@ -1,0 +1,116 @@
+"""Runs of the real command in a process group of their own, to be killed, interrupted, starved."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "ensemblage.cli", "run", "study.toml"]
+# fits of a few milliseconds: 3 datasets x 2 methods x folds x repeats
+STUDY = """
+name = "study"
+folds = 5
+repeats = {repeats}
+
+[[datasets]]
+name = "iris"
+[[datasets]]
+name = "wine"
+[[datasets]]
+name = "breast-cancer"
+
+[[methods]]
+name = "majority"
+[[methods]]
+name = "majority"
+label = "uniform"
+params = {{ strategy = "uniform" }}
+"""
+CELLS_PER_REPEAT = 30
+
+
+class Study:
+    """An experiment in a folder of its own."""
+
+    def __init__(self, folder, repeats):
+        folder.mkdir()
+        self.folder = folder
+        self.results = folder / "ensemblage-results.sqlite"
+        self.total = repeats * CELLS_PER_REPEAT
+        (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+
+    def start(self, *options, **settings):
+        return subprocess.Popen(
+            [*COMMAND, "--jobs", "2", *options], cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **settings,
+        )  # fmt: skip
+
+    def run(self, *options, **settings):
+        process = self.start(*options, **settings)
+        output, errors = process.communicate(timeout=240)
+        return process.returncode, output, errors
+
+    def export(self):
+        code, _, errors = self.run("--export", "cells.csv")
+        assert code == 0, errors
+        return (self.folder / "cells.csv").read_bytes()
+
+    def cells(self):
+        """Committed cells by key, after a check of the whole file."""
+        if not self.results.exists():
+            return {}
+        connection = sqlite3.connect(self.results, timeout=60)
+        try:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return {}
+            rows = connection.execute("SELECT key, cell_values, error FROM cells").fetchall()
+        finally:
+            connection.close()
+        return {key: rest for key, *rest in rows}
+
+    def wait_for(self, count, process, seconds=120):
+        """Wait until so many cells are committed, or the process ends."""
+        end = time.monotonic() + seconds
+        while self.count() < count and process.poll() is None:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def count(self):
+        if not self.results.exists():
+            return 0
+        connection = sqlite3.connect(f"{self.results.as_uri()}?mode=ro", uri=True, timeout=60)
+        try:
+            return connection.execute("SELECT count(*) FROM cells").fetchone()[0]
+        except sqlite3.OperationalError:  # the table is not there yet
+            return 0
+        finally:
+            connection.close()
+
+
+def signal_group(process, number):
+    os.killpg(process.pid, number)
+    output, errors = process.communicate(timeout=120)
+    return output, errors
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Makes a study of so many repeats; ends what a failed test left running."""
+    started = []
+
+    class Watched(Study):
+        def start(self, *options, **settings):
+            process = super().start(*options, **settings)
+            started.append(process)
+            return process
+
+    yield lambda name, repeats: Watched(tmp_path / name, repeats)
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()

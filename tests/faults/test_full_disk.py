@@ -1,0 +1,35 @@
+"""A full disk ends a run with one sentence; what was stored stays, and the run goes on."""
+
+import os
+import resource
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+
+
+def test_a_full_disk_keeps_what_was_stored(study):
+    one = study("one", 3)
+    room = 30_000
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    code, output, errors = one.run(preexec_fn=limit)
+    assert code == 1
+    assert output == ""
+    assert errors.startswith("Error: The results cannot be written to ensemblage-results.sqlite: ")
+    assert errors.strip().endswith(
+        "(is the disk full?). What was stored before is intact: make room and run the same "
+        "command again."
+    )
+    assert len(errors.strip().splitlines()) == 1
+    stored = one.cells()
+    assert 10 < len(stored) < one.total
+
+    # where there is room again, it goes on
+    code, _, errors = one.run()
+    assert code == 0, errors
+    assert f"{len(stored)} of {one.total} cells found" in errors
+    assert stored.items() <= one.cells().items()
+    assert len(one.cells()) == one.total

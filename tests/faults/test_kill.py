@@ -1,0 +1,54 @@
+"""SIGKILL of the whole process group, again and again, loses and spoils nothing."""
+
+import json
+import os
+import random
+import signal
+
+import pytest
+
+from faults.conftest import signal_group
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
+
+
+def kill_again_and_again(disturbed, times, seed=0):
+    """Kill a run so many times at any moment; give how often, and how many cells each time."""
+    rng = random.Random(seed)  # noqa: S311
+    before, counts = {}, []
+    while len(counts) < times:
+        # from none, so that some die while they start, to a good many
+        aim = len(before) + rng.choice([0, 1, 2, 5, disturbed.total // times])
+        process = disturbed.start("--export", "cells.csv")
+        disturbed.wait_for(aim, process)
+        assert process.poll() is None, "the run was over before it could be killed"
+        signal_group(process, signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+        after = disturbed.cells()
+        lost = [key for key, value in before.items() if after.get(key) != value]
+        assert lost == []
+        for values, error in after.values():
+            assert error == ""
+            assert 0.0 <= json.loads(values)["accuracy"] <= 1.0
+        before = after
+        counts.append(len(after))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("times", "repeats"),
+    [(2, 3), pytest.param(30, 20, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+)
+def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, capsys):
+    quiet, disturbed = study("quiet", repeats), study("disturbed", repeats)
+    expected = quiet.export()
+    counts = kill_again_and_again(disturbed, times)
+    assert counts[-1] < disturbed.total
+    assert disturbed.export() == expected
+    assert set(disturbed.cells()) == set(quiet.cells())
+    assert len(disturbed.cells()) == disturbed.total == len(expected.splitlines()) - 1
+    with capsys.disabled():
+        print(  # noqa: T201  what the bar asks for
+            f"\n{times} kills; cells committed after each: {counts}; {disturbed.total} in the end, "
+            f"0 lost, 0 corrupt, export of {len(expected)} bytes equal"
+        )

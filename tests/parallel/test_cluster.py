@@ -1,0 +1,90 @@
+"""The same cells on a real Dask cluster, with a real worker killed."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+
+from ensemblage.experiments import ResultStore, run_experiment
+from ensemblage.parallel import ClusterPool
+from experiments.arithmetic import experiment
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes of one thread each, in a scheduler of their own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
+        made = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        )
+        yield made
+        made.close()
+
+
+def facts(results):
+    return [(each.cell.key, dict(each.values), each.error) for each in results]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.filterwarnings("default")
+def test_a_killed_worker_loses_nothing(cluster, tmp_path):
+    special = {f"x{x}": {"sleep": 0.05} for x in range(40)} | {"x7": {"do": "fail"}}
+    slow = experiment(40, **special)
+    victim = next(iter(cluster.workers.values())).pid
+    killed = []
+
+    def kill_one(done, total):
+        if done == 10 and not killed:
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        there = run_experiment(slow, store, scheduler=cluster.scheduler_address, progress=kill_one)
+        assert killed == [victim]
+        assert facts(there) == facts(run_experiment(slow, store))
+        assert len(store) == 40
+    here = run_experiment(slow, n_jobs=1)
+    assert facts(there) == facts(here)
+    assert [each.error for each in there if each.error] == ["RuntimeError: x is 7, which is bad"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_goes_away_is_named(tmp_path):
+    slow = experiment(40, **{f"x{x}": {"sleep": 0.2} for x in range(40)})
+    made = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+    ended = []
+
+    def end(done, total):
+        if done == 2 and not ended:
+            ended.append(threading.Thread(target=made.close))
+            ended[0].start()
+
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        start = time.monotonic()
+        with pytest.raises(ConnectionError, match="connection to the workers was lost"):
+            run_experiment(slow, store, scheduler=made.scheduler_address, progress=end)
+        assert time.monotonic() - start < 60
+        assert len(store) >= 2
+    ended[0].join()
+
+
+@pytest.mark.filterwarnings("default")
+def test_nobody_at_the_address(monkeypatch):
+    monkeypatch.setattr("ensemblage.parallel._cluster.CONNECT_SECONDS", 1)
+    with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        ClusterPool("tcp://127.0.0.1:9")
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"needs Dask: pip install 'ensemblage\[dask\]'"):
+        ClusterPool("tcp://127.0.0.1:8786")
