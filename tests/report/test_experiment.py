@@ -51,6 +51,32 @@ def test_several_tables_say_their_own_summaries():
     assert page.sections[1].title == "Title of other"
 
 
+def test_a_row_of_means_is_no_dataset_to_rank_on():
+    means = [entry("mean", column, value) for column, value in
+             (("bagging", 0.9), ("forest", 0.5), ("ours", 0.1))]  # fmt: skip
+    whole = small_table()
+    whole["rows"] += means
+    page = experiment_page(experiment(whole))
+    ranks, matrix = page.sections[0].blocks[1:3]
+    assert "Mean ranks over 3 rows: bagging 1.00" in ranks.alt
+    assert matrix.rows[-1][0].text == "mean"
+
+
+def test_rows_still_to_come_are_listed_but_not_compared():
+    whole = small_table()
+    whole["rows"] += [entry("vote", "bagging", None, 0.4, error=None)]
+    page = experiment_page(experiment(whole, done=9))
+    ranks, matrix, entries = page.sections[0].blocks[1:4]
+    assert "over 3 of 4 rows" in ranks.alt
+    assert len(matrix.rows) == 3
+    assert entries.rows[-1][0].text == "vote"
+
+
+def test_a_table_named_like_its_page_is_called_the_results():
+    whole = small_table() | {"title": "Table 2 of a paper"}
+    assert experiment_page(experiment(whole)).sections[0].title == "Results"
+
+
 def test_what_is_unfinished_or_failed_is_said():
     page = experiment_page(experiment(small_table(), done=5, failed=1))
     assert "The run is not finished: 5 of 10 cells are computed" in " ".join(page.summary)
@@ -69,7 +95,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
     assert names == ["row", "column", "ours", "repeats"]
-    assert page.summary == ["2 entries in 1 tables."]
+    assert page.summary == ["The tables hold 2 entries."]
 
 
 def test_stand_ins_failures_and_gaps():

@@ -31,6 +31,8 @@ Grid = dict[str, dict[str, Entry]]
 MOST_BARS = 60
 MOST_COLUMNS = 12
 FEWEST_RANKED = 3
+MEAN = "mean"
+"""Row of the means over the others, which is no further dataset to rank on."""
 
 
 def experiment_page(document: Mapping[str, Any]) -> Page:
@@ -51,7 +53,10 @@ def experiment_page(document: Mapping[str, Any]) -> Page:
     tables = [table for table in document["tables"] if table["rows"]]
     alone = len(tables) == 1  # then the page's summary is the table's
     sections = [
-        Section(table["title"], ([] if alone else _said(table)) + _table_blocks(table))
+        Section(
+            "Results" if table["title"] == document["title"] else table["title"],
+            ([] if alone else _said(table)) + _table_blocks(table),
+        )
         for table in tables
     ]
     return Page(
@@ -82,8 +87,9 @@ def _summary(document: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -
     near = _nearness([row for table in tables for row in table["rows"]])
     told += [near] if near else []
     if not told:
+        said = [text for table in tables for text in table["summary"]]
         entries = sum(len(table["rows"]) for table in tables)
-        told.append(f"{entries:,} entries in {len(tables)} tables.")
+        told.append(said[0] if said else f"The tables hold {entries:,} entries.")
     if not document.get("finished", True):
         told.append(
             f"The run is not finished: {cells['done']:,} of {cells['total']:,} cells are "
@@ -162,7 +168,9 @@ def _by_first_sight(rows: Sequence[Entry]) -> Any:
 def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list[Block]:
     """Mean ranks over the rows that have a value in each column."""
     better = table["greater_is_better"]
-    scores = [[_ours(entries, name) for name in columns] for entries in grid.values()]
+    scores = [
+        [_ours(entries, name) for name in columns] for row, entries in grid.items() if row != MEAN
+    ]
     whole = [line for line in scores if None not in line]
     if better is None or len(whole) < FEWEST_RANKED:
         return []
@@ -181,6 +189,8 @@ def _matrix(
     better = table["greater_is_better"]
     rows = []
     for name, entries in grid.items():
+        if all(entry["ours"] is None for entry in entries.values()):
+            continue
         cells = [
             number_cell(entries[key]["ours"], digits, entries[key]["standard_error"])
             if key in entries
