@@ -1,6 +1,7 @@
 """Pages of the real commands, opened in a real browser."""
 
 import csv
+import json
 import random
 from pathlib import Path
 
@@ -22,7 +23,8 @@ KINDS = {
     "bayesnet": [COLUMN, LABEL, FILE],
     "inner-bayesnet": [COLUMN, LABEL, FILE],
     "cluster": [COLUMN, LABEL, FILE],
-    "experiment": [COLUMN, LABEL],
+    "run": [COLUMN, LABEL, f"{LABEL} (n_views=2)"],
+    "reproduce": ["joint-figure1"],
 }
 
 
@@ -37,6 +39,22 @@ def write_rows(path):
             label = LABEL if hostile else "good"
             numbers = [f"{draw.gauss(3 * hostile, 1):.3f}" for _ in range(2)]
             writer.writerow([*numbers, kind, label])
+
+
+def own_experiment(data):
+    """Three datasets of one file, named to do harm as well; a JSON string is one of TOML too."""
+    file = json.dumps(str(data))
+    datasets = [
+        f"[[datasets]]\nname = {json.dumps(name)}\nfile = {file}\ntarget = 'class'\n"
+        for name in (COLUMN, LABEL, FILE)
+    ]
+    methods = (
+        "[[methods]]\nname = 'majority'\n"
+        f"[[methods]]\nname = 'bayesnet'\nlabel = {json.dumps(COLUMN)}\n"
+        f"[[methods]]\nname = 'inner-bayesnet'\nlabel = {json.dumps(LABEL)}\n"
+        "params = { n_views = [2, 3] }\n"
+    )
+    return f"name = 'own'\ntitle = {json.dumps(LABEL)}\nfolds = 2\n" + "".join(datasets) + methods
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +77,11 @@ def pages(tmp_path_factory):
         rows = [data, "--row", 0] if kind == "strata" else []
         run("explain", model, *rows, "-o", paths[kind])
     run("cluster", data, "-k", 2, "-t", "class", "--report", paths["cluster"])
-    rows = [entry(f"{LABEL}{i}", f"{COLUMN}{j}", 0.1 * i + j, 0.2, note=LABEL)
-            for i in range(4) for j in range(3)]  # fmt: skip
-    page = experiment_page(experiment(table(rows, notes=[COLUMN], summary=[LABEL])))
-    paths["experiment"].write_text(render(page), encoding="utf-8")
+    (folder / "own.toml").write_text(own_experiment(data), encoding="utf-8")
+    kept = ["-j", 1, "--results", folder / "results.sqlite"]
+    run("run", folder / "own.toml", *kept, "--report", paths["run"])
+    paper = ["joint-figure1", "--quick", "--budget", "1s"]
+    run("reproduce", *paper, *kept, "--report", paths["reproduce"])
     return paths
 
 
@@ -98,7 +117,7 @@ def test_every_figure_and_table_has_a_name(pages, open_tab, kind):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("kind", ["compare", "experiment"])
+@pytest.mark.parametrize("kind", ["compare", "run"])
 def test_the_critical_difference_figure_is_there(pages, open_tab, kind):
     page = open_tab().open(pages[kind])
     figure = page.get_by_role("img", name="Critical-difference diagram")

@@ -52,8 +52,9 @@ def test_several_tables_say_their_own_summaries():
 
 
 def test_a_row_of_means_is_no_dataset_to_rank_on():
-    means = [entry("mean", column, value) for column, value in
-             (("bagging", 0.9), ("forest", 0.5), ("ours", 0.1))]  # fmt: skip
+    means = [entry(name, column, value) for column, value in
+             (("bagging", 0.9), ("forest", 0.5), ("ours", 0.1))
+             for name in ("mean, 10% noise", "mean")]  # fmt: skip
     whole = small_table()
     whole["rows"] += means
     page = experiment_page(experiment(whole))
@@ -94,7 +95,11 @@ def test_an_experiment_of_ones_own_has_no_paper():
     rows = [entry(row, "accuracy", 90.0, error=None) for row in ("a", "b")]
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
-    assert names == ["row", "column", "ours", "repeats"]
+    assert names == ["row", "column", "mean", "repeats"]
+    own = experiment_page(experiment(table(rows)) | {"scale": "declared"})
+    assert [column.name for column in own.sections[0].blocks[-1].columns][:2] == [
+        "dataset", "method",
+    ]  # fmt: skip
     assert page.summary == ["The tables hold 2 entries."]
 
 

@@ -31,8 +31,8 @@ Grid = dict[str, dict[str, Entry]]
 MOST_BARS = 60
 MOST_COLUMNS = 12
 FEWEST_RANKED = 3
-MEAN = "mean"
-"""Row of the means over the others, which is no further dataset to rank on."""
+OWN = "declared"
+"""Scale of an experiment of the user's own: datasets by methods, without a paper."""
 
 
 def experiment_page(document: Mapping[str, Any]) -> Page:
@@ -51,11 +51,12 @@ def experiment_page(document: Mapping[str, Any]) -> Page:
         To be rendered.
     """
     tables = [table for table in document["tables"] if table["rows"]]
+    heads = ("dataset", "method") if document.get("scale") == OWN else ("row", "column")
     alone = len(tables) == 1  # then the page's summary is the table's
     sections = [
         Section(
             "Results" if table["title"] == document["title"] else table["title"],
-            ([] if alone else _said(table)) + _table_blocks(table),
+            ([] if alone else _said(table)) + _table_blocks(table, heads),
         )
         for table in tables
     ]
@@ -118,7 +119,7 @@ def _said(table: Mapping[str, Any]) -> list[Block]:
     return [TextBlock(list(table["summary"]))] if table["summary"] else []
 
 
-def _table_blocks(table: Mapping[str, Any]) -> list[Block]:
+def _table_blocks(table: Mapping[str, Any], heads: tuple[str, str]) -> list[Block]:
     rows: Sequence[Entry] = table["rows"]
     digits = _digits(rows)
     grid: Grid = {}
@@ -130,8 +131,8 @@ def _table_blocks(table: Mapping[str, Any]) -> list[Block]:
         blocks.append(_bars(table, digits))
     if 1 < len(columns) <= MOST_COLUMNS and len(grid) > 1:
         blocks += _ranks(table, grid, columns)
-        blocks.append(_matrix(table, grid, columns, digits))
-    blocks.append(_entries(table, digits))
+        blocks.append(_matrix(table, grid, columns, digits, heads[0]))
+    blocks.append(_entries(table, digits, heads))
     return [*blocks, NotesBlock(table["notes"])] if table["notes"] else blocks
 
 
@@ -153,10 +154,9 @@ def _bars(table: Mapping[str, Any], digits: int) -> BarsBlock:
         )
         for row in sorted(rows, key=_by_first_sight(rows))
     ]  # fmt: skip
-    said = f"{_capital(table['measure'])}: ours with its standard error"
-    if any(row["paper"] is not None for row in rows):
-        said += "; the upright line is the paper's value"
-    return BarsBlock(bars, f"{said}.")
+    said = "ours with its standard error; the upright line is the paper's value"
+    said = said if _has_paper(rows) else "mean with its standard error"
+    return BarsBlock(bars, f"{_capital(table['measure'])}: {said}.")
 
 
 def _by_first_sight(rows: Sequence[Entry]) -> Any:
@@ -169,7 +169,9 @@ def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list
     """Mean ranks over the rows that have a value in each column."""
     better = table["greater_is_better"]
     scores = [
-        [_ours(entries, name) for name in columns] for row, entries in grid.items() if row != MEAN
+        [_ours(entries, name) for name in columns]
+        for row, entries in grid.items()
+        if not _is_mean(row)
     ]
     whole = [line for line in scores if None not in line]
     if better is None or len(whole) < FEWEST_RANKED:
@@ -179,12 +181,21 @@ def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list
     return [critical_difference_figure(columns, whole, greater_is_better=better, over=over)]
 
 
+def _is_mean(row: str) -> bool:
+    """Tell a row of means over others, such as "mean, 10% noise", from a further dataset."""
+    return row.partition(",")[0] == "mean"
+
+
+def _has_paper(rows: Sequence[Entry]) -> bool:
+    return any(row["paper"] is not None for row in rows)
+
+
 def _ours(entries: Mapping[str, Entry], name: str) -> float | None:
     return entries[name]["ours"] if name in entries else None
 
 
 def _matrix(
-    table: Mapping[str, Any], grid: Grid, columns: Sequence[str], digits: int
+    table: Mapping[str, Any], grid: Grid, columns: Sequence[str], digits: int, head: str
 ) -> TableBlock:
     better = table["greater_is_better"]
     rows = []
@@ -198,18 +209,19 @@ def _matrix(
             for key in columns
         ]
         rows.append([Cell(name), *(cells if better is None else mark_best_of(cells, better))])
-    heads = [Column("row"), *(Column(name, numeric=True) for name in columns)]
+    heads = [Column(head), *(Column(name, numeric=True) for name in columns)]
     legend = "± is a standard error." + ("" if better is None else " The best of a row is marked.")
-    return TableBlock(heads, rows, f"Ours side by side: {table['measure']}", legend)
+    return TableBlock(heads, rows, f"Side by side: {table['measure']}", legend)
 
 
-def _entries(table: Mapping[str, Any], digits: int) -> TableBlock:
+def _entries(table: Mapping[str, Any], digits: int, heads: tuple[str, str]) -> TableBlock:
     rows: Sequence[Entry] = table["rows"]
+    paper = _has_paper(rows)
     columns = {
-        Column("row"): [Cell(row["row"]) for row in rows],
-        Column("column"): [Cell(row["column"]) for row in rows],
+        Column(heads[0]): [Cell(row["row"]) for row in rows],
+        Column(heads[1]): [Cell(row["column"]) for row in rows],
         Column("paper", numeric=True): [number_cell(row["paper"], digits) for row in rows],
-        Column("ours", numeric=True): [
+        Column("ours" if paper else "mean", numeric=True): [
             number_cell(row["ours"], digits, row["standard_error"]) for row in rows
         ],
         Column("difference", numeric=True): [_signed(row["difference"], digits) for row in rows],
@@ -231,8 +243,8 @@ def _entries(table: Mapping[str, Any], digits: int) -> TableBlock:
     return TableBlock(
         list(kept), list(zip(*kept.values(), strict=True)),
         f"Every entry: {table['measure']}",
-        "± is a standard error. A difference is ours less the paper's, where the two can be "
-        "compared.",
+        "± is a standard error."
+        + paper * " A difference is ours less the paper's, where the two can be compared.",
     )  # fmt: skip
 
 
