@@ -3,7 +3,7 @@
 import numpy as np
 
 from ensemblage.report import BarsBlock, FigureBlock, TableBlock, clustering_page
-from ensemblage.report._page import NOTHING
+from ensemblage.report._cells import NOTHING
 
 DOCUMENT = {
     "method": "inner", "clusters": 2, "labels": [0, 0, 1], "agreement": [1.0, 0.5, 0.8],

@@ -11,7 +11,7 @@ from ensemblage.report import (
     experiment_page,
     render,
 )
-from ensemblage.report._page import NOTHING
+from ensemblage.report._cells import NOTHING
 from report.documents import entry, experiment, large_experiment, table
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ensemblage.report import Cell, Column
-from ensemblage.report._page import NOTHING, mark_best, mark_best_of, number_cell, share_cell
+from ensemblage.report._cells import NOTHING, mark_best, mark_best_of, number_cell, share_cell
 
 
 def test_a_number_with_its_error_and_a_true_minus():

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemblage.report._page import MINUS, Bar, BarsBlock
+from ensemblage.report._cells import MINUS
+from ensemblage.report._page import Bar, BarsBlock
 
 # Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ensemblage.report._cells import MINUS, NOTHING, share_cell
 from ensemblage.report._figures import prototype_figure
 from ensemblage.report._page import (
-    MINUS,
-    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -21,7 +20,6 @@ from ensemblage.report._page import (
     Page,
     Section,
     TableBlock,
-    share_cell,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ensemblage.report._cells import mark_best, number_cell
 from ensemblage.report._figures import critical_difference_figure
 from ensemblage.report._page import (
     Bar,
@@ -18,8 +19,6 @@ from ensemblage.report._page import (
     Section,
     TableBlock,
     TextBlock,
-    mark_best,
-    number_cell,
 )
 
 COLUMNS = (

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ensemblage.report._cells import MINUS, NOTHING, mark_best_of, number_cell
 from ensemblage.report._figures import critical_difference_figure
 from ensemblage.report._page import (
-    MINUS,
-    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -20,8 +19,6 @@ from ensemblage.report._page import (
     Section,
     TableBlock,
     TextBlock,
-    mark_best_of,
-    number_cell,
 )
 
 Entry = Mapping[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ensemblage.report._cells import NOTHING, number_cell, share_cell
 from ensemblage.report._figures import co_selection_figure, network_figure
 from ensemblage.report._page import (
-    NOTHING,
     Bar,
     BarsBlock,
     Block,
@@ -19,8 +19,6 @@ from ensemblage.report._page import (
     Section,
     TableBlock,
     TextBlock,
-    number_cell,
-    share_cell,
 )
 from ensemblage.report._tables import table_blocks
 

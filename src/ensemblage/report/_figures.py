@@ -14,7 +14,8 @@ from ensemblage.evaluation import (
     PrototypeDisplay,
     StrataDisplay,
 )
-from ensemblage.report._page import MINUS, FigureBlock
+from ensemblage.report._cells import MINUS
+from ensemblage.report._page import FigureBlock
 from ensemblage.report._svg import (
     INK,
     QUIET,

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.report._page import MINUS, Cell, Column, TableBlock
+from ensemblage.report._cells import MINUS
+from ensemblage.report._page import Cell, Column, TableBlock
 
 MOST_CONFIGURATIONS = 8
 """So many side by side; more stand below each other."""
