@@ -25,8 +25,8 @@ def test_bars_start_at_zero_if_the_numbers_come_near_it():
 def test_points_on_a_range_otherwise():
     axis = axis_of(0.93, 0.98)
     assert not axis.bars
-    assert (axis.low, axis.high) == (0.92, 0.98)
-    assert axis.label(axis.low) == "0.92"
+    assert (axis.low, axis.high) == (0.93, 0.98)
+    assert axis.label(axis.low) == "0.93"
 
 
 def test_counts_start_at_zero_whatever_they_are():
@@ -35,7 +35,7 @@ def test_counts_start_at_zero_whatever_they_are():
 
 def test_shares_are_written_in_per_cent():
     axis = axis_of(0.1, 1.0, percent=True)
-    assert [axis.label(tick) for tick in axis.ticks] == ["0%", "25%", "50%", "75%", "100%"]
+    assert [axis.label(tick) for tick in axis.ticks] == ["0%", "20%", "40%", "60%", "80%", "100%"]
 
 
 def test_errors_and_references_are_on_the_axis():

@@ -107,7 +107,7 @@ def _extent(bar: Bar) -> Sequence[float]:
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
-    rough = (high - low) / 4
+    rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * min((f for f in (1, 2, 2.5, 5, 10) if f * power >= rough), default=10)
     first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
