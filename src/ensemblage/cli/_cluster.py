@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ensemblage.cli._console import guarded, note, say, show_json, show_table
-from ensemblage.cli._options import Debug, Drop, Jobs, Json, Seed
+from ensemblage.cli._options import Debug, Drop, Jobs, Json, Report, Seed
+from ensemblage.cli._page import check_page, data_name, write_page
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from ensemblage.datasets import Table
     from ensemblage.experiments import Clustering
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
@@ -54,6 +58,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Where to write a label per row."),
     ] = None,
+    report: Report = None,
     drop: Drop = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -63,11 +68,12 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
     from ensemblage.datasets import read_table
-    from ensemblage.experiments import cluster_table
+    from ensemblage.experiments import CLUSTER_METHODS, cluster_table
     from ensemblage.persistence import check_writable, write_atomically
 
     if output is not None:
         check_writable(output)
+    check_page(report)
     table = read_table(data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -78,12 +84,23 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         write_atomically(output, _csv_text(found))
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
+    said = list(dict.fromkeys(str(each.message) for each in caught))
+    if report is not None:
+        write_page(
+            report, "clustering_page", _plain(found, output), name=data_name(data),
+            label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
+        )  # fmt: skip
     if as_json:
         show_json(_plain(found, output))
     else:
         _show(found)
-    for text in dict.fromkeys(str(each.message) for each in caught):
+    for text in said:
         note(text)
+
+
+def _numbers(table: Table, found: Clustering) -> dict[str, np.ndarray]:
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    return {name: table.column(name) for name in found.columns if kinds[name] == "number"}
 
 
 def _csv_text(found: Clustering) -> str:

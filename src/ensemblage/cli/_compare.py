@@ -25,10 +25,12 @@ from ensemblage.cli._options import (
     Drop,
     Jobs,
     Json,
+    Report,
     Seed,
     Source,
     Target,
 )
+from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
     from ensemblage.experiments import Comparison
@@ -78,6 +80,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
     ] = None,
+    report: Report = None,
     source: Source = None,
     new_sources: Annotated[
         bool,
@@ -100,6 +103,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     if output is not None:
         check_writable(output)
+    check_page(report)
     usual = [name for name, each in METHODS.items() if source or "sources" not in each.takes]
     names = [get_method(name).name for name in method or usual]
     if data is None:
@@ -117,6 +121,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     rows = summary_rows(result)
     if output is not None:
         write_atomically(output, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
+    if report is not None:
+        write_page(report, "comparison_page", as_plain(result))
     if as_json:
         show_json(as_plain(result))
     else:

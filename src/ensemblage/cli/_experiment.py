@@ -13,6 +13,7 @@ import typer
 
 from ensemblage.cli._console import count, note, say, show_json, show_table
 from ensemblage.cli._pace import parse_time, shown_pace
+from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
     from ensemblage.experiments import CellResult, Experiment, ResultRow, ResultTable
@@ -114,9 +115,8 @@ def check_outputs(options: RunOptions) -> None:
 
     if options.export is not None:
         check_export(options.export)
-    for path in (options.export, options.report):
-        if path is not None:
-            check_writable(path)
+        check_writable(options.export)
+    check_page(options.report)
 
 
 def run_and_show(experiment: Experiment, options: RunOptions) -> None:
@@ -146,6 +146,8 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     if options.export is not None:
         export_results(results, options.export)
     facts = plain_run(experiment, results, tables, options)
+    if options.report is not None:
+        write_page(options.report, "experiment_page", facts)
     if options.as_json:
         show_json(facts)
     else:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ensemblage.cli._console import count, guarded, say, show_json, show_table
-from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
+from ensemblage.cli._options import PAGES, Debug, Json, Report, UnusedJobs, UnusedSeed
+from ensemblage.cli._page import check_page, explanation, write_page
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from ensemblage.cli._page import Rows
     from ensemblage.experiments import Explanation
     from ensemblage.persistence import SavedModel
 
@@ -40,11 +40,12 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="MAP.png",
+            "--output", "-o", metavar="FILE",
             help="Draw it (.png, .svg or .pdf): the network, the features chosen together, or a "
-            "map of the strata and the rows of DATA.",
+            "map of the strata and the rows of DATA. A name in .html is that of a report.",
         ),
     ] = None,
+    report: Report = None,
     row: Annotated[
         int | None,
         typer.Option(
@@ -62,18 +63,31 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.experiments import model_kind
     from ensemblage.persistence import check_writable, load
 
-    if output is not None and output.suffix.lower() not in PICTURES:
-        raise typer.BadParameter(f"{output} must end in {', '.join(PICTURES[:-1])} or .pdf.")
+    output, report = _sort_outputs(output, report)
     if output is not None:
         check_writable(output)
+    check_page(report)
     saved = load(model)
+    rows = None
     if model_kind(saved.model) == "strata":
         _check_usage(data, output, row)
-        _explain_strata(saved, data, output, row, as_json)
+        rows = None if data is None else _read_rows(data, saved)
+        _explain_strata(saved, rows, output, row, as_json)
     else:
         _explain_structure(saved, output, as_json)
     if output is not None:
         say(f"Drawn in {output}.", stderr=True)
+    if report is not None:
+        write_page(report, "explanation_page", **explanation(saved, model.name, rows, row))
+
+
+def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None, Path | None]:
+    """Take a page that was named as the output for what it is."""
+    if output is None or output.suffix.lower() in PICTURES:
+        return output, report
+    if output.suffix.lower() not in PAGES or report is not None:
+        raise typer.BadParameter(f"{output} must end in .png, .svg or .pdf, or .html for a report.")
+    return None, output
 
 
 def _explain_structure(saved: SavedModel, output: Path | None, as_json: bool) -> None:
@@ -112,13 +126,13 @@ def _explain_structure(saved: SavedModel, output: Path | None, as_json: bool) ->
 
 
 def _explain_strata(
-    saved: SavedModel, data: str | None, output: Path | None, row: int | None, as_json: bool
+    saved: SavedModel, rows: Rows | None, output: Path | None, row: int | None, as_json: bool
 ) -> None:
     """Show strata and members, or one row's way through them."""
     from ensemblage.experiments import draw_strata, explain_model, explain_row, plain_explanation
     from ensemblage.persistence import write_atomically
 
-    X, y = (None, None) if data is None else _read_rows(data, saved)
+    X, y = rows or (None, None)
     facts = explain_model(saved.model, X)
     story = None if row is None else explain_row(saved.model, X, row)
     if output is not None:
@@ -138,7 +152,7 @@ def _check_usage(data: str | None, output: Path | None, row: int | None) -> None
         raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
 
 
-def _read_rows(data: str, saved: SavedModel) -> tuple[np.ndarray, Any]:
+def _read_rows(data: str, saved: SavedModel) -> Rows:
     """Read the model's columns, and the classes if they are there and complete."""
     from ensemblage.datasets import align_table, read_table
 

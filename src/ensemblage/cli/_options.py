@@ -14,12 +14,19 @@ METHOD_NAMES = (
     "subspace, bayesnet, inner-bayesnet"
 )
 LARGEST_SEED = 2**32 - 1
+PAGES = (".html", ".htm")
 
 
 def _check_jobs(jobs: int) -> int:
     if jobs == 0:
         raise typer.BadParameter("0 processes can do nothing; use 1 or more, or -1 for all cores.")
     return jobs
+
+
+def _check_report(path: Path | None) -> Path | None:
+    if path is not None and path.suffix.lower() not in PAGES:
+        raise typer.BadParameter(f"{path} must end in .html.")
+    return path
 
 
 Target = Annotated[
@@ -61,6 +68,13 @@ Jobs = Annotated[
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report", metavar="FILE.html", callback=_check_report,
+        help="Write a page with tables and figures; needs the extra `report`.",
+    ),
+]  # fmt: skip
 # Accepted by every command, so that scripts can pass them without looking.
 UnusedSeed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, hidden=True)]
 UnusedJobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, hidden=True)]

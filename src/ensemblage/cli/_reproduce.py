@@ -20,7 +20,7 @@ from ensemblage.cli._experiment import (
     check_outputs,
     run_and_show,
 )
-from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Seed
+from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Report, Seed
 
 
 class PaperTable(StrEnum):
@@ -55,6 +55,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     export: Export = None,
+    report: Report = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -70,7 +71,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     scale = "quick" if quick else "full" if full else "standard"
     folder = None if data_dir is None else str(data_dir)
     options = RunOptions(
-        results, jobs, seed, scale, budget, scheduler, retry_failed, export, as_json=as_json
+        results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
     )
     check_outputs(options)
     experiment = paper_experiment(

@@ -21,7 +21,7 @@ from ensemblage.cli._experiment import (
     check_outputs,
     run_and_show,
 )
-from ensemblage.cli._options import LARGEST_SEED, DataDir, Debug, Jobs, Json
+from ensemblage.cli._options import LARGEST_SEED, DataDir, Debug, Jobs, Json, Report
 
 
 @guarded
@@ -39,6 +39,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     export: Export = None,
+    report: Report = None,
     data_dir: DataDir = None,
     seed: Annotated[
         int | None,
@@ -58,8 +59,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     experiment = read_experiment(file, seed=seed, data_dir=folder)
     own_seed = int(experiment.cells[0].params["seed"])
     options = RunOptions(
-        results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export,
-        as_json=as_json,
+        results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
     )  # fmt: skip
     check_outputs(options)
     run_and_show(experiment, options)

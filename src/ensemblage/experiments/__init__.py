@@ -35,6 +35,7 @@ from ensemblage.experiments._readable import (
     model_kind,
     named_co_selection,
     named_parents,
+    named_tables,
 )
 from ensemblage.experiments._runner import ExperimentInterrupt, run_experiment
 from ensemblage.experiments._store import ResultStore, ResultStoreError, plain_values
@@ -82,6 +83,7 @@ __all__ = [
     "model_kind",
     "named_co_selection",
     "named_parents",
+    "named_tables",
     "paper_experiment",
     "plain_explanation",
     "plain_values",

@@ -99,7 +99,7 @@ def _subspace(estimator: Any) -> Iterator[str]:
     name = fused if isinstance(fused, str) else type(fused).__name__.lower()
     yield f"{len(sizes)} members on {_range(sizes)} features each, fused by {name}"
     always = int((np.diag(estimator.co_selection_) == 1).sum())
-    yield f"{always} features are used by every member"
+    yield f"{_count(always, 'feature')} {'is' if always == 1 else 'are'} used by every member"
 
 
 def _range(counts: np.ndarray) -> str:

@@ -80,6 +80,41 @@ def named_parents(model: Any, columns: Sequence[str]) -> dict[str, list[str]]:
     }
 
 
+def named_tables(model: Any, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Give a network's tables in the names of the columns.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted network classifier.
+    columns : sequence of str
+        The columns of the file.
+
+    Returns
+    -------
+    dict of str to dict
+        Per node its ``states``, the ``cuts`` between them if they are ranges of a number, else
+        None, its ``parents``, and ``rows``: which state of each parent is ``given``, by position,
+        and the ``probabilities`` of the states.
+    """
+    last = model[-1] if isinstance(model, Pipeline) else model
+    network = last.graph()
+    tables = {}
+    for node in network.nodes:
+        table, cuts = network.tables[node], last.cut_points_.get(node)
+        given, chances = table["configurations"].tolist(), table["probabilities"].tolist()
+        tables[column_name(node, columns)] = {
+            "states": network.states[node],
+            "cuts": None if cuts is None else cuts.tolist(),
+            "parents": [column_name(parent, columns) for parent in table["parents"]],
+            "rows": [
+                {"given": codes, "probabilities": shares}
+                for codes, shares in zip(given, chances, strict=True)
+            ],
+        }
+    return tables
+
+
 def named_co_selection(model: Any, columns: Sequence[str], top: int = 12) -> CoSelection:
     """Give the co-selection matrix in the names of the columns.
 

@@ -1,0 +1,115 @@
+"""Where numbers lie on an axis that is drawn in per cent of its width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensemblage.report._cells import MINUS
+from ensemblage.report._page import Bar, BarsBlock
+
+# Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
+FAR_FROM_ZERO = 0.4
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis between two round numbers.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends.
+    ticks : tuple of float
+        Round numbers on it.
+    digits : int
+        Digits that they need after the point.
+    bars : bool
+        Whether numbers are drawn as bars from zero, otherwise as points.
+    percent : bool
+        Whether numbers are written in per cent.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    digits: int
+    bars: bool
+    percent: bool = False
+
+    def place(self, value: float) -> str:
+        """Give a number's place.
+
+        Parameters
+        ----------
+        value : float
+            The number.
+
+        Returns
+        -------
+        str
+            Per cent of the axis, cut at its ends.
+        """
+        share = (value - self.low) / (self.high - self.low)
+        return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".")
+
+    def label(self, tick: float) -> str:
+        """Write a tick.
+
+        Parameters
+        ----------
+        tick : float
+            A round number.
+
+        Returns
+        -------
+        str
+            With as many digits as the ticks need.
+        """
+        if self.percent:
+            return f"{tick:.{max(self.digits - 2, 0)}%}"
+        return f"{tick + 0.0:.{self.digits}f}".replace("-", MINUS)
+
+
+def bar_axis(block: BarsBlock) -> Axis:
+    """Choose an axis for all numbers of a block.
+
+    Parameters
+    ----------
+    block : BarsBlock
+        The numbers.
+
+    Returns
+    -------
+    Axis
+        From zero if the numbers come near it, else from a round number below them.
+    """
+    values = [value for bar in block.bars for value in _extent(bar)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if high <= low:
+        low, high = min(low, 0.0), max(high, low + 1.0)
+    bars = 0 <= low <= high * (1 if block.from_zero else FAR_FROM_ZERO)
+    ticks = _round_ticks(0.0 if bars else low, high)
+    digits = next(
+        (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
+    )
+    return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
+
+
+def _extent(bar: Bar) -> Sequence[float]:
+    found = [] if bar.value is None else [bar.value]
+    if bar.value is not None and bar.error is not None:
+        # an error below zero is no reason to draw what cannot be
+        found += [max(bar.value - bar.error, min(bar.value, 0.0)), bar.value + bar.error]
+    return found if bar.reference is None else [*found, bar.reference]
+
+
+def _round_ticks(low: float, high: float) -> list[float]:
+    rough = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * min((f for f in (1, 2, 2.5, 5, 10) if f * power >= rough), default=10)
+    first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
+    count = int(max(last - first, 1))
+    return [float(np.round((first + k) * step, 12)) for k in range(count + 1)]

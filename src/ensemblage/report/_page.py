@@ -1,0 +1,243 @@
+"""A page as plain data: what it says, before anybody decides how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its heading.
+    numeric : bool, default=False
+        Whether it holds numbers, which are aligned to the right and sorted as numbers.
+    greater_is_better : bool or None, default=None
+        Which of the numbers is marked as the best; None for no mark.
+    wide : bool, default=False
+        Whether it holds sentences, which need room.
+    """
+
+    name: str
+    numeric: bool = False
+    greater_is_better: bool | None = None
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a table.
+
+    Parameters
+    ----------
+    text : str
+        What is shown.
+    value : float or None
+        What a column of numbers is sorted by; None stands last.
+    quiet : str
+        Shown after the text in a quieter tone, such as a standard error.
+    best : bool
+        Whether to mark it.
+    tag : str
+        A word in a small box after the text.
+    """
+
+    text: str
+    value: float | None = None
+    quiet: str = ""
+    best: bool = False
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A table that can be sorted; the first column names the rows.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns.
+    rows : sequence of sequence of Cell
+        The rows, in the order in which they should first be read.
+    caption : str
+        What the table shows.
+    legend : str
+        What a reader needs to know to read the numbers.
+    folded : bool
+        Whether it is closed until the reader opens it.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    caption: str
+    legend: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class FigureBlock:
+    """A picture.
+
+    Parameters
+    ----------
+    svg : str
+        An ``svg`` element made by this package.
+    alt : str
+        What can be seen, for those who cannot see it.
+    caption : str
+        What it shows and how to read it.
+    """
+
+    svg: str
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number to be drawn.
+
+    Parameters
+    ----------
+    label : str
+        What it is of.
+    value : float or None
+        The number; None draws nothing.
+    error : float or None
+        Its standard error.
+    text : str
+        The number as it is written beside.
+    reference : float or None
+        A number to compare it with, such as a paper's.
+    strong : bool
+        Whether it stands out.
+    group : str
+        Bars of one group stand together under its name.
+    """
+
+    label: str
+    value: float | None
+    text: str
+    error: float | None = None
+    reference: float | None = None
+    strong: bool = False
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class BarsBlock:
+    """Numbers drawn on one axis.
+
+    Parameters
+    ----------
+    bars : sequence of Bar
+        From top to bottom; bars of one group follow each other.
+    caption : str
+        What they show.
+    percent : bool
+        Whether the axis is written in per cent.
+    from_zero : bool
+        Whether it must start at zero, as for counts; otherwise only if the numbers come near it.
+    """
+
+    bars: Sequence[Bar]
+    caption: str
+    percent: bool = False
+    from_zero: bool = False
+
+
+@dataclass(frozen=True)
+class FactsBlock:
+    """Numbers that say what the page is about.
+
+    Parameters
+    ----------
+    facts : sequence of (str, str)
+        Name and value.
+    """
+
+    facts: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """Paragraphs.
+
+    Parameters
+    ----------
+    paragraphs : sequence of str
+        Plain text.
+    """
+
+    paragraphs: Sequence[str]
+
+
+@dataclass(frozen=True)
+class NotesBlock:
+    """Sentences that a reader should know, as a list.
+
+    Parameters
+    ----------
+    notes : sequence of str
+        Plain text.
+    """
+
+    notes: Sequence[str]
+
+
+Block: TypeAlias = TableBlock | FigureBlock | BarsBlock | FactsBlock | TextBlock | NotesBlock
+"""What a section is made of."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    blocks : sequence of Block
+        Its content.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report, ready to be rendered.
+
+    Parameters
+    ----------
+    title : str
+        Of the page.
+    kind : str
+        What it is a report of, in a word or two.
+    summary : sequence of str
+        What the page shows, in sentences; the first is the most important.
+    facts : FactsBlock
+        What it is about.
+    sections : sequence of Section
+        The rest. Sections without blocks are left out.
+
+    Examples
+    --------
+    >>> from ensemblage.report import FactsBlock, Page, Section, TextBlock, render
+    >>> section = Section("Weather", [TextBlock(["It rains <always>."])])
+    >>> text = render(Page("A page", "note", ["Rain."], FactsBlock([("days", "3")]), [section]))
+    >>> "It rains &lt;always&gt;." in text
+    True
+    """
+
+    title: str
+    kind: str
+    summary: Sequence[str]
+    facts: FactsBlock
+    sections: Sequence[Section]

@@ -1,0 +1,76 @@
+"""Pages through templates: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from itertools import count
+from typing import Any
+
+from ensemblage import __version__
+from ensemblage.report._axis import bar_axis
+from ensemblage.report._extras import need
+from ensemblage.report._page import Page
+from ensemblage.report._svg import numbered
+
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def render(page: Page) -> str:
+    """Write a page as HTML.
+
+    Parameters
+    ----------
+    page : Page
+        What to say.
+
+    Returns
+    -------
+    str
+        The whole file. It asks for nothing from elsewhere: styles, script and pictures are inside,
+        and its security policy allows these and no others. Every text is escaped.
+    """
+    jinja2 = need("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ensemblage.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals |= {"bar_axis": bar_axis, "anchors": _anchors}
+    environment.tests["block"] = _is_block
+    style, script = (_source(environment, name) for name in ("page.css", "page.js"))
+    markup = need("markupsafe").Markup
+    numbers = count(1)
+    # drawn by this package, which has escaped what the user wrote
+    environment.globals["drawn"] = lambda svg: markup(numbered(svg, next(numbers)))
+    return environment.get_template("page.html.j2").render(
+        page=page,
+        sections=[section for section in page.sections if section.blocks],
+        version=__version__,
+        policy=POLICY.format(script=_allowed(script), style=_allowed(style)),
+        # both are files of this package, without a word of the user's
+        style=markup(style),
+        script=markup(script),
+    )
+
+
+def _source(environment: Any, name: str) -> str:
+    return environment.loader.get_source(environment, name)[0].replace("\r\n", "\n")
+
+
+def _allowed(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _is_block(block: Any, kind: str) -> bool:
+    return type(block).__name__ == kind
+
+
+def _anchors(count: int) -> list[str]:
+    return [f"section-{number}" for number in range(1, count + 1)]

@@ -1,0 +1,72 @@
+"""Documents as the commands print them, made up."""
+
+import random
+
+
+def method(name, accuracy, *, ours=False, failures=None, warnings=None):
+    known = [value for value in accuracy if value is not None]
+    return {
+        "name": name, "label": name, "ours": ours, "accuracy": accuracy,
+        "balanced_accuracy": accuracy, "log_loss": [None] * len(accuracy),
+        "seconds": [0.5] * len(accuracy), "ranks": [1.0] * len(accuracy),
+        "failures": failures or {}, "warnings": warnings or {},
+        "mean": sum(known) / len(known) if known else None,
+    }  # fmt: skip
+
+
+def comparison(*methods, dataset="iris"):
+    summary = [
+        {
+            "method": each["name"], "label": each["label"], "ours": each["ours"],
+            "accuracy": each["mean"], "accuracy_se": None if each["mean"] is None else 0.01,
+            "balanced_accuracy": each["mean"], "log_loss": None, "mean_rank": 1.0 + place,
+            "seconds": 0.5, "failed_folds": len(each["failures"]),
+        }
+        for place, each in enumerate(methods)
+    ]  # fmt: skip
+    return {
+        "dataset": dataset, "n_rows": 1500, "n_features": 4, "n_classes": 3, "n_splits": 3,
+        "n_repeats": 1, "seed": 0, "notes": ["A note."], "summary": summary,
+        "verdict": "The first ranks first.", "methods": list(methods),
+    }  # fmt: skip
+
+
+def entry(row, column, ours, paper=None, *, error=0.01, note="", comparable=True, failures=0):
+    known = None not in (ours, paper) and comparable
+    return {
+        "row": row, "column": column, "paper": paper, "ours": ours,
+        "difference": ours - paper if known else None, "standard_error": error, "repeats": 10,
+        "failures": failures, "note": note, "comparable": comparable,
+    }  # fmt: skip
+
+
+def table(rows, *, name="table", better=False, notes=(), summary=()):
+    return {
+        "name": name, "title": f"Title of {name}", "measure": "classification error",
+        "greater_is_better": better, "summary": list(summary), "notes": list(notes),
+        "rows": rows,
+    }  # fmt: skip
+
+
+def experiment(*tables, done=10, total=10, failed=0):
+    return {
+        "experiment": "hiss-table2", "title": "Table 2 of a paper", "scale": "quick", "seed": 0,
+        "cells": {"total": total, "done": done, "failed": failed}, "tables": list(tables),
+        "results": "results.sqlite", "report": None, "finished": done == total,
+    }  # fmt: skip
+
+
+def large_experiment(n_tables=10, n_rows=50, n_columns=10):
+    """As large as all ten reproductions with the paper's whole protocols."""
+    draw = random.Random(0)  # noqa: S311
+    note = "The paper's data are not to be had; a dataset of the same name stands in for them."
+    tables = []
+    for number in range(n_tables):
+        rows = [
+            entry(f"dataset number {i}", f"method number {j}", draw.random(), draw.random(),
+                  error=draw.random() / 10, note=note)
+            for i in range(n_rows)
+            for j in range(n_columns)
+        ]  # fmt: skip
+        tables.append(table(rows, name=f"table-{number}", notes=[note] * 5))
+    return experiment(*tables)

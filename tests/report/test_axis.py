@@ -1,0 +1,63 @@
+"""Axes between round numbers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.report import Bar, BarsBlock
+from ensemblage.report._axis import bar_axis
+
+numbers = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
+
+
+def axis_of(*values, **options):
+    return bar_axis(BarsBlock([Bar("a", value, "") for value in values], "", **options))
+
+
+def test_bars_start_at_zero_if_the_numbers_come_near_it():
+    axis = axis_of(0.08, 0.31)
+    assert axis.bars
+    assert axis.ticks == (0.0, 0.1, 0.2, 0.3, 0.4)
+    assert [axis.label(tick) for tick in axis.ticks] == ["0.0", "0.1", "0.2", "0.3", "0.4"]
+    assert axis.place(0.1) == "25"
+
+
+def test_points_on_a_range_otherwise():
+    axis = axis_of(0.93, 0.98)
+    assert not axis.bars
+    assert (axis.low, axis.high) == (0.93, 0.98)
+    assert axis.label(axis.low) == "0.93"
+
+
+def test_counts_start_at_zero_whatever_they_are():
+    assert axis_of(95, 98, from_zero=True).low == 0
+
+
+def test_shares_are_written_in_per_cent():
+    axis = axis_of(0.1, 1.0, percent=True)
+    assert [axis.label(tick) for tick in axis.ticks] == ["0%", "20%", "40%", "60%", "80%", "100%"]
+
+
+def test_errors_and_references_are_on_the_axis():
+    bar = Bar("a", 0.5, "", error=0.2, reference=1.4)
+    axis = bar_axis(BarsBlock([bar, Bar("b", None, "failed")], ""))
+    assert axis.low <= 0.3
+    assert axis.high >= 1.4
+
+
+@pytest.mark.parametrize("values", [(), (None,), (0.0,), (7.0, 7.0), (-3.0,)])
+def test_there_is_an_axis_for_next_to_nothing(values):
+    axis = axis_of(*values)
+    assert axis.low < axis.high
+
+
+@given(st.lists(numbers, min_size=1, max_size=20))
+def test_every_number_is_on_the_axis_and_ticks_ascend(values):
+    axis = axis_of(*values)
+    slack = 1e-6 * (axis.high - axis.low)
+    assert axis.low - slack <= min(values)
+    assert axis.high + slack >= max(values)
+    assert list(axis.ticks) == sorted(set(axis.ticks))
+    assert 2 <= len(axis.ticks) <= 7
+    assert all(0 <= float(axis.place(value)) <= 100 for value in values)
+    assert len({axis.label(tick) for tick in axis.ticks}) == len(axis.ticks)

@@ -1,0 +1,53 @@
+"""The page of a comparison."""
+
+from ensemblage.report import BarsBlock, FigureBlock, NotesBlock, TableBlock, comparison_page
+from report.documents import comparison, method
+
+
+def blocks(page, kind):
+    return [block for section in page.sections for block in section.blocks if type(block) is kind]
+
+
+def two_methods():
+    return (
+        method("strata", [0.9, 0.8, 0.95], ours=True),
+        method("forest", [0.8, 0.85, 0.9], warnings={"Slow.": 2}),
+    )
+
+
+def test_the_verdict_comes_first():
+    page = comparison_page(comparison(*two_methods()))
+    assert page.title == "Methods compared on iris"
+    assert page.summary[0] == "The first ranks first."
+    assert "Of this library's methods strata ranks best" in page.summary[1]
+    assert ("rows", "1,500") in page.facts.facts
+
+
+def test_numbers_are_those_of_the_document():
+    scores, folds = blocks(comparison_page(comparison(*two_methods())), TableBlock)
+    assert scores.rows[0][1].text == "0.8833"
+    assert scores.rows[0][1].quiet == "± 0.0100"
+    assert scores.rows[0][1].best
+    assert scores.rows[0][0].tag == "Ensemblage"
+    assert [cell.text for cell in folds.rows[1]] == ["forest", "0.8000", "0.8500", "0.9000"]
+    assert [cell.best for cell in folds.rows[1]] == [False, False, True, False]
+
+
+def test_ranks_leave_out_a_method_that_failed_and_the_page_says_so():
+    failed = method("broken", [None, None, None], failures={"0": "It broke."})
+    page = comparison_page(comparison(*two_methods(), failed))
+    (figure,) = blocks(page, FigureBlock)
+    assert "broken" not in figure.alt
+    assert "strata 1.33, forest 1.67" in figure.alt
+    (notes,) = blocks(page, NotesBlock)
+    assert notes.notes == [
+        "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",
+    ]  # fmt: skip
+    (bars,) = blocks(page, BarsBlock)
+    assert bars.bars[2].text == "failed"
+
+
+def test_one_method_has_no_ranks():
+    page = comparison_page(comparison(two_methods()[0]))
+    assert not blocks(page, FigureBlock)
+    assert len(page.summary) == 1

@@ -1,0 +1,150 @@
+"""One file that needs nothing else."""
+
+import base64
+import hashlib
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import pairwise
+
+import pytest
+
+from ensemblage.report import comparison_page, experiment_page, render
+from report.documents import comparison, entry, experiment, method, table
+
+HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}'
+
+
+def hostile_pages():
+    methods = [
+        {**method("a", [0.9, 0.8]), "label": HOSTILE, "warnings": {HOSTILE: 1}},
+        {**method("b", [0.5, 0.6]), "label": HOSTILE + "b", "failures": {"0": HOSTILE}},
+    ]
+    rows = [entry(HOSTILE + str(i), HOSTILE + str(j), 0.5, 0.4, note=HOSTILE)
+            for i in range(3) for j in range(3)]  # fmt: skip
+    words = table(rows, notes=[HOSTILE], summary=[HOSTILE])
+    words |= {"title": HOSTILE, "measure": HOSTILE}
+    document = experiment(words, words) | {"title": HOSTILE, "experiment": HOSTILE}
+    return {
+        "comparison": comparison_page(comparison(*methods, dataset=HOSTILE)),
+        "experiment": experiment_page(document | {"scale": HOSTILE}),
+    }
+
+
+class Reader(HTMLParser):
+    """Tags and their attributes, ids, headings."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+
+@pytest.fixture(scope="module", params=["comparison", "experiment"])
+def text(request):
+    return render(hostile_pages()[request.param])
+
+
+def test_hostile_words_are_text(text):
+    reader = Reader(text)
+    assert reader.tags.count("script") == 1
+    assert reader.tags.count("style") == 1
+    assert "img" not in reader.tags
+    assert not [name for _, name, _ in reader.attributes if name.startswith("on")]
+    assert "{{ 7 * 7 }}" in text
+    assert "&lt;img src=x onerror=alert(1)&gt;" in text
+
+
+def test_nothing_comes_from_elsewhere(text):
+    reader = Reader(text)
+    links = [value for _, name, value in reader.attributes if name in {"href", "src", "xlink:href"}]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert not re.search(r"url\((?!#)", text)
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_the_policy_allows_this_script_and_this_style_alone(text):
+    reader = Reader(text)
+    (policy,) = [v for tag, name, v in reader.attributes if tag == "meta" and "default-src" in v]
+    for tag in ("script", "style"):
+        (inside,) = re.findall(rf"(?s)<{tag}>(.*?)</{tag}>", text)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert not [tag for tag, name, _ in reader.attributes if name == "style"]
+
+
+def test_readers_of_all_kinds_find_their_way(text):
+    reader = Reader(text)
+    assert ("html", "lang", "en") in reader.attributes
+    headings = [int(tag[1]) for tag in reader.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(headings))
+    ids = [value for _, name, value in reader.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert ("a", "href", "#content") in reader.attributes
+    assert "content" in ids
+    named = [value for tag, name, value in reader.attributes if name == "aria-label"]
+    assert all(named)
+    assert reader.tags.count("table") == reader.tags.count("caption")
+    assert reader.tags.count("figure") == reader.tags.count("figcaption")
+
+
+def test_the_same_page_has_the_same_bytes(text):
+    assert text in {render(page) for page in hostile_pages().values()}
+
+
+def luminance(colour):
+    if len(colour) == 4:
+        colour = "#" + "".join(2 * each for each in colour[1:])
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_sufficient_in_both_themes():
+    css = files("ensemblage.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    themes = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6});", block))
+        for block in re.findall(r"\{[^{}]*--paper:[^{}]*\}", css)
+    ]
+    assert len(themes) == 4
+    assert themes[1] == themes[2]  # the system's dark and the button's
+    for theme in themes:
+        for ink in ("ink", "quiet", "accent", "warm"):
+            assert contrast(theme[ink], theme["paper"]) >= 4.5
+            assert contrast(theme[ink], theme["raised"]) >= 4.5
+        assert contrast(theme["best"], theme["best-soft"]) >= 4.5
+        assert contrast(theme["quiet"], theme["best-soft"]) >= 4.5
+        assert contrast(theme["ink"], theme["soft"]) >= 4.5
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_named(missing):
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from ensemblage.report import check_installed\n"
+        "try: check_installed()\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == (
+        f"A report needs {missing}, which comes with the extra `report`: "
+        'pip install "ensemblage[report]".'
+    )
