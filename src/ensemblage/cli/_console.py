@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 from rich import box
@@ -26,8 +26,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from ensemblage.cli._pace import Pace
+from ensemblage.cli._pace import Pace
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -153,7 +152,7 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 @contextmanager
 def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, if that is a screen.
+    """Show a bar with the time left on standard error, or lines if that is no screen.
 
     Parameters
     ----------
@@ -165,14 +164,12 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     callable
         To be called as ``advance(done, total)``.
     """
-    from ensemblage.cli._pace import Pace  # noqa: PLC0415  which imports this module
-
     err = console(stderr=True)
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
     )  # fmt: skip
-    bar, pace = Progress(*columns, console=err, transient=True), Pace(every=0)
+    bar, pace = Progress(*columns, console=err, transient=True), Pace()
     with bar if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 

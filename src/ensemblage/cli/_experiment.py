@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import count, note, say, show_json, show_table
-from ensemblage.cli._pace import parse_time, shown_pace
+from ensemblage.cli._console import count, note, progress_bar, say, show_json, show_table
+from ensemblage.cli._pace import parse_time
 from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
         store = stack.enter_context(ResultStore(options.results))
         earlier = store.get(cell.key for cell in experiment.cells)
         _say_what_is_there(len(earlier), len(experiment.cells), options)
-        progress = stack.enter_context(shown_pace(f"Running {experiment.name}"))
+        progress = stack.enter_context(progress_bar(f"Running {experiment.name}"))
         results = run_experiment(
             experiment, store, n_jobs=options.jobs, budget=budget, scheduler=options.scheduler,
             progress=progress, retry_failed=options.retry_failed,

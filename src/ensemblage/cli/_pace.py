@@ -4,84 +4,37 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
-from ensemblage.cli._console import console, progress_bar, say
-
-# In a log, a line every half minute says enough.
-LINE_SECONDS = 30.0
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Pace:
-    """Makes an occasional line about progress.
+    """Tells how far work is, and how long the rest will take at the pace so far."""
 
-    Parameters
-    ----------
-    every : float, default=30
-        Seconds between lines.
-    """
-
-    def __init__(self, every: float = LINE_SECONDS) -> None:
-        self._every = every
+    def __init__(self) -> None:
         self._start: tuple[float, int] | None = None
-        self._last = time.monotonic()
 
     def line(self, done: int, total: int) -> str:
-        """Tell how far it is, if it is time to.
+        """Tell how far it is.
 
         Parameters
         ----------
         done, total : int
-            Steps.
+            Steps; those of the first call were done before, and say nothing about the pace.
 
         Returns
         -------
         str
-            Empty if the last line was a moment ago.
+            Such as "3 of 10, about 4 min left".
         """
         now = time.monotonic()
         if self._start is None:
-            # what an earlier run has done says nothing about the pace
             self._start = now, done
-        if now - self._last < self._every:
-            return ""
-        self._last = now
         began, before = self._start
         if done == before:
             return f"{done} of {total}"
         left = (now - began) / (done - before) * (total - done)
         return f"{done} of {total}, about {in_words(left)} left"
-
-
-@contextmanager
-def shown_pace(task: str, every: float = LINE_SECONDS) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on a screen, and a line now and then in a log.
-
-    Parameters
-    ----------
-    task : str
-        What is being done.
-    every : float, default=30
-        Seconds between lines.
-
-    Yields
-    ------
-    callable
-        To be called as ``advance(done, total)``.
-    """
-    if console(stderr=True).is_terminal:
-        with progress_bar(task) as advance:
-            yield advance
-        return
-    pace = Pace(every)
-
-    def write(done: int, total: int) -> None:
-        if line := pace.line(done, total):
-            say(f"{task}: {line}", stderr=True)
-
-    yield write
 
 
 def in_words(seconds: float) -> str:

@@ -163,7 +163,7 @@ def _summary(rows: Sequence[ResultRow]) -> list[str]:
     sentences += friedman(rows, (PLAIN, STABLE, GRAPH, LINKAGE))
     if any(row.paper is not None for row in rows):
         sentences.append(
-            "The paper prints two digits, which makes ties: its own statistics, of unrounded "
-            "figures, cannot be had from its columns."
+            "The paper prints two digits, which makes ties; its own statistics, smaller, are those "
+            "of the printed columns without the correction for ties."
         )
     return sentences
