@@ -173,6 +173,20 @@ def test_randomness_that_a_parameter_brings_in_is_seeded(read):
     assert experiment.compute(cell, None) == experiment.compute(cell, None)
 
 
+def test_a_source_column_is_handed_to_those_who_take_it(read):
+    text = GOOD.replace('drop = ["age"]', 'source = "age"').replace(
+        'name = "iris"', 'name = "wine"'
+    )
+    experiment = read(text)
+    cell = next(
+        each for each in experiment.cells
+        if each.params["dataset"] == "people" and each.params["method"] == "logistic"
+    )  # fmt: skip
+    values = experiment.compute(cell, None)
+    assert 0 <= values["accuracy"] <= 1
+    assert values["log_loss"] > 0
+
+
 def test_rows_that_change_during_a_run_are_an_error(read, table_file):
     experiment = read(GOOD)
     cell = next(each for each in experiment.cells if each.params["dataset"] == "people")

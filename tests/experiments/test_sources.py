@@ -34,6 +34,13 @@ def test_sources_reach_the_methods_that_take_them(several):
     assert "leave --source out" in result.notes[-1]
 
 
+def test_fewer_sources_than_folds_are_fewer_folds(several):
+    n_sources = len(set(several.sources))
+    result = compare(several, ["majority"], n_splits=n_sources + 2, new_sources=True)
+    # the correction of the standard errors goes by the folds that there are
+    assert result.n_splits == n_sources == len(result.methods[0].accuracy)
+
+
 def test_new_sources_are_kept_apart(several):
     result = compare(several, ["majority", "strata"], n_splits=4, new_sources=True)
     assert "each source is in one fold only" in result.notes[-1]

@@ -36,8 +36,9 @@ CELLS_PER_REPEAT = 30
 class Study:
     """An experiment in a folder of its own."""
 
-    def __init__(self, folder, repeats):
+    def __init__(self, folder, repeats, jobs):
         folder.mkdir()
+        self.jobs = str(jobs)
         self.folder = folder
         self.results = folder / "ensemblage-results.sqlite"
         self.total = repeats * CELLS_PER_REPEAT
@@ -45,7 +46,7 @@ class Study:
 
     def start(self, *options, **settings):
         return subprocess.Popen(
-            [*COMMAND, "--jobs", "2", *options], cwd=self.folder, text=True,
+            [*COMMAND, "--jobs", self.jobs, *options], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **settings,
         )  # fmt: skip
 
@@ -73,23 +74,20 @@ class Study:
             connection.close()
         return {key: rest for key, *rest in rows}
 
-    def wait_for(self, count, process, seconds=120):
-        """Wait until so many cells are committed, or the process ends."""
-        end = time.monotonic() + seconds
-        while self.count() < count and process.poll() is None:
+    def wait_for(self, commits, process, seconds=120):
+        """Wait for so many further commits, or for the process to end."""
+        aim, end = self.commits() + commits, time.monotonic() + seconds
+        while self.commits() < aim and process.poll() is None:
             assert time.monotonic() < end
-            time.sleep(0.01)
+            time.sleep(0.002)
 
-    def count(self):
-        if not self.results.exists():
-            return 0
-        connection = sqlite3.connect(f"{self.results.as_uri()}?mode=ro", uri=True, timeout=60)
+    def commits(self):
+        """SQLite's own counter in the file's header, read without a lock on the run's way."""
         try:
-            return connection.execute("SELECT count(*) FROM cells").fetchone()[0]
-        except sqlite3.OperationalError:  # the table is not there yet
+            with self.results.open("rb") as file:
+                return int.from_bytes(file.read(28)[24:], "big")
+        except FileNotFoundError:
             return 0
-        finally:
-            connection.close()
 
 
 def signal_group(process, number):
@@ -109,7 +107,7 @@ def study(tmp_path):
             started.append(process)
             return process
 
-    yield lambda name, repeats: Watched(tmp_path / name, repeats)
+    yield lambda name, repeats, jobs=2: Watched(tmp_path / name, repeats, jobs)
     for process in started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
 def test_a_full_disk_keeps_what_was_stored(study):
-    one = study("one", 3)
+    one = study("one", 3, jobs=1)
     room = 30_000
 
     def limit():

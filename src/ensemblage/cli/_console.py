@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich import box
@@ -25,6 +25,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from ensemblage.cli._pace import Pace
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -162,6 +165,8 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
     callable
         To be called as ``advance(done, total)``.
     """
+    from ensemblage.cli._pace import Pace  # noqa: PLC0415  which imports this module
+
     err = console(stderr=True)
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),

@@ -222,8 +222,10 @@ def compare(
         *_check_folds(dataset, n_splits, n_repeats),
         *_source_notes(dataset, new_sources),
     ]
-    folds = _source_folds if new_sources else _row_folds
-    tasks = _tasks(folds(dataset, n_splits, n_repeats, seed), names, seed)
+    draw = _source_folds if new_sources else _row_folds
+    folds = draw(dataset, n_splits, n_repeats, seed)
+    n_splits = len(folds) // n_repeats  # fewer than asked for, if there are fewer sources
+    tasks = _tasks(folds, names, seed)
     if quick:
         tasks, said = fewer_rows(tasks, dataset.y)
         notes += said

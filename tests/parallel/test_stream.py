@@ -1,0 +1,93 @@
+"""Tasks handed out one by one."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from ensemblage.parallel import LocalPool, stream_tasks
+
+
+@pytest.fixture(scope="module")
+def pool():
+    made = LocalPool(2)
+    yield made
+    made.close(kill=True)
+
+
+def square(x):
+    return x * x
+
+
+def test_every_outcome_comes_once(pool):
+    outcomes = list(stream_tasks(square, [(x,) for x in range(20)], pool))
+    assert sorted((each.index, each.result) for each in outcomes) == [(x, x * x) for x in range(20)]
+    assert list(stream_tasks(square, [], pool)) == []
+
+
+def test_tasks_are_taken_only_when_a_worker_is_free(pool):
+    taken = []
+
+    def tasks():
+        for x in range(50):
+            taken.append(x)
+            yield (x,)
+
+    outcomes = stream_tasks(square, tasks(), pool)
+    next(outcomes)
+    assert len(taken) <= 4
+    outcomes.close()
+    assert len(taken) <= 4
+
+
+def fail(x):
+    raise ValueError(f"{x} is bad")
+
+
+def test_an_error_is_an_outcome(pool):
+    outcomes = list(stream_tasks(fail, [(1,), (2,)], pool))
+    assert sorted(str(each.error) for each in outcomes) == ["1 is bad", "2 is bad"]
+    assert {each.result for each in outcomes} == {None}
+
+
+def wait_a_little(x):
+    time.sleep(0.05)
+    return x
+
+
+def test_stopping_gives_what_is_finished(pool):
+    given = []
+    stopped = lambda: len(given) >= 3  # noqa: E731
+    for outcome in stream_tasks(wait_a_little, [(x,) for x in range(40)], pool, stopped=stopped):
+        given.append(outcome.result)  # noqa: PERF401  the stream looks at it
+    assert 3 <= len(given) <= 7
+
+
+def own_pid():
+    return os.getpid()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_worker_killed_while_idle_is_replaced():
+    pool = LocalPool(1)
+    try:
+        (first,) = stream_tasks(own_pid, [()], pool)
+        os.kill(first.result, signal.SIGKILL)
+        time.sleep(0.3)
+        (second,) = stream_tasks(own_pid, [()], pool)
+        assert second.error is None
+        assert second.result != first.result
+    finally:
+        pool.close()
+
+
+def test_jobs_are_counted_like_joblib_does():
+    from joblib import cpu_count
+
+    for jobs, width in [(None, 1), (3, 3), (-1, cpu_count()), (-1000, 1)]:
+        pool = LocalPool(jobs)
+        assert pool.width == width
+        pool.close()
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        LocalPool(0)
