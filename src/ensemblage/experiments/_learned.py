@@ -71,7 +71,8 @@ def _strata(estimator: Any) -> Iterator[str]:
     yield f"a row is in {_range(often)} strata, {int((often == 0).sum())} rows are in none"
     yield f"one {member} per stratum, fused by {type(ensemble.fusion_).__name__.lower()}"
     if len(ensemble.constant_strata_):
-        yield f"{len(ensemble.constant_strata_)} strata hold one class only"
+        n_constant = len(ensemble.constant_strata_)
+        yield f"{n_constant} of {ensemble.n_strata_} strata hold one class only"
 
 
 def _network(estimator: Any) -> Iterator[str]:
