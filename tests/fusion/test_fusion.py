@@ -140,6 +140,23 @@ def test_the_temperature_with_the_least_loss_is_chosen():
     assert not Gate(3.0).learns
 
 
+def test_a_gate_takes_the_temperature_of_least_log_loss():
+    outputs = random_outputs(8)
+    n_members, n_samples, n_classes = outputs.shape
+    rng = np.random.default_rng(8)
+    y, affinity = (
+        rng.integers(n_classes, size=n_samples),
+        9 * rng.normal(size=(n_samples, n_members)),
+    )
+
+    def loss(temperature):
+        fused = gate_rule(outputs, affinity, temperature)
+        return -np.log(fused[np.arange(n_samples), y]).mean()
+
+    found = Gate().fit(outputs, y, affinity=affinity).temperature_
+    assert found == min(2.0 ** np.arange(-1, 9), key=loss)
+
+
 def test_a_log_pool_of_equal_members_is_that_member():
     outputs = random_outputs(3)[:1]
     y = outputs[0].argmax(axis=1)

@@ -106,10 +106,13 @@ class Gate(Fusion):
         if isinstance(self.temperature, Real):
             self.temperature_ = float(self.temperature)
             return self
-        losses = [
-            _loss(gate_rule(outputs, affinity, temperature), y, sample_weight)
-            for temperature in TEMPERATURES
-        ]
+        outputs, affinity = np.asarray(outputs), np.asarray(affinity)
+        if are_probabilities(outputs.reshape(-1, outputs.shape[2])):
+            # a mean of probabilities is one: the other classes need not be looked at
+            logs = _log_shares(outputs[:, np.arange(len(y)), y].T, affinity)
+        else:
+            logs = (_log_softmax_at(y, gate_rule(outputs, affinity, each)) for each in TEMPERATURES)
+        losses = [-np.average(each, weights=sample_weight) for each in logs]
         self.temperature_ = float(TEMPERATURES[np.argmin(losses)])
         return self
 
@@ -146,9 +149,16 @@ class Gate(Fusion):
         return gate_rule(outputs, affinity, self.temperature_)
 
 
-def _loss(fused, y, sample_weight) -> float:
-    """Log loss of probabilities, or of the softmax of decision values."""
-    probable = are_probabilities(fused)
-    logits = np.log(np.maximum(fused, SMALLEST)) if probable else fused
-    picked = np.take_along_axis(log_softmax(logits, axis=1), y[:, None], axis=1)[:, 0]
-    return float(-np.average(picked, weights=sample_weight))
+def _log_shares(own, affinity) -> list[np.ndarray]:
+    """Log probability of each row's own class at each temperature, given each member's of it."""
+    weights = np.exp((affinity - affinity.max(axis=1, keepdims=True)) / TEMPERATURES[-1])
+    logs = []
+    for _ in TEMPERATURES:
+        shares = np.einsum("sk,sk->s", weights, own) / weights.sum(axis=1)
+        logs.append(np.log(np.maximum(shares, SMALLEST)))
+        np.square(weights, out=weights)  # half the temperature
+    return logs[::-1]
+
+
+def _log_softmax_at(y, decisions) -> np.ndarray:
+    return np.take_along_axis(log_softmax(decisions, axis=1), y[:, None], axis=1)[:, 0]

@@ -43,8 +43,12 @@ def set_seed(estimator: Any, seed: int) -> Any:
     estimator
         The same object.
     """
+    params = estimator.get_params(deep=True)
     names = sorted(
-        name for name in estimator.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
-    )  # fmt: skip
-    return estimator.set_params(**dict(zip(names, draw_seeds(seed, len(names)), strict=True)))
+        name for name in params if name == "random_state" or name.endswith("__random_state")
+    )
+    for name, own in zip(names, draw_seeds(seed, len(names)), strict=True):
+        # set_params would collect all parameters again, and many small members are fitted
+        owner = params[name.removesuffix("__random_state")] if "__" in name else estimator
+        owner.random_state = own
+    return estimator

@@ -212,10 +212,12 @@ def held_out_crew(jobs: list[Job], X, y, folds, n_classes: int, seed: int, n_job
     ndarray of shape (n_members, n_samples, n_classes)
         NaN for rows in no test part; the last fold counts for rows in several.
     """
-    pairs = [(fold, job) for fold in folds for job in jobs]
+    in_training = [np.bincount(train, minlength=len(y)) > 0 for train, _ in folds]
+    pairs = [(number, job) for number in range(len(folds)) for job in jobs]
     tasks = []
-    for ((train, test), job), own in zip(pairs, draw_seeds(seed, len(pairs)), strict=True):
-        kept = np.intersect1d(job.rows, train)
+    for (number, job), own in zip(pairs, draw_seeds(seed, len(pairs)), strict=True):
+        train, test = folds[number]
+        kept = job.rows[in_training[number][job.rows]]
         # a stratum without a row in this fold: its member learns the whole fold instead
         kept = kept if len(kept) > 0 else train
         asked = (n_classes, job.response)
