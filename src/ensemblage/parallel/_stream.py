@@ -28,6 +28,8 @@ ONE_THREAD = dict.fromkeys(
 )  # fmt: skip
 # How often to look whether to stop, in seconds.
 LOOK_EVERY = 0.1
+# A call is taken over within milliseconds; never, if the workers have died.
+TAKE_OVER_SECONDS = 0.5
 # Idle workers end after so many seconds.
 IDLE_SECONDS = 300
 
@@ -120,7 +122,15 @@ class LocalPool:
         kill : bool, default=False
             Whether to end them in the middle of their work.
         """
+        if kill:
+            self._let_calls_be_taken_over()
         self._executor.shutdown(wait=True, kill_workers=kill)
+
+    def _let_calls_be_taken_over(self) -> None:
+        """Wait a moment for loky's own thread: ended between a call and its number, it fails."""
+        waiting, end = self._executor._work_ids, time.monotonic() + TAKE_OVER_SECONDS  # noqa: SLF001
+        while not waiting.empty() and time.monotonic() < end:
+            time.sleep(0.005)
 
     def _start(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
