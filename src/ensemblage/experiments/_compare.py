@@ -256,10 +256,11 @@ def _check_folds(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
     if n_repeats < 1:
         raise ValueError(f"The number of repeats must be at least 1, got {n_repeats}.")
     counts = dataset.classes
-    if max(counts.values()) < n_splits:
+    most = max(counts.values())
+    if most < n_splits:
+        fewer = f"use at most {most} folds, or" if most > 1 else "bring"
         raise ValueError(
-            f"No class has as many rows as there are folds ({n_splits}): "
-            f"use at most {max(counts.values())} folds, or more rows."
+            f"No class has as many rows as there are folds ({n_splits}): {fewer} more rows."
         )
     small = {label: count for label, count in counts.items() if count < n_splits}
     return [
