@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 
@@ -259,3 +260,31 @@ def test_linear_stacking_tells_the_share_of_each_member():
     assert shares.sum() == pytest.approx(1)
     np.testing.assert_allclose(Mean().importance(4), 0.25)
     assert Gate().importance(3) is None
+
+
+def as_decisions(outputs):
+    return np.log(outputs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, as_decisions])
+@pytest.mark.parametrize(
+    "fusion", [Gate(), Gate(2.0), AnchoredGate(n_anchors=0), LogPool()], ids=repr
+)
+def test_a_fit_on_parts_is_a_fit_on_each_part(fusion, form, weighted):
+    rng = np.random.default_rng(0)
+    outputs, y = form(random_outputs(1, n_samples=90)), np.arange(90) % 3
+    affinity = rng.normal(scale=9, size=(90, 3)) if fusion.uses_affinity else None
+    weights = rng.integers(1, 4, 90) if weighted else None
+    parts = [np.arange(0, 90, 2), np.arange(30), np.arange(30, 90)]
+    fitted = fusion.fit_parts(parts, outputs, y, affinity=affinity, sample_weight=weights)
+    for part, each in zip(parts, fitted, strict=True):
+        near = None if affinity is None else affinity[part]
+        alone = clone(fusion).fit(
+            outputs[:, part], y[part], affinity=near,
+            sample_weight=None if weights is None else weights[part],
+        )  # fmt: skip
+        np.testing.assert_allclose(
+            each.combine(outputs[:, part], near), alone.combine(outputs[:, part], near)
+        )
+    assert not hasattr(fusion, "temperature_")

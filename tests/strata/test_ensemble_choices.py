@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.fusion import AnchoredGate, Mean
+from ensemblage.fusion import AnchoredGate, Gate, Mean
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
@@ -185,6 +185,24 @@ def test_the_error_of_a_fusion_is_itself_out_of_fold():
     assert fused_error(Mean(), np.stack([1 - right]), y, folds) == 1.0
     unknown = np.full((1, 20, 2), np.nan)
     assert fused_error(Mean(), unknown, y, folds) == np.inf
+
+
+def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    outputs = rng.dirichlet([1, 1], size=(3, 60))
+    affinity, weights = rng.normal(scale=5, size=(60, 3)), rng.integers(0, 3, 60)
+    known = np.arange(20, 60)
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
+    moved = [(train, test - 20) for train, test in folds]
+    alone = fused_error(
+        Gate(), outputs[:, known], y[known], moved, affinity=affinity[known],
+        sample_weight=weights[known],
+    )  # fmt: skip
+    outputs[:, :20] = np.nan
+    assert alone == fused_error(
+        Gate(), outputs, y, folds, affinity=affinity, sample_weight=weights
+    )  # fmt: skip
 
 
 def test_every_member_is_described(groups):

@@ -10,6 +10,7 @@ from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
+    ScaledLogisticRegression,
     SourceStrata,
     StrataEnsembleClassifier,
     stratifier_checks,
@@ -47,14 +48,16 @@ RANDOM_START = {
 
 
 def expected_failures(estimator):
-    return {} if isinstance(estimator, SourceStrata) else RANDOM_START
+    exact = isinstance(estimator, SourceStrata | ScaledLogisticRegression)
+    return {} if exact else RANDOM_START
 
 
 @pytest.mark.filterwarnings("ignore:.*strata hold one class only")
 @pytest.mark.filterwarnings("ignore:Class .* fewer than cv")
 @pytest.mark.filterwarnings("ignore:SourceStrata was fitted without sources")
 @parametrize_with_checks(
-    [*STRATIFIERS, BALANCED, *ENSEMBLES], expected_failed_checks=expected_failures
+    [*STRATIFIERS, BALANCED, *ENSEMBLES, ScaledLogisticRegression()],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

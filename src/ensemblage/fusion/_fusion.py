@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from ensemblage.fusion._rules import mean_rule, vote_rule
 
@@ -45,6 +45,37 @@ class Fusion(BaseEstimator):
             Fitted fusion.
         """
         return self
+
+    def fit_parts(self, parts, outputs, y, *, affinity=None, sample_weight=None) -> list:
+        """Fit one fusion on each part of the rows; this one stays as it is.
+
+        Parameters
+        ----------
+        parts : list of ndarray of int
+            Row numbers of each part.
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        y : ndarray of shape (n_samples,)
+            Class numbers.
+        affinity : ndarray of shape (n_samples, n_members), default=None
+            How close each row is to each member's stratum, in logs.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        list of Fusion
+            Fitted, one per part.
+        """
+        return [
+            clone(self).fit(
+                outputs[:, part],
+                y[part],
+                affinity=None if affinity is None else affinity[part],
+                sample_weight=None if sample_weight is None else sample_weight[part],
+            )
+            for part in parts
+        ]
 
     def combine(self, outputs, affinity=None):
         """Fuse member outputs.

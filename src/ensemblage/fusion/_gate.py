@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import log_softmax, softmax
+from sklearn.base import clone
 
 from ensemblage.fusion._fusion import Fusion
 from ensemblage.fusion._logpool import SMALLEST, are_probabilities
@@ -106,15 +107,43 @@ class Gate(Fusion):
         if isinstance(self.temperature, Real):
             self.temperature_ = float(self.temperature)
             return self
-        outputs, affinity = np.asarray(outputs), np.asarray(affinity)
-        if are_probabilities(outputs.reshape(-1, outputs.shape[2])):
-            # a mean of probabilities is one: the other classes need not be looked at
-            logs = _log_shares(outputs[:, np.arange(len(y)), y].T, affinity)
-        else:
-            logs = (_log_softmax_at(y, gate_rule(outputs, affinity, each)) for each in TEMPERATURES)
-        losses = [-np.average(each, weights=sample_weight) for each in logs]
-        self.temperature_ = float(TEMPERATURES[np.argmin(losses)])
+        return self._choose(_log_likelihoods(outputs, y, affinity), sample_weight)
+
+    def _choose(self, logs, sample_weight):
+        best = np.argmax([np.average(each, weights=sample_weight) for each in logs])
+        self.temperature_ = float(TEMPERATURES[best])
         return self
+
+    def fit_parts(self, parts, outputs, y, *, affinity=None, sample_weight=None) -> list:
+        """Choose a temperature on each part of the rows; each row is looked at once.
+
+        Parameters
+        ----------
+        parts : list of ndarray of int
+            Row numbers of each part.
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs on rows that they have not seen.
+        y : ndarray of shape (n_samples,)
+            Class numbers.
+        affinity : ndarray of shape (n_samples, n_members)
+            Log affinities of these rows.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        list of Gate
+            Fitted, one per part.
+        """
+        gates = [clone(self) for _ in parts]
+        if isinstance(self.temperature, Real):
+            return [gate.fit(outputs, y) for gate in gates]
+        logs = _log_likelihoods(outputs, y, affinity)
+        weights = [None if sample_weight is None else sample_weight[part] for part in parts]
+        return [
+            gate._choose(logs[:, part], own)  # noqa: SLF001
+            for gate, part, own in zip(gates, parts, weights, strict=True)
+        ]
 
     def importance(self, n_members: int):
         """Give no single number: a gate weighs members row by row.
@@ -149,15 +178,24 @@ class Gate(Fusion):
         return gate_rule(outputs, affinity, self.temperature_)
 
 
-def _log_shares(own, affinity) -> list[np.ndarray]:
+def _log_likelihoods(outputs, y, affinity) -> np.ndarray:
+    """Log probability of each row's own class at each temperature."""
+    outputs, affinity = np.asarray(outputs), np.asarray(affinity)
+    if are_probabilities(outputs.reshape(-1, outputs.shape[2])):
+        # a mean of probabilities is one: the other classes need not be looked at
+        return _log_shares(outputs[:, np.arange(len(y)), y].T, affinity)
+    fused = (gate_rule(outputs, affinity, temperature) for temperature in TEMPERATURES)
+    return np.stack([_log_softmax_at(y, each) for each in fused])
+
+
+def _log_shares(own, affinity) -> np.ndarray:
     """Log probability of each row's own class at each temperature, given each member's of it."""
     weights = np.exp((affinity - affinity.max(axis=1, keepdims=True)) / TEMPERATURES[-1])
-    logs = []
-    for _ in TEMPERATURES:
-        shares = np.einsum("sk,sk->s", weights, own) / weights.sum(axis=1)
-        logs.append(np.log(np.maximum(shares, SMALLEST)))
+    shares, ones = np.empty((len(TEMPERATURES), len(own))), np.ones(affinity.shape[1])
+    for share in shares[::-1]:
+        share[:] = np.einsum("sk,sk->s", weights, own) / (weights @ ones)
         np.square(weights, out=weights)  # half the temperature
-    return logs[::-1]
+    return np.log(np.maximum(shares, SMALLEST))
 
 
 def _log_softmax_at(y, decisions) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Member fits over joblib, seeds drawn up front, and progress callbacks."""
 
+from ensemblage.parallel._blueprint import Blueprint
 from ensemblage.parallel._callbacks import CallbackSupportMixin, fit_progress, with_callbacks
 from ensemblage.parallel._cluster import ClusterPool
 from ensemblage.parallel._members import MAX_RETRIES, iterate_tasks, run_tasks
-from ensemblage.parallel._seeds import draw_seeds, set_seed
+from ensemblage.parallel._seeds import draw_seeds, set_seed, spread_seeds
 from ensemblage.parallel._stream import (
     LocalPool,
     Outcome,
@@ -14,6 +15,7 @@ from ensemblage.parallel._stream import (
 
 __all__ = [
     "MAX_RETRIES",
+    "Blueprint",
     "CallbackSupportMixin",
     "ClusterPool",
     "LocalPool",
@@ -25,6 +27,7 @@ __all__ = [
     "iterate_tasks",
     "run_tasks",
     "set_seed",
+    "spread_seeds",
     "stream_tasks",
     "with_callbacks",
 ]

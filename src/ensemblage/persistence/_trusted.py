@@ -34,6 +34,7 @@ TRUSTED_TYPES = (
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
+    "ensemblage.strata._scaled_logistic.ScaledLogisticRegression",
     "ensemblage.strata._sources.SourceStrata",
     "ensemblage.strata._stack_members.MemberStackingClassifier",
     "ensemblage.subspace._classifier.JointSubspaceClassifier",

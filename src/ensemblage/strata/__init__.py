@@ -6,6 +6,7 @@ from ensemblage.strata._contract import stratifier_checks
 from ensemblage.strata._ensemble import StrataEnsembleClassifier
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
+from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._stack_members import MemberStackingClassifier, stack_members
 
@@ -14,6 +15,7 @@ __all__ = [
     "BootstrapStrata",
     "MemberStackingClassifier",
     "MixtureStrata",
+    "ScaledLogisticRegression",
     "SourceStrata",
     "StrataEnsembleClassifier",
     "stack_members",

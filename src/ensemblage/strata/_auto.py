@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 COUNTS = (10, 20, 40)
@@ -91,22 +90,33 @@ def fused_error(fusion, outputs, y, folds, *, affinity=None, sample_weight=None)
         Weighted share of wrong predictions.
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    known = np.isfinite(outputs).all(axis=(0, 2)) & (weights > 0)
+    finite = np.isfinite(outputs)
+    known = (weights > 0) & (finite.all() or finite.all(axis=(0, 2)))
+    tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
+    if not known.all():
+        outputs, y, weights = outputs[:, known], y[known], weights[known]
+        affinity = None if affinity is None else affinity[known]
+    learned, judged = _parts(y, tests)
+    fitted = fusion.fit_parts(
+        learned, outputs, y, affinity=affinity,
+        sample_weight=None if sample_weight is None else weights,
+    )  # fmt: skip
     wrong = total = 0.0
-    for _, test in folds:
-        inside = np.zeros(len(y), dtype=bool)
-        inside[test] = True
-        learn, judge = np.flatnonzero(known & ~inside), np.flatnonzero(known & inside)
-        if len(judge) == 0 or len(np.unique(y[learn])) < len(np.unique(y[known])):
-            continue
-        fitted = clone(fusion).fit(
-            outputs[:, learn],
-            y[learn],
-            affinity=None if affinity is None else affinity[learn],
-            sample_weight=None if sample_weight is None else weights[learn],
-        )
+    for judge, each in zip(judged, fitted, strict=True):
         near = None if affinity is None else affinity[judge]
-        guesses = fitted.combine(outputs[:, judge], near).argmax(axis=1)
+        guesses = each.combine(outputs[:, judge], near).argmax(axis=1)
         wrong += weights[judge] @ (guesses != y[judge])
         total += weights[judge].sum()
     return wrong / total if total > 0 else np.inf
+
+
+def _parts(y, tests):
+    """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
+    n_classes = len(np.unique(y))
+    pairs = [(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
+    usable = [
+        (learn, judge)
+        for learn, judge in pairs
+        if len(judge) > 0 and len(np.unique(y[learn])) == n_classes
+    ]
+    return [learn for learn, _ in usable], [judge for _, judge in usable]

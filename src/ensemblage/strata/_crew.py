@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensemblage.parallel import draw_seeds, run_tasks
+from ensemblage.parallel import Blueprint, draw_seeds, run_tasks, spread_seeds
 from ensemblage.strata._members import (
     fit_member,
     hard_rows,
@@ -24,8 +24,8 @@ class Job(NamedTuple):
 
     Attributes
     ----------
-    estimator : classifier
-        Not fitted.
+    blueprint : Blueprint
+        Of the member.
     rows : ndarray of int
         The rows it learns from.
     weights : ndarray of shape (n_samples,) or None
@@ -34,15 +34,15 @@ class Job(NamedTuple):
         Number of its stratum; None for an anchor.
     """
 
-    estimator: Any
+    blueprint: Blueprint
     rows: np.ndarray
     weights: np.ndarray | None
     stratum: int | None = None
 
     @property
-    def response(self) -> str:  # numpydoc ignore=RT01
-        """Name of the method that the member is asked for."""
-        return response_of(self.estimator)
+    def estimator(self) -> Any:  # numpydoc ignore=RT01
+        """The member, not fitted."""
+        return self.blueprint.estimator
 
 
 def response_of(estimator) -> str:
@@ -107,7 +107,7 @@ def strata_jobs(estimators, memberships, weights, *, soft: bool, weighted: bool)
         rows = (soft_rows if soft else hard_rows)(membership, weights)
         passed = membership * weights if soft else weights if weighted else None
         shares.append((rows, passed, stratum))
-    return [Job(estimator, *share) for estimator in estimators for share in shares]
+    return [Job(each, *share) for each in map(Blueprint, estimators) for share in shares]
 
 
 def anchor_jobs(anchors, weights, *, weighted: bool) -> list[Job]:
@@ -131,7 +131,8 @@ def anchor_jobs(anchors, weights, *, weighted: bool) -> list[Job]:
     for anchor in anchors:
         if weighted:
             require_weights(anchor, "sample_weight")
-        jobs.append(Job(anchor, np.flatnonzero(weights > 0), weights if weighted else None))
+        passed = weights if weighted else None
+        jobs.append(Job(Blueprint(anchor), np.flatnonzero(weights > 0), passed))
     return jobs
 
 
@@ -156,10 +157,9 @@ def fit_crew(jobs: list[Job], X, y, seed: int, n_jobs) -> list:
     list of classifiers
         Fitted, in the order of the jobs.
     """
-    seeds = draw_seeds(seed, len(jobs))
     tasks = [
-        (job.estimator, X, y, job.rows, job.weights, own)
-        for job, own in zip(jobs, seeds, strict=True)
+        (job.blueprint, X, y, job.rows, job.weights, own)
+        for job, own in zip(jobs, _member_seeds(jobs, seed), strict=True)
     ]
     return run_tasks(fit_member, tasks, n_jobs)
 
@@ -212,17 +212,22 @@ def held_out_crew(jobs: list[Job], X, y, folds, n_classes: int, seed: int, n_job
     ndarray of shape (n_members, n_samples, n_classes)
         NaN for rows in no test part; the last fold counts for rows in several.
     """
-    in_training = [np.bincount(train, minlength=len(y)) > 0 for train, _ in folds]
-    pairs = [(number, job) for number in range(len(folds)) for job in jobs]
+    seeds = iter(_member_seeds(jobs * len(folds), seed))
+    responses = [response_of(job.estimator) for job in jobs]
     tasks = []
-    for (number, job), own in zip(pairs, draw_seeds(seed, len(pairs)), strict=True):
-        train, test = folds[number]
-        kept = job.rows[in_training[number][job.rows]]
-        # a stratum without a row in this fold: its member learns the whole fold instead
-        kept = kept if len(kept) > 0 else train
-        asked = (n_classes, job.response)
-        tasks.append((job.estimator, X, y, kept, job.weights, own, test, *asked))
+    for train, test in folds:
+        in_training = np.bincount(train, minlength=len(y)) > 0
+        for job, response in zip(jobs, responses, strict=True):
+            kept = job.rows[in_training[job.rows]]
+            # a stratum without a row in this fold: its member learns the whole fold instead
+            kept = kept if len(kept) > 0 else train
+            given = (job.blueprint, X, y, kept, job.weights, next(seeds))
+            tasks.append((*given, test, n_classes, response))
     outputs = np.full((len(jobs), len(y), n_classes), np.nan)
     for i, part in enumerate(run_tasks(held_out_outputs, tasks, n_jobs)):
         outputs[i % len(jobs), folds[i // len(jobs)][1]] = part
     return outputs
+
+
+def _member_seeds(jobs: list[Job], seed: int) -> list[list[int]]:
+    return spread_seeds(draw_seeds(seed, len(jobs)), [job.blueprint.n_seeds for job in jobs])

@@ -7,9 +7,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -31,6 +30,7 @@ from ensemblage.strata._folds import make_folds
 from ensemblage.strata._frames import is_mixed_frame
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._inspect import explain_one_row, report_members
+from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._stratify import final_step, strata_affinity
 from ensemblage.strata._trial import Crew, Training, Trial, try_strata
 
@@ -63,7 +63,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         not given, HISS with number and size chosen.
     estimator : classifier or list of classifiers, default=None
         The member, or several kinds of member on each stratum; logistic regression on columns
-        standardised within the stratum if not given.
+        standardised within the stratum (:class:`ScaledLogisticRegression`) if not given.
     fusion : {"stacking", "gate", "logpool", "mean", "vote"} or Fusion, default="gate"
         How members' outputs become one. ``"gate"`` lets each row listen to the members whose
         strata it is close to; with an anchor, what the gate says is pooled with the anchor.
@@ -309,7 +309,7 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
     def _kinds(self) -> list:
         """List the kinds of member on each stratum."""
         if self.estimator is None:
-            return [make_pipeline(StandardScaler(), LogisticRegression())]
+            return [ScaledLogisticRegression()]
         several = isinstance(self.estimator, list | tuple)
         return list(self.estimator) if several else [self.estimator]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from ensemblage.fusion import as_columns
-from ensemblage.parallel import set_seed
+from ensemblage.strata._frames import take_rows
 
 
 def weight_parameter(estimator) -> str | None:
@@ -75,13 +73,13 @@ def soft_rows(membership, weights) -> np.ndarray:
     return np.flatnonzero(membership * weights > 0)
 
 
-def fit_member(estimator, X, y, rows, weights, seed):
+def fit_member(blueprint, X, y, rows, weights, seeds):
     """Fit a fresh member on some rows.
 
     Parameters
     ----------
-    estimator : classifier
-        Cloned.
+    blueprint : Blueprint
+        Of the member.
     X : array-like or frame of shape (n_samples, n_features)
         All rows.
     y : ndarray of shape (n_samples,)
@@ -90,8 +88,8 @@ def fit_member(estimator, X, y, rows, weights, seed):
         The member's rows.
     weights : ndarray of shape (n_samples,) or None
         Weights to pass on, of all rows.
-    seed : int
-        For the member's ``random_state``.
+    seeds : list of int
+        For the member.
 
     Returns
     -------
@@ -101,9 +99,9 @@ def fit_member(estimator, X, y, rows, weights, seed):
     y = y[rows]
     if (y == y[0]).all():
         return DummyClassifier(strategy="prior").fit(np.zeros((len(rows), 1)), y)
-    member = set_seed(clone(estimator), seed)
-    passed = {} if weights is None else {weight_parameter(estimator): weights[rows]}
-    member.fit(_safe_indexing(X, rows), y, **passed)
+    member = blueprint.build(seeds)
+    passed = {} if weights is None else {weight_parameter(member): weights[rows]}
+    member.fit(take_rows(X, rows), y, **passed)
     # what a search went through is not needed any more, nor could it be saved
     return getattr(member, "best_estimator_", member)
 
@@ -139,18 +137,20 @@ def member_outputs(member, X, n_classes: int, response: str) -> np.ndarray:
     else:
         known = as_columns(member.decision_function(X))
         lowest = known.min(axis=1, keepdims=True) - 1
+    if np.array_equal(member.classes_, np.arange(n_classes)):
+        return np.asarray(known, dtype=float)
     outputs = np.broadcast_to(np.asarray(lowest, dtype=float), (len(known), n_classes)).copy()
     outputs[:, member.classes_] = known
     return outputs
 
 
-def held_out_outputs(estimator, X, y, rows, weights, seed, test, n_classes, response):
+def held_out_outputs(blueprint, X, y, rows, weights, seeds, test, n_classes, response):
     """Ask a member about held-out rows that it was not fitted on.
 
     Parameters
     ----------
-    estimator : classifier
-        Cloned.
+    blueprint : Blueprint
+        Of the member.
     X : array-like or frame of shape (n_samples, n_features)
         All rows.
     y : ndarray of shape (n_samples,)
@@ -159,8 +159,8 @@ def held_out_outputs(estimator, X, y, rows, weights, seed, test, n_classes, resp
         The member's rows.
     weights : ndarray of shape (n_samples,) or None
         Weights to pass on, of all rows.
-    seed : int
-        For the member's ``random_state``.
+    seeds : list of int
+        For the member.
     test : ndarray of int
         Held-out rows, none of which is in ``rows``.
     n_classes : int
@@ -172,5 +172,5 @@ def held_out_outputs(estimator, X, y, rows, weights, seed, test, n_classes, resp
     -------
     ndarray of shape (len(test), n_classes)
     """
-    member = fit_member(estimator, X, y, rows, weights, seed)
-    return member_outputs(member, _safe_indexing(X, test), n_classes, response)
+    member = fit_member(blueprint, X, y, rows, weights, seeds)
+    return member_outputs(member, take_rows(X, test), n_classes, response)

@@ -1,0 +1,105 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ensemblage.strata import ScaledLogisticRegression
+
+EXACT = {"tol": 1e-10, "max_iter": 10_000}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+def test_by_hand():
+    # standardised, the column is -1 and 1: w minimises 4 log(1 + exp(-w)) + w^2 / 2
+    model = ScaledLogisticRegression(**EXACT).fit([[10.0], [10.0], [14.0], [14.0]], [0, 0, 1, 1])
+    w = 2 * model.coef_[0, 0]
+    assert w == pytest.approx(4 / (1 + np.exp(w)), abs=1e-8)
+    assert model.intercept_[0] == pytest.approx(-12 * model.coef_[0, 0])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_it_says_what_the_pipeline_says(wine, classes, fit_intercept):
+    X, y = wine[0][wine[1] < classes], wine[1][wine[1] < classes]
+    settings = {"fit_intercept": fit_intercept, "C": 0.3, **EXACT}
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(**settings)).fit(X, y)
+    model = ScaledLogisticRegression(**settings).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), pipeline.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.coef_ * X.std(axis=0), pipeline[-1].coef_, atol=1e-8)
+
+
+@given(st.integers(0, 1000))
+def test_units_and_origin_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    other = X * 10.0 ** rng.integers(-6, 6, 3) + 10.0 ** rng.integers(-3, 3, 3)
+    before = ScaledLogisticRegression(**EXACT).fit(X, y).predict_proba(X)
+    after = ScaledLogisticRegression(**EXACT).fit(other, y).predict_proba(other)
+    np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_a_weight_of_two_is_a_row_twice(wine):
+    X, y = wine
+    weights = np.arange(len(y)) % 3
+    weighted = ScaledLogisticRegression(**EXACT).fit(X, y, weights)
+    repeated = ScaledLogisticRegression(**EXACT).fit(
+        np.repeat(X, weights, 0), np.repeat(y, weights)
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_plain_rows_get_the_same_answers_as_checked_ones(wine, classes):
+    X, y = wine[0][wine[1] < classes], wine[1][wine[1] < classes]
+    model = ScaledLogisticRegression().fit(X, y)
+    for method in (model.decision_function, model.predict_proba):
+        np.testing.assert_allclose(method(X), method(X.tolist()), rtol=1e-12)
+    model.sparsify()
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[np.nan] * 13], "Input X contains NaN"),
+        ([[np.inf] * 13], "Input X contains infinity"),
+        ([[0.0] * 12], "X has 12 features, but ScaledLogisticRegression is expecting 13"),
+        ([0.0] * 13, "Expected 2D array, got 1D array"),
+        (np.empty((0, 13)), "Found array with 0 sample"),
+    ],
+)
+def test_bad_rows_are_refused(wine, rows, message):
+    model = ScaledLogisticRegression().fit(*wine)
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(np.array(rows))
+
+
+def test_constant_columns_and_columns_far_from_zero():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    times = 1.7e9 + y * 2 + rng.normal(size=200)
+    X = np.column_stack([np.full(200, 0.1), times, np.full(200, 1e12)])
+    model = ScaledLogisticRegression().fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert np.abs(model.coef_[0, [0, 2]]).max() < 1e-9
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_of_columns_are_kept(wine, frame):
+    X = frame({"ash": wine[0][:, 2], "hue": wine[0][:, 10]})
+    model = ScaledLogisticRegression().fit(X, wine[1])
+    assert model.feature_names_in_.tolist() == ["ash", "hue"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename({"hue": "colour"}) if frame is pl.DataFrame
+                      else X.rename(columns={"hue": "colour"}))  # fmt: skip
