@@ -13,10 +13,7 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -28,6 +25,7 @@ from sklearn.utils.validation import (
 
 from ensemblage.parallel import draw_seeds, set_seed
 from ensemblage.strata._members import weight_parameter
+from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 SMALLEST = 1e-12
 GATE_FOLDS = 5
@@ -81,8 +79,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Sources with fewer rows share one stratum; if these have fewer together, the smallest of
         the other sources joins them, and so on.
     gate : classifier, default=None
-        Learns the source from the columns, with ``predict_proba``; standardised logistic
-        regression if not given.
+        Learns the source from the columns, with ``predict_proba``;
+        :class:`ScaledLogisticRegression` if not given.
     random_state : int, RandomState instance or None, default=None
         For the gate and its folds.
 
@@ -177,7 +175,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def _fit_gate(self, X, codes, weights) -> None:
-        default = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        default = ScaledLogisticRegression(max_iter=1000)
         gate_seed, fold_seed = draw_seeds(self.random_state, 2)
         gate = set_seed(clone(default if self.gate is None else self.gate), gate_seed)
         n_strata = self.memberships_.shape[1]
