@@ -44,6 +44,11 @@ class Job(NamedTuple):
         """The member, not fitted."""
         return self.blueprint.estimator
 
+    @property
+    def response(self) -> str:  # numpydoc ignore=RT01
+        """Name of the method that the member is asked for."""
+        return response_of(self.estimator)
+
 
 def response_of(estimator) -> str:
     """Name the best of an estimator's methods to ask for.
@@ -213,7 +218,7 @@ def held_out_crew(jobs: list[Job], X, y, folds, n_classes: int, seed: int, n_job
         NaN for rows in no test part; the last fold counts for rows in several.
     """
     seeds = iter(_member_seeds(jobs * len(folds), seed))
-    responses = [response_of(job.estimator) for job in jobs]
+    responses = [job.response for job in jobs]
     tasks = []
     for train, test in folds:
         in_training = np.bincount(train, minlength=len(y)) > 0
