@@ -209,11 +209,14 @@ def _next_to_turn(block: Block, model, log_scales, missing):
         tau = memberships[:, j].astype(np.float64)
         room = 1 - tau if lack > 0 else tau
         distance = np.abs(log_sums - log_density[j] - log_scales[j])
-        eligible = np.flatnonzero((room > 0) & (block.weights > 0))
-        nearest = eligible[np.argsort(distance[eligible], kind="stable")]
-        capacity = (room * block.weights)[nearest]
-        several = nearest[: np.searchsorted(np.cumsum(capacity), abs(lack)) + 1]
-        best = np.union1d(several, nearest[capacity >= abs(lack)][:1])
+        capacity = room * block.weights
+        eligible = np.flatnonzero(capacity > 0)
+        roomy = eligible[capacity[eligible] >= abs(lack)]
+        if len(roomy) > 0:
+            best = roomy[[distance[roomy].argmin()]]
+        else:
+            nearest = eligible[np.argsort(distance[eligible], kind="stable")]
+            best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(lack)) + 1]
         own = np.full(len(best), j)
         parts.append((own, distance[best], room[best], block.start + best, block.weights[best]))
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
