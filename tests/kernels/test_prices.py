@@ -5,10 +5,30 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from ensemblage.kernels import priced_memberships, sizes_at_prices
+from ensemblage.kernels._prices import bound_memberships, settle_memberships
 
-RUNS = pytest.mark.parametrize(
-    "run", [priced_memberships, priced_memberships.python], ids=["compiled", "python"]
-)
+
+def in_python(log_density, log_scales):
+    memberships, *bounds = bound_memberships.python(log_density, log_scales)
+    log_sums = settle_memberships.python(log_density, log_scales, memberships, *bounds)
+    return memberships, log_sums
+
+
+def walk(log_density, log_scales):
+    """Take the strata of one row by falling r_j, until one is not worth its price."""
+    tau, log_z = np.zeros(len(log_scales)), -np.inf
+    for j in np.argsort(-(log_scales + log_density), kind="stable"):
+        log_ratio = log_scales[j] + log_density[j]
+        if log_ratio <= log_z:
+            break
+        if np.logaddexp(log_z, log_density[j]) > log_ratio:
+            tau[j] = np.exp(min(0.0, log_scales[j] + np.log1p(-np.exp(log_z - log_ratio))))
+            return tau, log_ratio
+        tau[j], log_z = 1.0, np.logaddexp(log_z, log_density[j])
+    return tau, log_z
+
+
+RUNS = pytest.mark.parametrize("run", [priced_memberships, in_python], ids=["compiled", "python"])
 
 
 def kkt_gap(tau, log_density, log_scales):
@@ -48,6 +68,43 @@ def test_no_row_can_do_better(seed):
     assert kkt_gap(tau, log_density, log_scales) < 1e-10
     assert (((tau > 0) & (tau < 1)).sum(axis=1) <= 1).all()
     assert (tau.max(axis=1) > 0).all()
+
+
+@RUNS
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("spread", [0.1, 3.0, 100.0, 1e5])
+@pytest.mark.parametrize("n_strata", [1, 2, 7, 30])
+def test_equals_the_walk_over_all_strata(run, dtype, spread, n_strata):
+    rng = np.random.default_rng(0)
+    log_density = rng.normal(scale=spread, size=(n_strata, 150)).astype(dtype)
+    log_scales = rng.normal(scale=3, size=n_strata) + rng.choice([-5, 0, 20, spread], n_strata)
+    tau, log_sums = run(log_density, log_scales)
+    assert tau.dtype == dtype
+    for i in range(150):
+        expected, log_z = walk(log_density[:, i].astype(float), log_scales)
+        np.testing.assert_allclose(tau[i], expected, rtol=1e-6, atol=1e-6)
+        assert log_sums[i] == pytest.approx(log_z, abs=1e-12, rel=1e-13)
+
+
+@given(st.integers(0, 100_000))
+def test_bounds_hold_and_sure_strata_are_full(seed):
+    rng = np.random.default_rng(seed)
+    log_density = rng.normal(scale=10 ** rng.uniform(-2, 2), size=(6, 20))
+    log_scales = rng.normal(scale=10 ** rng.uniform(-2, 2), size=6)
+    sure, base, high, low, unsure = bound_memberships(log_density, log_scales)
+    tau, log_sums = priced_memberships(log_density, log_scales)
+    assert (base <= log_sums + 1e-12).all()
+    assert (log_sums <= base + high).all()
+    assert (np.log(np.maximum(low, 1e-300)) <= log_sums - base + 1e-12).all()
+    assert (tau[sure == 1] == 1).all()
+    np.testing.assert_array_equal(tau[unsure == 0], sure[unsure == 0])
+
+
+def test_rows_infinitely_far_from_all_strata_get_none():
+    log_density = np.array([[-np.inf, 0.0], [-np.inf, -np.inf]])
+    tau, log_sums = priced_memberships(log_density, np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(tau, [[0, 0], [1, 0]])
+    np.testing.assert_array_equal(log_sums, [-np.inf, 0.0])
 
 
 @pytest.mark.parametrize("seed", range(5))
