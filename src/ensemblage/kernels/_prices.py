@@ -186,18 +186,18 @@ def settle_memberships(
             ratio = log_density[j, i] - base[i] + log_scales[j]
             left[j] = ratio if ratio <= high[i] else -np.inf
         for _ in range(n_strata):
-            j = np.argmax(left)
-            ratio = np.exp(left[j])
+            k = np.argmax(left)
+            ratio = np.exp(left[k])
             if ratio <= total:
                 break
-            grown = total + np.exp(log_density[j, i] - base[i])
+            grown = total + np.exp(log_density[k, i] - base[i])
             if grown > ratio:
                 # c_j (1 - Z / r_j), in logs because c_j alone may overflow
-                rest = log_scales[j] + np.log1p(-total / ratio)
-                memberships[i, j] = np.exp(min(0.0, rest))
-                log_sums[i] = log_density[j, i] + log_scales[j]
+                rest = log_scales[k] + np.log1p(-total / ratio)
+                memberships[i, k] = np.exp(min(0.0, rest))
+                log_sums[i] = log_density[k, i] + log_scales[k]
                 break
-            memberships[i, j], total, left[j] = 1.0, grown, -np.inf
+            memberships[i, k], total, left[k] = 1.0, grown, -np.inf
             log_sums[i] = base[i] + np.log(total)
     return log_sums
 
