@@ -31,7 +31,7 @@ def test_members_of_a_stacked_ensemble(data):
     facts = explain_model(model)
     assert (facts.stratifier, facts.fusion, facts.n_strata) == ("HISS", "Stacking", 3)
     assert [each.member for each in facts.members] == ["0", "1", "2"]
-    assert {each.estimator for each in facts.members} == {"LogisticRegression"}
+    assert {each.estimator for each in facts.members} == {"ScaledLogisticRegression"}
     assert [each.n_rows for each in facts.members] == [60, 60, 60]
     assert sum(each.weight for each in facts.members) == pytest.approx(1)
     assert all(0 <= each.score <= 1 for each in facts.members)
