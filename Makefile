@@ -66,6 +66,7 @@ bench: $(VENV)/test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(VENV)/docs
+	rm -rf docs/generated  # pages of names that are gone
 	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
 clean:
