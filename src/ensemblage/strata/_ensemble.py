@@ -6,12 +6,11 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -28,6 +27,7 @@ from ensemblage.strata._auto import candidates
 from ensemblage.strata._crew import crew_outputs, fit_crew, response_of
 from ensemblage.strata._folds import make_folds
 from ensemblage.strata._frames import is_mixed_frame
+from ensemblage.strata._fused import FusedClassifierMixin
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._inspect import explain_one_row, report_members
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
@@ -40,16 +40,7 @@ FUSIONS = {"gate": Gate, "logpool": LogPool, "mean": Mean, "stacking": Stacking,
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
 
 
-def _gives_probabilities(self) -> bool:
-    probable = all(name == "predict_proba" for name in self._responses())
-    return self._fusion().gives_probabilities(probable)
-
-
-def _gives_decisions(self) -> bool:
-    return not _gives_probabilities(self)
-
-
-class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
+class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata
@@ -319,6 +310,10 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         kinds = [response_of(kind) for kind in self._kinds() for _ in range(n_strata)]
         return kinds + [response_of(each) for each in resolve_anchors(self.anchor)]
 
+    def _gives_probabilities(self) -> bool:
+        probable = all(name == "predict_proba" for name in self._responses())
+        return self._fusion().gives_probabilities(probable)
+
     def _asks_for_choice(self) -> bool:
         """Tell whether the strata's number or size is to be chosen."""
         free = self.stratifier is None and self.stratum_size is None
@@ -401,55 +396,6 @@ class StrataEnsembleClassifier(ClassifierMixin, BaseEstimator):
         X = self._validate_rows(X)
         affinity = strata_affinity(self.stratifier_, X) if self.fusion_.uses_affinity else None
         return self.fusion_.combine(self._outputs(X), affinity)
-
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        winners = self._scores(X).argmax(axis=1)
-        return self.classes_[winners]
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X):
-        """Predict class probabilities, where the fusion gives them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        return self._scores(X)
-
-    @available_if(_gives_decisions)
-    def decision_function(self, X):
-        """Fused decision values, where the fusion gives no probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value per row for two classes: positive for the second.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def explain_row(self, x):
         """Tell which strata and members decided about one row.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ensemblage.fusion import Stacking
 from ensemblage.parallel import draw_seeds, set_seed
+from ensemblage.strata._fused import FusedClassifierMixin
 from ensemblage.strata._members import member_outputs, weight_parameter
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
@@ -91,15 +91,7 @@ def _common_response(members) -> str:
     return next(name for name in RESPONSES if all(hasattr(each, name) for each in asked))
 
 
-def _gives_probabilities(self) -> bool:
-    return Stacking(self.final_estimator).gives_probabilities(from_probabilities=False)
-
-
-def _gives_decisions(self) -> bool:
-    return not _gives_probabilities(self)
-
-
-class MemberStackingClassifier(ClassifierMixin, BaseEstimator):
+class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
     """Fit an ensemble, then a classifier on what its members say.
 
     An ensemble's own way to combine its members, a vote or a weighted sum, is replaced by
@@ -244,58 +236,12 @@ class MemberStackingClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse=["csr", "csc"], ensure_all_finite=finite, reset=False
         )
 
+    def _gives_probabilities(self) -> bool:
+        return Stacking(self.final_estimator).gives_probabilities(from_probabilities=False)
+
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         return self.fusion_.combine(self._outputs(X))
-
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        winners = self._scores(X).argmax(axis=1)
-        return self.classes_[winners]
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X):
-        """Predict class probabilities, where the final estimator gives them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        return self._scores(X)
-
-    @available_if(_gives_decisions)
-    def decision_function(self, X):
-        """Decision values, where the final estimator gives no probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value per row for two classes: positive for the second.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
