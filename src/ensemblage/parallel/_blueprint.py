@@ -14,8 +14,8 @@ from ensemblage.parallel._seeds import seed_owners
 class Blueprint:
     """An estimator of which many copies are to be fitted.
 
-    ``clone`` and ``get_params`` look up the parameters of all steps anew each time, which takes as
-    long as it takes to fit a small member. Here that is done once; a copy then costs a tenth.
+    ``clone`` and ``get_params`` look up the parameters of all steps anew each time, which takes a
+    tenth as long as to fit a small member. Here that is done once, and copies cost little.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def draw_seeds(random_state: Any, count: int) -> list[int]:
 
 
 def spread_seeds(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
-    """Draw from many seeds: the same as :func:`draw_seeds` from each, ten times as fast.
+    """Draw from many seeds: the same as :func:`draw_seeds` from each, but faster.
 
     Parameters
     ----------
