@@ -1,6 +1,7 @@
 """What several test packages need: the shared data folder, if it is there."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ settings.load_profile("ensemblage")
 
 # scikit-learn skips one of its checks unless SciPy is asked for this before it is imported
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# a shell's background jobs ignore Ctrl-C, and so would what the tests start and interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _find_shared():

@@ -111,17 +111,10 @@ def test_a_cell_that_kills_its_worker_becomes_an_error(store):
     assert len(store) == 4
 
 
-@pytest.fixture
-def interrupt_handler():
-    """Python's own handler, also where the tests run in a shell's background, deaf to Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
 @posix
-def test_an_interrupt_stores_what_is_finished_and_says_how_to_go_on(store, interrupt_handler):
+def test_an_interrupt_stores_what_is_finished_and_says_how_to_go_on(store):
     slow = experiment(40, **{f"x{x}": {"sleep": 0.1} for x in range(40)})
+    handler = signal.getsignal(signal.SIGINT)
 
     def interrupt_soon(done, total):
         if done == 3:
@@ -130,7 +123,7 @@ def test_an_interrupt_stores_what_is_finished_and_says_how_to_go_on(store, inter
     with pytest.raises(ExperimentInterrupt, match=r"Stopped after \d+ of 40 cells; run the same"):
         run_experiment(slow, store, progress=interrupt_soon)
     assert 3 <= len(store) < 40
-    assert signal.getsignal(signal.SIGINT) is interrupt_handler
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_a_store_that_fails_ends_the_workers(store):
