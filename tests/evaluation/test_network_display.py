@@ -35,7 +35,8 @@ def test_a_fitted_classifier_is_drawn():
 
 def test_names_with_dollar_signs_are_not_formulas():
     display = NetworkDisplay({"$x^$": []}).plot()
-    display.figure_.canvas.draw()
+    display.figure_.canvas.draw()  # a formula would be refused here
+    assert [box.get_text() for box in display.text_] == [r"\$x^\$"]
 
 
 def test_an_unfitted_classifier_is_refused():

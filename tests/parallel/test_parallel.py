@@ -59,6 +59,8 @@ def test_an_error_of_a_task_reaches_the_caller():
 def test_seeds_are_distinct_repeatable_and_fit_scikit_learn():
     seeds = draw_seeds(0, 1000)
     assert seeds == draw_seeds(0, 1000)
+    # published figures hang on these
+    assert seeds[:3] == [379343378, 1004485355, 574019116]
     assert seeds[:10] == draw_seeds(0, 10)
     assert len(set(seeds)) == 1000
     assert min(seeds) >= 0
