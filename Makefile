@@ -58,7 +58,7 @@ lint: $(VENV)/lint
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	$(BIN)/lint-imports
-	$(RUN) numpydoc lint $$(git ls-files 'src/**/*.py')
+	$(BIN)/python docs/check_docstrings.py
 	$(RUN) codespell_lib src tests docs benchmarks changes README.md CONTRIBUTING.md
 	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ensemblage.experiments import PAPER_EXPERIMENTS
+from ensemblage.papers import PAPER_EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "reproduction").glob("*.md"))

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from ensemblage.cli import app
 from ensemblage.cli._cluster import CLUSTER_NAMES
-from ensemblage.experiments import CLUSTER_METHODS
+from ensemblage.methods import CLUSTER_METHODS
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from ensemblage import __version__
 from ensemblage.cli import app
 from ensemblage.cli._options import METHOD_NAMES
-from ensemblage.experiments import METHODS
+from ensemblage.methods import METHODS
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from ensemblage import experiments
+import ensemblage.papers
 from ensemblage.cli import app
 from ensemblage.cli._reproduce import PaperTable
-from experiments.arithmetic import experiment
+from runs.arithmetic import experiment
 
 STUDY = """
 name = "study"
@@ -65,7 +65,7 @@ def papers(monkeypatch):
         return experiment(declare.cells, **declare.special)
 
     declare.cells, declare.special, declare.asked = 4, {}, asked
-    monkeypatch.setattr(experiments, "paper_experiment", declare)
+    monkeypatch.setattr(ensemblage.papers, "paper_experiment", declare)
     return declare
 
 
@@ -179,7 +179,7 @@ def test_quick_and_full_exclude_each_other(run):
 
 
 def test_every_paper_table_has_a_name(run):
-    assert [each.value for each in PaperTable] == list(experiments.PAPER_EXPERIMENTS)
+    assert [each.value for each in PaperTable] == list(ensemblage.papers.PAPER_EXPERIMENTS)
     result = run("reproduce", "hiss-table9")
     assert result.exit_code == 2
     assert "hiss-table2" in result.stderr

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import friedmanchisquare
 
 from ensemblage.evaluation import compare_methods
-from ensemblage.experiments._inner_paper_figures import TABLE_1, TABLE_2, TABLE_3
+from ensemblage.papers.inner._inner_printed import TABLE_1, TABLE_2, TABLE_3
 
 score_tables = hnp.arrays(
     np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)

@@ -9,9 +9,9 @@ import warnings
 
 import pytest
 
-from ensemblage.experiments import ResultStore, run_experiment
 from ensemblage.parallel import ClusterPool
-from experiments.arithmetic import compute, experiment
+from ensemblage.runs import ResultStore, run_experiment
+from runs.arithmetic import compute, experiment
 
 distributed = pytest.importorskip("distributed")
 

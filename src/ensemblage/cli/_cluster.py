@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ensemblage.datasets import Table
-    from ensemblage.experiments import Clustering
+    from ensemblage.methods import Clustering
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
@@ -68,7 +68,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
     from ensemblage.datasets import read_table
-    from ensemblage.experiments import CLUSTER_METHODS, cluster_table
+    from ensemblage.methods import CLUSTER_METHODS, cluster_table
     from ensemblage.persistence import check_writable, write_atomically
 
     if output is not None:
@@ -126,7 +126,7 @@ def _plain(found: Clustering, output: Path | None) -> dict[str, Any]:
 
 
 def _show(found: Clustering) -> None:
-    from ensemblage.experiments import CLUSTER_METHODS
+    from ensemblage.methods import CLUSTER_METHODS
 
     say(
         f"{CLUSTER_METHODS[found.method]}: {len(found.labels)} rows in {len(found.prototypes)} "

@@ -33,7 +33,7 @@ from ensemblage.cli._options import (
 from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
-    from ensemblage.experiments import Comparison
+    from ensemblage.methods import Comparison
 
 BUNDLED = "breast-cancer"
 
@@ -98,7 +98,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Compare our methods with strong baselines on the same folds."""
     del debug
     from ensemblage.datasets import open_dataset
-    from ensemblage.experiments import METHODS, as_plain, compare, get_method, summary_rows
+    from ensemblage.methods import METHODS, as_plain, compare, get_method, summary_rows
     from ensemblage.persistence import check_writable, write_atomically
 
     if output is not None:

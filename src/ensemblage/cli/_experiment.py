@@ -16,7 +16,7 @@ from ensemblage.cli._pace import parse_time
 from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
-    from ensemblage.experiments import CellResult, Experiment, ResultRow, ResultTable
+    from ensemblage.runs import CellResult, Experiment, ResultRow, ResultTable
 
 RESULTS = Path("ensemblage-results.sqlite")
 # The scale of an experiment that no paper has.
@@ -110,8 +110,8 @@ def check_outputs(options: RunOptions) -> None:
     options : RunOptions
         With the files.
     """
-    from ensemblage.experiments import check_export
     from ensemblage.persistence import check_writable
+    from ensemblage.runs import check_export
 
     if options.export is not None:
         check_export(options.export)
@@ -129,7 +129,7 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     options : RunOptions
         How far, where, and what to write.
     """
-    from ensemblage.experiments import ResultStore, export_results, run_experiment
+    from ensemblage.runs import ResultStore, export_results, run_experiment
 
     budget = None if options.budget is None else parse_time(options.budget)
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from ensemblage.cli._page import check_page, explanation, write_page
 
 if TYPE_CHECKING:
     from ensemblage.cli._page import Rows
-    from ensemblage.experiments import Explanation
+    from ensemblage.explain import Explanation
     from ensemblage.persistence import SavedModel
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -60,7 +60,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Show a model's strata and members, its network, or the features it chooses together."""
     del seed, jobs, debug
-    from ensemblage.experiments import model_kind
+    from ensemblage.explain import model_kind
     from ensemblage.persistence import check_writable, load
 
     output, report = _sort_outputs(output, report)
@@ -92,12 +92,7 @@ def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None
 
 def _explain_structure(saved: SavedModel, output: Path | None, as_json: bool) -> None:
     """Show a network or a co-selection matrix."""
-    from ensemblage.experiments import (
-        draw_readable,
-        model_kind,
-        named_co_selection,
-        named_parents,
-    )
+    from ensemblage.explain import draw_readable, model_kind, named_co_selection, named_parents
     from ensemblage.persistence import write_atomically
 
     if output is not None:
@@ -129,7 +124,7 @@ def _explain_strata(
     saved: SavedModel, rows: Rows | None, output: Path | None, row: int | None, as_json: bool
 ) -> None:
     """Show strata and members, or one row's way through them."""
-    from ensemblage.experiments import draw_strata, explain_model, explain_row, plain_explanation
+    from ensemblage.explain import draw_strata, explain_model, explain_row, plain_explanation
     from ensemblage.persistence import write_atomically
 
     X, y = rows or (None, None)

@@ -24,7 +24,7 @@ from ensemblage.cli._options import (
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
-    from ensemblage.experiments import Trained
+    from ensemblage.methods import Trained
 
 
 @guarded
@@ -59,7 +59,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Train one model, print its cross-validated score and what it learned, and save it."""
     del debug
     from ensemblage.datasets import open_dataset
-    from ensemblage.experiments import get_method, train
+    from ensemblage.methods import get_method, train
     from ensemblage.persistence import check_writable, save
 
     check_writable(output)
@@ -82,7 +82,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 
 def _facts(dataset: Dataset, trained: Trained, method: str) -> dict[str, Any]:
-    from ensemblage.experiments import summary_rows
+    from ensemblage.methods import summary_rows
 
     row = summary_rows(trained.comparison)[0]
     return {

@@ -90,7 +90,7 @@ def explanation(saved: SavedModel, name: str, rows: Rows | None, row: int | None
     dict
         Arguments of :func:`ensemblage.report.explanation_page`.
     """
-    from ensemblage import experiments as of
+    from ensemblage import explain as of
     from ensemblage.report import strata_figure
 
     shared = {"name": name, "details": saved.details}

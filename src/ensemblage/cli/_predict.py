@@ -12,7 +12,7 @@ from ensemblage.cli._console import csv_text, guarded, note, say, show_json
 from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
 
 if TYPE_CHECKING:
-    from ensemblage.experiments import Predictions
+    from ensemblage.methods import Predictions
 
 
 @guarded
@@ -47,7 +47,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Predict the classes of new rows, with probabilities where the model has them."""
     del seed, jobs, debug
     from ensemblage.datasets import align_table, read_table
-    from ensemblage.experiments import predict_rows
+    from ensemblage.methods import predict_rows
     from ensemblage.persistence import check_writable, load, write_atomically
 
     if output is not None:

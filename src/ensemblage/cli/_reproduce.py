@@ -66,7 +66,7 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     del debug
     if quick and full:
         raise typer.BadParameter("--quick and --full exclude each other.")
-    from ensemblage.experiments import paper_experiment
+    from ensemblage.papers import paper_experiment
 
     scale = "quick" if quick else "full" if full else "standard"
     folder = None if data_dir is None else str(data_dir)

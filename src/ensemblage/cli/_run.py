@@ -53,7 +53,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
     del debug
-    from ensemblage.experiments import read_experiment
+    from ensemblage.methods import read_experiment
 
     folder = None if data_dir is None else str(data_dir)
     experiment = read_experiment(file, seed=seed, data_dir=folder)

@@ -3,11 +3,12 @@
 from ensemblage.datasets._dataset import Dataset
 from ensemblage.datasets._encoder import table_encoder
 from ensemblage.datasets._files import read_table
+from ensemblage.datasets._fingerprint import dataset_fingerprint
 from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_dataset
 from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
 from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
 from ensemblage.datasets._quarter_circle import make_quarter_circle
-from ensemblage.datasets._table import Table
+from ensemblage.datasets._table import Table, suggestion
 
 __all__ = [
     "Dataset",
@@ -15,6 +16,7 @@ __all__ = [
     "Table",
     "TargetNotGivenError",
     "align_table",
+    "dataset_fingerprint",
     "list_datasets",
     "load_dataset",
     "make_multi_source",
@@ -22,5 +24,6 @@ __all__ = [
     "make_video_standin",
     "open_dataset",
     "read_table",
+    "suggestion",
     "table_encoder",
 ]

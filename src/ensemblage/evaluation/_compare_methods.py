@@ -180,7 +180,7 @@ def compare_methods(
     Notes
     -----
     The tests are those of Demšar. Datasets must be independent: folds of one dataset are not
-    (see ``ensemblage.experiments.compare`` for those). If all scores are equal, statistics are 0
+    (see ``ensemblage.methods.compare`` for those). If all scores are equal, statistics are 0
     and p-values 1. With two methods Friedman's test is the sign test's normal approximation,
     :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's is then the sharper one.
 

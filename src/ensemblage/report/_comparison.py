@@ -46,7 +46,7 @@ def comparison_page(document: Mapping[str, Any]) -> Page:
     Parameters
     ----------
     document : mapping
-        What ``ensemblage compare --json`` prints; :func:`ensemblage.experiments.as_plain` makes
+        What ``ensemblage compare --json`` prints; :func:`ensemblage.methods.as_plain` makes
         it of a comparison.
 
     Returns
@@ -57,7 +57,7 @@ def comparison_page(document: Mapping[str, Any]) -> Page:
     Examples
     --------
     >>> from ensemblage.datasets import load_dataset
-    >>> from ensemblage.experiments import as_plain, compare
+    >>> from ensemblage.methods import as_plain, compare
     >>> from ensemblage.report import comparison_page
     >>> result = compare(load_dataset("iris"), ["majority", "logistic"], n_splits=3)
     >>> comparison_page(as_plain(result)).title

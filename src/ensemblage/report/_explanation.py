@@ -40,7 +40,7 @@ def explanation_page(
     ----------
     document : mapping
         What ``ensemblage explain --json`` prints: of strata, of a network (with ``tables``, see
-        :func:`ensemblage.experiments.named_tables`, and ``target`` if they are to be shown), or
+        :func:`ensemblage.explain.named_tables`, and ``target`` if they are to be shown), or
         of features chosen together.
     name : str
         Of the model.

@@ -1,0 +1,159 @@
+"""Rows of a table put into clusters, and what the clusters are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
+from ensemblage.datasets import Table, table_encoder
+from ensemblage.evaluation import nmi_score, purity_score
+from ensemblage.inner import InnerKMeans
+
+CLUSTER_METHODS = {
+    "inner": "Inner K-means",
+    "inner-paper": "Inner K-means (paper)",
+    "average": "evidence accumulation, average linkage",
+    "mcla": "MCLA",
+    "hbgf": "HBGF",
+    "cspa": "CSPA",
+    "hgpa": "HGPA",
+}
+GRAPHS = {"mcla": MCLA, "hbgf": HBGF, "cspa": CSPA, "hgpa": HGPA}
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Clusters of a table's rows.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    labels : ndarray of shape (n_rows,)
+        Cluster of each row.
+    agreement : ndarray of shape (n_rows,) or None
+        Share of the views that agree; None for consensus methods.
+    columns : tuple of str
+        Columns that were used.
+    prototypes : list of dict
+        For each cluster its number, its rows, and for each column the mean of the numbers or
+        the most frequent word.
+    scores : dict of str to float
+        NMI and purity against the target, if one was given.
+    """
+
+    method: str
+    labels: np.ndarray
+    agreement: np.ndarray | None
+    columns: tuple[str, ...]
+    prototypes: list[dict[str, Any]]
+    scores: dict[str, float]
+
+
+def cluster_table(
+    table: Table,
+    n_clusters: int | None,
+    *,
+    method: str = "inner",
+    target: str | None = None,
+    drop: tuple[str, ...] = (),
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Clustering:
+    """Cluster the rows of a table, numbers standardised and words as indicators.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    n_clusters : int or None
+        Number of clusters; None lets a consensus method choose it by the largest lifetime.
+    method : str, default="inner"
+        One of ``CLUSTER_METHODS``.
+    target : str, default=None
+        A column that is left out, and that the clusters are compared with.
+    drop : tuple of str, default=()
+        Further columns to leave out.
+    seed : int, default=0
+        The only source of randomness.
+    n_jobs : int, default=None
+        Clusterers of a consensus fitted at once.
+
+    Returns
+    -------
+    Clustering
+        Labels and what the clusters are like.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import Table
+    >>> from ensemblage.methods import cluster_table
+    >>> cells = [["1", "2", "1", "9", "8", "9"], ["a", "a", "a", "b", "b", "b"]]
+    >>> found = cluster_table(Table.from_cells(["size", "kind"], cells), 2)
+    >>> sorted(prototype["size"] for prototype in found.prototypes)
+    [1.333, 8.667]
+    """
+    for name in (*drop, *(() if target is None else (target,))):
+        table.column(name)
+    names = [name for name in table.names if name != target and name not in drop]
+    if not names:
+        raise ValueError("No column is left to cluster by: drop fewer columns.")
+    features = table.select(names)
+    X = table_encoder(features.kinds).fit_transform(features.to_array())
+    model = _model(method, n_clusters, seed, n_jobs).fit(X)
+    return Clustering(
+        method=method,
+        labels=model.labels_,
+        agreement=getattr(model, "votes_", None),
+        columns=tuple(names),
+        prototypes=_prototypes(features, model.labels_),
+        scores={} if target is None else _scores(table.column(target), model.labels_),
+    )
+
+
+def _model(method: str, n_clusters: int | None, seed: int, n_jobs: int | None) -> Any:
+    if method not in CLUSTER_METHODS:
+        raise ValueError(
+            f"There is no clustering method {method!r}. "
+            f"Choose one of: {', '.join(CLUSTER_METHODS)}."
+        )
+    if method.startswith("inner"):
+        if n_clusters is None:
+            raise ValueError(
+                f"The method {method!r} needs the number of clusters: give --clusters, or choose "
+                "a consensus method such as 'average', which can find it."
+            )
+        schedule = "paper" if method == "inner-paper" else "anneal"
+        return InnerKMeans(n_clusters, schedule=schedule, random_state=seed)
+    make = GRAPHS.get(method, EvidenceAccumulation)
+    return make(n_clusters, random_state=seed, n_jobs=n_jobs)
+
+
+def _prototypes(features: Table, labels: np.ndarray) -> list[dict[str, Any]]:
+    prototypes = []
+    for cluster in np.unique(labels).tolist():
+        here = labels == cluster
+        line: dict[str, Any] = {"cluster": cluster, "rows": int(here.sum())}
+        for name, kind, column in zip(
+            features.names, features.kinds, features.columns, strict=True
+        ):
+            line[name] = _typical(column[here], kind)
+        prototypes.append(line)
+    return prototypes
+
+
+def _typical(cells: np.ndarray, kind: str) -> Any:
+    """Mean of numbers to four digits, most frequent word; None if all cells are missing."""
+    if kind == "number":
+        known = cells[~np.isnan(cells)]
+        return float(f"{known.mean():.4g}") if len(known) else None
+    known = [cell for cell in cells if cell is not None]
+    return max(sorted(set(known)), key=known.count) if known else None
+
+
+def _scores(target: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    truth = np.array([str(cell) for cell in target])
+    return {"nmi": nmi_score(truth, labels), "purity": purity_score(truth, labels)}

@@ -1,0 +1,284 @@
+"""The methods that can be compared and fitted, by name: strong baselines, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+
+from ensemblage.datasets import table_encoder
+
+LOGISTIC_GRID = {"C": [0.01, 0.1, 1.0, 10.0]}
+# "scale" stands for 1 over the number of features, as these are standardised.
+SVM_GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+INNER_FOLDS = 3
+
+
+class UnknownMethodError(ValueError):
+    """No method has that name."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn a classifier, under a name.
+
+    Parameters
+    ----------
+    name : str
+        What to ask for.
+    label : str
+        What tables call it.
+    description : str
+        One line.
+    factory : callable
+        ``factory(seed, n_jobs)`` makes the unfitted estimator.
+    ours : bool, default=False
+        Whether it is one of this library's own methods.
+    takes : tuple of {"sources", "groups"}, default=()
+        What its ``fit`` takes beside rows and classes.
+    takes_tables : bool, default=False
+        Whether it reads words and missing cells itself, without preprocessing.
+    effort : int, default=3
+        How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
+        search for parameters or an ensemble of models. Of methods that are about as good, the
+        one of least effort is chosen.
+    steep : bool, default=False
+        Whether its time grows faster than the rows.
+    """
+
+    name: str
+    label: str
+    description: str
+    factory: Callable[[int, int | None], Any]
+    ours: bool = False
+    takes_tables: bool = False
+    takes: tuple[str, ...] = ()
+    effort: int = 3
+    steep: bool = False
+
+    def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
+        """Name what a pipeline's ``fit`` passes on to the method.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_rows,) or None
+            Where the rows to fit on come from.
+        new_sources : bool
+            Whether predictions are for sources never seen in training.
+
+        Returns
+        -------
+        dict
+            Parameters of ``fit``.
+        """
+        if "sources" in self.takes and sources is None:
+            raise ValueError(
+                f"The method {self.name!r} needs to know where rows come from: name the column by "
+                "--source."
+            )
+        given = {"sources": sources, "groups": sources if new_sources else None}
+        return {f"model__{name}": given[name] for name in self.takes if given[name] is not None}
+
+
+def _majority(seed: int, n_jobs: int | None) -> Any:
+    del seed, n_jobs
+    return DummyClassifier(strategy="prior")
+
+
+def _tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:
+    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    return GridSearchCV(estimator, grid, cv=folds, n_jobs=n_jobs)
+
+
+def _logistic(seed: int, n_jobs: int | None) -> Any:
+    return _tuned(LogisticRegression(max_iter=2000), LOGISTIC_GRID, seed, n_jobs)
+
+
+def _svm(seed: int, n_jobs: int | None) -> Any:
+    return _tuned(SVC(), SVM_GRID, seed, n_jobs)
+
+
+def _forest(seed: int, n_jobs: int | None) -> Any:
+    return RandomForestClassifier(n_estimators=200, random_state=seed, n_jobs=n_jobs)
+
+
+def _boosting(seed: int, n_jobs: int | None) -> Any:
+    del n_jobs
+    return HistGradientBoostingClassifier(random_state=seed)
+
+
+def _strata(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415  compiles on import
+
+    return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
+
+
+def _strata_sources(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import SourceStrata, StrataEnsembleClassifier  # noqa: PLC0415
+
+    return StrataEnsembleClassifier(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
+
+
+def _strata_paper(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
+
+    return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
+
+
+def _subspace(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.subspace import JointSubspaceClassifier  # noqa: PLC0415
+
+    return JointSubspaceClassifier(C="auto", fusion="auto", random_state=seed, n_jobs=n_jobs)
+
+
+def _bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.bayes import BayesNetClassifier  # noqa: PLC0415
+
+    del seed
+    return BayesNetClassifier(n_jobs=n_jobs)
+
+
+def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerBayesNetClassifier  # noqa: PLC0415
+
+    return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("majority", "majority class", "always the most frequent class", _majority, effort=0),
+        Method("logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1),
+        Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm, steep=True),
+        Method("forest", "random forest", "200 trees", _forest, effort=2),
+        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
+        Method(
+            "strata",
+            "strata ensemble",
+            "a member per stratum, behind a gate",
+            _strata,
+            ours=True,
+            steep=True,
+            takes=("groups",),
+        ),
+        Method(
+            "strata-sources",
+            "strata of sources",
+            "a member per known source behind a gate, pooled with an SVM; needs --source",
+            _strata_sources,
+            ours=True,
+            steep=True,
+            takes=("sources", "groups"),
+        ),
+        Method(
+            "strata-paper",
+            "strata ensemble (paper)",
+            "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
+            _strata_paper,
+            ours=True,
+            steep=True,
+        ),
+        Method(
+            "subspace",
+            "joint subspaces",
+            "members on features chosen while they learn; product or gate",
+            _subspace,
+            ours=True,
+            steep=True,
+        ),
+        Method(
+            "bayesnet",
+            "Bayesian network",
+            "structure by K2 with the leave-one-out score",
+            _bayesnet,
+            ours=True,
+            effort=1,
+            takes_tables=True,
+        ),
+        Method(
+            "inner-bayesnet",
+            "inner Bayesian network",
+            "one network, its structure and tables the decisions of 30 samples",
+            _inner_bayesnet,
+            ours=True,
+            effort=1,
+            takes_tables=True,
+        ),
+    )
+}
+
+
+def get_method(name: str) -> Method:
+    """Look up a method.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Method
+        The method of that name.
+    """
+    if name not in METHODS:
+        close = get_close_matches(name, METHODS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UnknownMethodError(
+            f"There is no method {name!r}.{hint} There are: {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
+def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = None) -> Pipeline:
+    """Make an unfitted model that takes a dataset's matrix: preprocessing, then a method.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    kinds : sequence of {"number", "word"}
+        The kind of each column.
+    seed : int
+        The only source of randomness.
+    n_jobs : int, default=None
+        As in joblib.
+
+    Returns
+    -------
+    Pipeline
+        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
+        first hands the cells on as they are, and there is no second, if the method takes tables.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> from ensemblage.methods import make_model
+    >>> iris = load_dataset("iris")
+    >>> model = make_model("logistic", iris.kinds, seed=0).fit(iris.X, iris.y)
+    >>> round(model.score(iris.X, iris.y), 2)
+    0.98
+    """
+    method = get_method(name)
+    estimator = method.factory(seed, n_jobs)
+    if method.takes_tables:
+        as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        return Pipeline([("table", as_it_is), ("model", estimator)])
+    return Pipeline(
+        [
+            ("table", table_encoder(kinds)),
+            ("varying", VarianceThreshold()),
+            ("model", estimator),
+        ]
+    )

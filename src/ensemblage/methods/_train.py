@@ -1,0 +1,156 @@
+"""Fit one method on all rows, with a cross-validated score; and predict new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from ensemblage.datasets import Dataset
+from ensemblage.explain import what_was_learned
+from ensemblage.methods._compare import Comparison, compare
+from ensemblage.methods._registry import get_method, make_model
+from ensemblage.runs import recorded_warnings
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted model and how good to expect it to be.
+
+    Parameters
+    ----------
+    model : Pipeline
+        Preprocessing and method, fitted on all rows.
+    comparison : Comparison
+        The method's scores on folds of the same rows.
+    learned : tuple of str
+        What the model learned, a line each.
+    warnings : tuple of str
+        What the fit warned of.
+    """
+
+    model: Pipeline
+    comparison: Comparison
+    learned: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predicted classes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        The predicted class of each row.
+    classes : tuple of str
+        The model's classes.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        None if the model gives no probabilities.
+    """
+
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    probabilities: np.ndarray | None = None
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Give a table to write.
+
+        Returns
+        -------
+        header : list of str
+            ``prediction``, then ``probability_CLASS`` for each class.
+        rows : list of list of str
+            The cells.
+        """
+        labels = [[str(label)] for label in self.labels.tolist()]
+        if self.probabilities is None:
+            return ["prediction"], labels
+        header = ["prediction", *(f"probability_{label}" for label in self.classes)]
+        shares = [[f"{p:.6g}" for p in row] for row in self.probabilities.tolist()]
+        return header, [a + b for a, b in zip(labels, shares, strict=True)]
+
+
+def train(
+    dataset: Dataset,
+    method: str,
+    *,
+    n_splits: int = 5,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Trained:
+    """Score a method on folds, then fit it on all rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows.
+    method : str
+        The name of a method.
+    n_splits : int, default=5
+        Folds of the score; at most the rows of the largest class.
+    seed : int, default=0
+        Folds and fits derive from it.
+    n_jobs : int, default=None
+        Processes, as in joblib; the model is the same for any number.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` at the start and after each fit.
+
+    Returns
+    -------
+    Trained
+        The model, its scores and what it learned.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> from ensemblage.methods import train
+    >>> trained = train(load_dataset("iris"), "logistic", n_splits=3)
+    >>> trained.learned
+    ('4 columns, encoded as 4 features', 'chosen by inner folds: C = 10')
+    """
+    extra = get_method(method).fit_params(dataset.sources, new_sources=False)
+    folds = max(2, min(n_splits, max(dataset.classes.values())))
+    total = folds + 1
+    step = None if progress is None else lambda done, _: progress(done, total)
+    scores = compare(dataset, [method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step)
+    model = make_model(method, dataset.kinds, seed, n_jobs)
+    # One BLAS thread, so that sums have one order, as in the worker processes.
+    with threadpool_limits(1, "blas"), recorded_warnings() as said:
+        model.fit(dataset.X, dataset.y, **extra)
+    if progress is not None:
+        progress(total, total)
+    return Trained(_bare(model), scores, tuple(what_was_learned(model)), tuple(dict.fromkeys(said)))
+
+
+def predict_rows(model: Any, X: np.ndarray) -> Predictions:
+    """Predict new rows, with probabilities where the model has them.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier.
+    X : ndarray of shape (n_rows, n_features)
+        The rows, in the model's order of columns.
+
+    Returns
+    -------
+    Predictions
+        Labels, classes and probabilities.
+    """
+    shares = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    classes = tuple(str(label) for label in model.classes_)
+    return Predictions(np.asarray(model.predict(X)), classes, shares)
+
+
+def _bare(model: Pipeline) -> Pipeline:
+    """Leave out what only the search for parameters needed, and the number of processes."""
+    best = getattr(model[-1], "best_estimator_", model[-1])
+    model = Pipeline([*model.steps[:-1], ("model", best)])
+    names = [name for name in model.get_params() if name.endswith("n_jobs")]
+    return model.set_params(**dict.fromkeys(names))

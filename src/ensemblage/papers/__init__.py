@@ -1,0 +1,8 @@
+"""The papers' tables and figures as experiments to run."""
+
+from ensemblage.papers._paper_registry import PAPER_EXPERIMENTS, paper_experiment
+
+__all__ = [
+    "PAPER_EXPERIMENTS",
+    "paper_experiment",
+]

@@ -1,0 +1,1 @@
+"""The joint feature-subset paper."""

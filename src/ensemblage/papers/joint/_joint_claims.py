@@ -1,0 +1,190 @@
+"""What the guide claims of jointly learned subsets, beside controls: the paper has none."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import ttest_rel, wilcoxon
+from sklearn.datasets import make_classification
+from sklearn.feature_selection import RFE, mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from ensemblage.datasets import make_quarter_circle
+from ensemblage.papers.joint._joint_literal import tuned_logistic
+from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
+from ensemblage.subspace._gate import gated_proba, random_mixture, refit_with_gate
+from ensemblage.subspace._member import as_features, as_rows, standardise
+
+TEST_ROWS = 20_000
+COMPARED = ("abalone", "segment", "vehicle", "sonar", "waveform", "pima")
+
+
+def _random_gate(X, y, n_members, strength, seed):
+    """Mixture of the same size from a random start; gives its predict function."""
+    mean, scale = standardise(X)
+    rows = as_rows(X, y, 2, mean, scale)
+    start = random_mixture(n_members, 2, X.shape[1], np.random.default_rng(seed))
+    everything = np.ones((n_members, X.shape[1]), dtype=bool)
+    mixture = refit_with_gate(rows, start, everything, 1.0 / (strength * rows.total))
+    return lambda new: gated_proba(as_features(new, mean, scale), mixture).argmax(axis=1)
+
+
+def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, first_seed=0):
+    """Accuracies on the quarter circle of the refined gate and its controls.
+
+    Parameters
+    ----------
+    n_samples_per_class : int
+        Training rows per class.
+    n_datasets : int, default=20
+        Fresh datasets.
+    n_estimators : int, default=10
+        Members.
+    C : float, default=100.0
+        Inverse strength of the ridge penalty, of both mixtures.
+    first_seed : int, default=0
+        Seeds are this and the following.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_datasets,)
+        Accuracy on 40,000 fresh rows, in percent.
+    """
+    X_test, y_test = make_quarter_circle(TEST_ROWS, random_state=10**6)
+    scores = []
+    for seed in range(first_seed, first_seed + n_datasets):
+        X, y = make_quarter_circle(n_samples_per_class, random_state=seed)
+        models = {
+            "logistic regression": tuned_logistic(),
+            "quadratic logistic regression": make_pipeline(
+                PolynomialFeatures(2, include_bias=False), tuned_logistic()
+            ),
+            "plain product": JointSubspaceClassifier(n_estimators, C=C, random_state=seed),
+            "refined gate": JointSubspaceClassifier(
+                n_estimators, refine="gate", C=C, random_state=seed
+            ),
+        }
+        row = {name: model.fit(X, y).score(X_test, y_test) for name, model in models.items()}
+        predict = _random_gate(X, y, n_estimators, C, seed)
+        row["random mixture"] = float((predict(X_test) == y_test).mean())
+        scores.append(row)
+    return {name: 100 * np.array([row[name] for row in scores]) for name in scores[0]}
+
+
+def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informative=20):
+    """Share of the informative among the selected features, for us and three others.
+
+    Parameters
+    ----------
+    seeds : iterable of int, default=range(10)
+        One dataset each, the columns in a new order in each.
+    n_rows, n_features, n_informative : int
+        Size of the datasets of :func:`sklearn.datasets.make_classification`.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Precision at ``n_informative``, one entry per seed.
+    """
+    found = []
+    for seed in seeds:
+        X, y = make_classification(
+            n_rows, n_features, n_informative=n_informative, n_redundant=0, shuffle=False,
+            random_state=seed,
+        )  # fmt: skip
+        order = np.random.default_rng(seed).permutation(n_features)
+        X = StandardScaler().fit_transform(X[:, order])
+        ranks = _rankings(X, y, n_informative, seed)
+        found.append({
+            name: float((order[np.argsort(rank)[:n_informative]] < n_informative).mean())
+            for name, rank in ranks.items()
+        })  # fmt: skip
+    return {name: np.array([row[name] for row in found]) for name in found[0]}
+
+
+def _rankings(X, y, n_informative, seed):
+    """Each method's ranks; ties by lot, so that column order decides nothing."""
+    lot = np.random.default_rng(seed).uniform(0, 1e-9, X.shape[1])
+    rfe = RFE(LogisticRegression(max_iter=2000), n_features_to_select=n_informative, step=5)
+    lasso = LogisticRegression(l1_ratio=1.0, C=0.05, solver="liblinear", random_state=seed)
+    selector = JointSubspaceSelector(n_informative, random_state=seed).fit(X, y)
+    return {
+        "joint subsets": selector.ranking_,
+        "frequency x mean |coef|": -_plain_scores(selector) + lot,
+        "RFE": rfe.fit(X, y).ranking_ + lot,
+        "L1": -np.abs(lasso.fit(X, y).coef_[0]) + lot,
+        "mutual information": -mutual_info_classif(X, y, random_state=seed) + lot,
+    }
+
+
+def _plain_scores(selector):
+    used = np.abs(selector.coefs_[:, 1] - selector.coefs_[:, 0]) * selector.supports_
+    return used.mean(axis=0)
+
+
+class Verdict(NamedTuple):
+    """Paired comparison with a tuned logistic regression, in percent.
+
+    Attributes
+    ----------
+    logistic, product, auto : float
+        Mean accuracies.
+    gain, error : float
+        Mean difference of ``auto`` and logistic regression, and its standard error.
+    t_test, wilcoxon : float
+        Two-sided p-values of the paired tests.
+    gates : int
+        Splits in which the gate was chosen.
+    """
+
+    logistic: float
+    product: float
+    auto: float
+    gain: float
+    error: float
+    t_test: float
+    wilcoxon: float
+    gates: int
+
+
+def compare_with_logistic(X, y, n_splits=10, seed=0):
+    """``fusion="auto"`` and the plain product against a tuned logistic regression.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Features.
+    y : ndarray of shape (n_rows,)
+        Class numbers.
+    n_splits : int, default=10
+        Stratified splits, a tenth of the rows for testing.
+    seed : int, default=0
+        Of the splits.
+
+    Returns
+    -------
+    Verdict
+    """
+    cut = StratifiedShuffleSplit(n_splits, test_size=0.1, random_state=seed)
+    scores, gates = [], 0
+    for i, (train, test) in enumerate(cut.split(X, y)):
+        models = (
+            tuned_logistic(),
+            JointSubspaceClassifier(C="auto", random_state=i),
+            JointSubspaceClassifier(C="auto", fusion="auto", random_state=i),
+        )
+        scores.append([model.fit(X[train], y[train]).score(X[test], y[test]) for model in models])
+        gates += models[2].fusion_ == "gate"
+    logistic, product, auto = 100 * np.array(scores).T
+    gain = auto - logistic
+    same = bool(np.allclose(gain, 0))
+    return Verdict(
+        logistic.mean(), product.mean(), auto.mean(), gain.mean(),
+        gain.std(ddof=1) / np.sqrt(n_splits),
+        1.0 if same else float(ttest_rel(auto, logistic).pvalue),
+        1.0 if same else float(wilcoxon(auto, logistic).pvalue), gates,
+    )  # fmt: skip

@@ -1,0 +1,213 @@
+"""Run an experiment's cells: workers compute, this process alone writes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from ensemblage.parallel import ClusterPool, LocalPool, WorkerPool, stream_tasks
+from ensemblage.runs._experiment import CellResult, Experiment, ExperimentCell, Plain
+from ensemblage.runs._scoring import recorded_warnings
+from ensemblage.runs._store import ResultStore, plain_values
+
+LONGEST_ERROR = 2000
+
+
+class ExperimentInterrupt(KeyboardInterrupt):
+    """Ctrl-C during a run; all that was finished is stored."""
+
+
+def run_experiment(
+    experiment: Experiment,
+    store: ResultStore | None = None,
+    *,
+    n_jobs: int | None = None,
+    budget: float | None = None,
+    scheduler: str | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+    retry_failed: bool = False,
+) -> list[CellResult]:
+    """Compute the cells that the store does not have yet.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to compute.
+    store : ResultStore, default=None
+        Where results are kept, a commit per cell; None keeps them nowhere.
+    n_jobs : int, default=None
+        Worker processes; None is 1, -1 one per core. The values are the same for any number.
+    budget : float, default=None
+        Seconds after which no new cell is started, nor before if it would probably end later,
+        judging by the mean so far. Cells that are running by then are finished.
+    scheduler : str, default=None
+        Address of a Dask scheduler whose workers compute instead of local ones.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` at the start and after each cell is stored.
+    retry_failed : bool, default=False
+        Whether to compute cells again that failed in an earlier run.
+
+    Returns
+    -------
+    list of CellResult
+        What there is of the experiment's cells, in their order, failed ones with their error.
+
+    Examples
+    --------
+    >>> from ensemblage.runs import Experiment, ExperimentCell, run_experiment
+    >>> def square(cell, data_dir):
+    ...     return {"square": cell.params["x"] ** 2}
+    >>> cells = [ExperimentCell("squares", {"x": x}) for x in range(4)]
+    >>> experiment = Experiment("squares", "Squares", cells, square, summarise=list)
+    >>> [result.values["square"] for result in run_experiment(experiment)]
+    [0, 1, 4, 9]
+    """
+    if budget is not None and not budget > 0:
+        raise ValueError(f"budget must be more than 0 seconds, got {budget}.")
+    cells = {cell.key: cell for cell in experiment.cells}
+    known = _stored(cells, store)
+    waiting = [
+        cell
+        for key, cell in cells.items()
+        if key not in known or (retry_failed and known[key].error)
+    ]
+    tell = progress or (lambda done, total: None)  # noqa: ARG005
+    done = len(cells) - len(waiting)
+    tell(done, len(cells))
+    if waiting:
+        pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
+        computed = _compute(experiment, waiting, pool, _Clock(budget), len(cells))
+        with closing(computed):  # ends the workers if the store is full
+            for result in computed:
+                if store is not None:
+                    store.put(result)
+                known[result.cell.key] = result
+                done += 1
+                tell(done, len(cells))
+    return [known[cell.key] for cell in experiment.cells if cell.key in known]
+
+
+def compute_cell(
+    compute: Callable[[ExperimentCell, str | None], Any],
+    cell: ExperimentCell,
+    data_dir: str | None,
+) -> tuple[dict[str, Plain], float, str]:
+    """Compute a cell in a worker, on one thread.
+
+    Parameters
+    ----------
+    compute : callable
+        As in ``Experiment``.
+    cell : ExperimentCell
+        The cell.
+    data_dir : str or None
+        Where the data lie.
+
+    Returns
+    -------
+    values : dict
+        Plain and finite; empty if it failed.
+    seconds : float
+        How long that took.
+    error : str
+        The error's type and text; empty if there was none.
+    """
+    start = time.perf_counter()
+    try:
+        with threadpool_limits(limits=1), recorded_warnings():
+            values = plain_values(compute(cell, data_dir))
+    except Exception as error:
+        return {}, time.perf_counter() - start, _error_text(error)
+    return values, time.perf_counter() - start, ""
+
+
+class _Clock:
+    """Tells whether one more cell can be expected to end in time."""
+
+    def __init__(self, budget: float | None) -> None:
+        self._end = None if budget is None else time.monotonic() + budget
+        self._seconds = 0.0
+        self._cells = 0
+
+    def add(self, seconds: float) -> None:
+        self._seconds += seconds
+        self._cells += 1
+
+    def allows_one_more(self) -> bool:
+        typical = self._seconds / max(1, self._cells)
+        return self._end is None or time.monotonic() + typical < self._end
+
+
+def _stored(cells: dict[str, ExperimentCell], store: ResultStore | None) -> dict[str, CellResult]:
+    found = {} if store is None else store.get(cells)
+    return {
+        key: CellResult(cells[key], each.values, each.seconds, each.error)
+        for key, each in found.items()
+    }
+
+
+def _compute(
+    experiment: Experiment,
+    cells: Sequence[ExperimentCell],
+    pool: WorkerPool,
+    clock: _Clock,
+    total: int,
+) -> Iterator[CellResult]:
+    before, computed, kill = total - len(cells), 0, True
+    tasks = _in_time(((experiment.compute, cell, experiment.data_dir) for cell in cells), clock)
+    try:
+        with _interrupts_noted() as interrupted:
+            for outcome in stream_tasks(compute_cell, tasks, pool, stopped=interrupted):
+                values, seconds, error = outcome.result or ({}, 0.0, "")
+                error = error if outcome.error is None else _error_text(outcome.error)
+                clock.add(seconds)
+                computed += 1
+                yield CellResult(cells[outcome.index], values, seconds, error)
+            kill = interrupted()
+    finally:
+        pool.close(kill=kill)
+    if kill:
+        raise ExperimentInterrupt(
+            f"Stopped after {before + computed} of {total} cells; run the same command again to "
+            "go on."
+        )
+
+
+def _in_time(tasks: Iterable[tuple[Any, ...]], clock: _Clock) -> Iterator[tuple[Any, ...]]:
+    for task in tasks:
+        if not clock.allows_one_more():
+            return
+        yield task
+
+
+@contextmanager
+def _interrupts_noted() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a question, so that what is finished can be stored in peace."""
+    noted: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if noted:
+            signal.default_int_handler(number, frame)
+        noted.append(number)
+
+    usual = signal.getsignal(signal.SIGINT)
+    heard = usual not in {signal.SIG_IGN, None}
+    if not heard or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _error_text(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:LONGEST_ERROR]

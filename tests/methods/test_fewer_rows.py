@@ -1,0 +1,62 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.datasets import Dataset
+from ensemblage.methods import _fewer_rows as module
+from ensemblage.methods import compare
+from ensemblage.methods._fewer_rows import draw_by_class, fewer_rows
+from ensemblage.runs._scoring import Task
+
+
+def test_shares_by_hand():
+    y = np.array(["a"] * 80 + ["b"] * 20)
+    drawn = draw_by_class(np.arange(100), y, 10, seed=0)
+    assert len(drawn) == 10
+    assert (y[drawn] == "b").sum() == 2
+    np.testing.assert_array_equal(draw_by_class(np.arange(5), y, 10, seed=0), np.arange(5))
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=60), st.integers(4, 30), st.integers(0, 9))
+def test_classes_keep_their_shares(labels, limit, seed):
+    y = np.array(labels)
+    rows = np.flatnonzero(np.arange(len(y)) % 2 == 0)
+    drawn = draw_by_class(rows, y, limit, seed)
+    assert len(drawn) == min(limit, len(rows))
+    assert set(drawn) <= set(rows)
+    assert set(y[drawn]) == set(y[rows])
+    for label in set(labels):
+        expected = limit * (y[rows] == label).mean()
+        if len(rows) > limit:
+            assert abs((y[drawn] == label).sum() - expected) <= len(set(labels))
+
+
+def test_only_steep_methods_lose_rows_at_first(monkeypatch):
+    monkeypatch.setattr(module, "STEEP_ROWS", 30)
+    rows = np.arange(100)
+    y = np.array(list("ab") * 50)
+    tasks = [Task(name, 0, 7, rows[:60], rows[60:]) for name in ("svm", "strata", "forest")]
+    svm, strata, forest = fewer_rows(tasks, y)[0]
+    assert len(svm.train) == 30
+    np.testing.assert_array_equal(svm.train, strata.train)
+    assert len(forest.train) == 60
+    (note,) = fewer_rows(tasks, y)[1]
+    assert note.startswith("To be quick, RBF SVM, strata ensemble learned from 30 of 60 training")
+    monkeypatch.setattr(module, "MOST_ROWS", 50)
+    monkeypatch.setattr(module, "TEST_ROWS", 20)
+    kept, notes = fewer_rows(tasks, y)
+    assert [len(task.train) for task in kept] == [30, 30, 50]
+    assert [len(task.test) for task in kept] == [20, 20, 20]
+    assert "at most 50 of 60 training rows" in notes[1]
+    assert notes[2] == "To be quick, each fold was tested on 20 rows."
+
+
+def test_small_data_are_used_whole():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    data = Dataset("d", X, y, ("x", "y"), ("number", "number"))
+    quick, usual = (compare(data, ["logistic"], n_splits=3, quick=each) for each in (True, False))
+    assert quick.methods[0].accuracy == usual.methods[0].accuracy
+    assert quick.quick
+    assert quick.notes == ()

@@ -1,0 +1,69 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.methods import METHODS, get_method, make_model, predict_rows, train
+from ensemblage.persistence import load, save
+
+
+@pytest.fixture
+def people(table_file):
+    return open_dataset(str(table_file), "class")
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.filterwarnings("ignore:.* strata hold one class only")
+@pytest.mark.filterwarnings("ignore:.* constant and tell strata nothing")
+def test_every_method_learns_mixed_columns_and_survives_its_file(name, people, tmp_path):
+    sites = np.array(["north", "south"] * (len(people.y) // 2))
+    trained = train(replace(people, sources=sites), name, n_splits=2)
+    before = predict_rows(trained.model, people.X)
+    assert set(before.labels) <= set(before.classes)
+    save(trained.model, tmp_path / "m.skops", columns=people.feature_names, kinds=people.kinds)
+    after = predict_rows(load(tmp_path / "m.skops").model, people.X)
+    np.testing.assert_array_equal(before.labels, after.labels)
+    if before.probabilities is not None:
+        np.testing.assert_array_equal(before.probabilities, after.probabilities)
+        np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
+    assert trained.learned[0].startswith("3 columns, encoded as ")
+
+
+def test_methods_are_ours_or_baselines():
+    baselines = [name for name, each in METHODS.items() if not each.ours]
+    assert baselines == ["majority", "logistic", "svm", "forest", "boosting"]
+    assert all(each.label and each.description for each in METHODS.values())
+
+
+def test_unknown_method_names_the_closest():
+    with pytest.raises(
+        ValueError, match=r"no method 'forrest'\. Did you mean 'forest'\? There are"
+    ):
+        get_method("forrest")
+
+
+def test_constant_columns_are_dropped():
+    X = np.column_stack([np.arange(20.0), np.full(20, 7.0)])
+    y = np.array(["a", "b"] * 10)
+    model = make_model("logistic", ["number", "number"], seed=0).fit(X, y)
+    assert model[:-1].transform(X).shape == (20, 1)
+
+
+def test_predictions_as_rows(people):
+    with_shares = predict_rows(train(people, "majority", n_splits=2).model, people.X[:1])
+    header, rows = with_shares.rows()
+    assert header == ["prediction", "probability_no", "probability_yes"]
+    assert rows == [["yes", "0.35", "0.65"]]
+    without = predict_rows(train(people, "svm", n_splits=2).model, people.X[:1])
+    assert without.probabilities is None
+    assert without.rows()[0] == ["prediction"]
+
+
+def test_train_reports_progress_and_reduces_folds():
+    X = np.arange(6.0)[:, None]
+    small = Dataset("small", X, np.array(list("aaabbb")), ("x",), ("number",))
+    seen = []
+    trained = train(small, "majority", n_splits=10, progress=lambda *step: seen.append(step))
+    assert trained.comparison.n_splits == 3
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]

@@ -1,0 +1,66 @@
+"""Sentences say what the rows say, and nothing where there is nothing."""
+
+import pytest
+
+from ensemblage.papers._paper_rows import averaged, entry, improving, mean_rows, paired_gain
+from ensemblage.papers._paper_sentences import (
+    closeness,
+    complete_scores,
+    friedman,
+    gain_sentence,
+    who_wins,
+)
+from ensemblage.runs._experiment import ResultRow
+
+ROWS = [
+    entry("one", "a", [0.1, 0.3], paper=0.25),
+    entry("one", "b", [0.4, 0.4], paper=0.5),
+    entry("two", "a", [0.5, 0.5], paper=0.5),
+    entry("two", "b", [0.2, 0.2]),
+    entry("three", "a", []),
+    entry("three", "b", [0.9]),
+]
+
+
+def test_an_entry_is_the_mean_and_its_error():
+    row = entry("one", "a", {0: 1.0, 1: 3.0})
+    assert (row.ours, row.standard_error, row.repeats) == (2.0, 1.0, 2)
+    single = entry("one", "a", [1.0], failures=2)
+    assert (single.ours, single.standard_error, single.failures) == (1.0, None, 2)
+    assert entry("one", "a", {}).ours is None
+
+
+def test_differences_to_the_paper():
+    assert closeness(ROWS) == [
+        "Mean absolute difference to the paper: a 0.025 (2 rows), b 0.100 (1 rows)."
+    ]
+    stand_in = ResultRow("x", "a", 0.1, 0.9, None, 1, comparable=False)
+    assert closeness([stand_in]) == []
+
+
+def test_only_complete_rows_compete():
+    assert complete_scores(ROWS, ("a", "b"))[0] == ["one", "two"]
+    (less,) = who_wins(ROWS, ("a", "b"), greater_is_better=False)
+    assert less == "Best (ties count for all) of 2 complete rows: a on 1, b on 1."
+    assert who_wins(ROWS[4:], ("a", "b"), greater_is_better=True) == []
+
+
+def test_means_are_over_rows_that_can_be_compared():
+    a, b = mean_rows([*ROWS, ResultRow("x", "a", 9.0, 9.0, None, 1, comparable=False)], ("a", "b"))
+    assert (a.ours, a.paper, a.repeats) == (pytest.approx(0.35), pytest.approx(0.375), 2)
+    assert b.paper is None  # the paper does not have all of them
+
+
+def test_gains_are_paired_by_repeat():
+    plain = {0: 1.0, 1: 2.0, 2: 9.0}
+    assert paired_gain({0: 2.0, 1: 2.0}, plain) == 0.5
+    assert paired_gain({7: 2.0}, plain) is None
+    assert improving([{0: 0.5}, {1: 2.5}, {2: 9.0}], plain) == [{1: 2.5}]
+    assert averaged([{0: 1.0, 1: 2.0}, {0: 3.0}]) == {0: 2.0, 1: 2.0}
+
+
+def test_tests_need_enough_datasets():
+    assert gain_sentence("one", "other", []) == []
+    assert "p =" not in gain_sentence("one", "other", [0.1, 0.2])[0]
+    assert "better on 6, Wilcoxon p = 0.031" in gain_sentence("one", "other", range(1, 7))[0]
+    assert friedman(ROWS, ("a", "b", "c")) == []
