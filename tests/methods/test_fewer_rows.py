@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from ensemblage.datasets import Dataset
 from ensemblage.methods import _fewer_rows as module
 from ensemblage.methods import compare
+from ensemblage.methods._compare_cells import Task
 from ensemblage.methods._fewer_rows import draw_by_class, fewer_rows
-from ensemblage.runs._scoring import Task
 
 
 def test_shares_by_hand():
