@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from ensemblage.runs import Experiment, ExperimentCell, ResultRow, ResultTable
+from ensemblage.runs import Cell, Experiment, ResultRow, ResultTable
 
 
 def compute(cell, data_dir):
@@ -83,5 +83,5 @@ def summarise(results):
 def experiment(n_cells=6, function=compute, **special):
     """Cells x = 0, 1, ...; ``special`` maps ``x3`` to further parameters of that cell."""
     params = [{"x": x, **special.get(f"x{x}", {})} for x in range(n_cells)]
-    cells = [ExperimentCell("thirds", each) for each in params]
+    cells = [Cell("thirds", each) for each in params]
     return Experiment("thirds", "Thirds", cells, function, summarise, data_dir="somewhere")

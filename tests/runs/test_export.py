@@ -4,13 +4,13 @@ import sys
 
 import pytest
 
-from ensemblage.runs import CellResult, ExperimentCell, export_results, result_columns
+from ensemblage.runs import Cell, CellResult, export_results, result_columns
 
 
 def results():
-    one = ExperimentCell("e", {"dataset": "iris", "x": 1, "params": {"C": [1, 2]}})
-    two = ExperimentCell("e", {"dataset": "wine, red", "x": 2})
-    three = ExperimentCell("e", {"dataset": "glass", "x": 3})
+    one = Cell("e", {"dataset": "iris", "x": 1, "params": {"C": [1, 2]}})
+    two = Cell("e", {"dataset": "wine, red", "x": 2})
+    three = Cell("e", {"dataset": "glass", "x": 3})
     return [
         CellResult(one, {"score": 1 / 3, "ok": True, "mixed": 1}, 0.5),
         CellResult(two, {"score": 1, "ok": False, "mixed": "a"}, 0.25),

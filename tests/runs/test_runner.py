@@ -133,14 +133,14 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
         """
         import os, time
         from pathlib import Path
-        from ensemblage.runs import Experiment, ExperimentCell, run_experiment
+        from ensemblage.runs import Experiment, Cell, run_experiment
 
         def sleep(cell, data_dir):
             Path("pid").write_text(str(os.getpid()))
             time.sleep(600)
             return {}
 
-        cells = [ExperimentCell("sleep", {})]
+        cells = [Cell("sleep", {})]
         run_experiment(Experiment("sleep", "Sleep", cells, sleep, list))
         """
     )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemblage import __version__
-from ensemblage.runs import CellResult, ExperimentCell, ResultStore, ResultStoreError, plain_values
+from ensemblage.runs import Cell, CellResult, ResultStore, ResultStoreError, plain_values
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text()
@@ -20,7 +20,7 @@ PLAIN = st.recursive(
 
 
 def cell(x=1, **more):
-    return ExperimentCell("thirds", {"x": x, **more}, version=2, data="abc")
+    return Cell("thirds", {"x": x, **more}, version=2, data="abc")
 
 
 def result(x=1, error="", **values):

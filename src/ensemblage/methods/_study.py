@@ -25,8 +25,8 @@ from ensemblage.methods._study_file import (
 from ensemblage.methods._study_table import summarise_declared
 from ensemblage.parallel import draw_seeds
 from ensemblage.runs import (
+    Cell,
     Experiment,
-    ExperimentCell,
     Plain,
     balanced_accuracy,
     log_loss,
@@ -88,7 +88,7 @@ def declared_experiment(declared: Declaration, *, data_dir: str | None = None) -
             _check_method(method, dataset)
         hashes[entry.name] = dataset_fingerprint(dataset)
     cells = [
-        ExperimentCell(declared.name, params, VERSION, hashes[str(params["dataset"])])
+        Cell(declared.name, params, VERSION, hashes[str(params["dataset"])])
         for params in _params(declared)
     ]
     places = {entry.name: entry for entry in declared.datasets}
@@ -101,13 +101,13 @@ def declared_experiment(declared: Declaration, *, data_dir: str | None = None) -
 
 
 def score_declared(
-    cell: ExperimentCell, data_dir: str | None, places: Mapping[str, DatasetEntry]
+    cell: Cell, data_dir: str | None, places: Mapping[str, DatasetEntry]
 ) -> dict[str, Plain]:
     """Fit one method on one split and score it on the other rows.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Of a declared experiment.
     data_dir : str or None
         A folder of CSV files, for datasets by name.

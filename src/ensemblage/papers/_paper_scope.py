@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, list_datasets, load_dataset
-from ensemblage.runs import ExperimentCell, recorded_warnings
+from ensemblage.runs import Cell, recorded_warnings
 
 SCALES = ("quick", "standard", "full")
 SEED_STEP = 1000
@@ -41,7 +41,7 @@ class PaperScope:
     prints: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
-    def cell(self, experiment: str, version: int, **params: Any) -> ExperimentCell:
+    def cell(self, experiment: str, version: int, **params: Any) -> Cell:
         """Declare one cell, with the user's seed and its dataset's fingerprint.
 
         Parameters
@@ -55,10 +55,10 @@ class PaperScope:
 
         Returns
         -------
-        ExperimentCell
+        Cell
         """
         data = self.prints.get(params.get("dataset", ""), "")
-        return ExperimentCell(experiment, {**params, "seed": self.seed}, version, data)
+        return Cell(experiment, {**params, "seed": self.seed}, version, data)
 
     @property
     def missing_notes(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
@@ -166,7 +166,7 @@ def paper_cell(compute: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(compute)
-    def guarded(cell: ExperimentCell, data_dir: str | None = None) -> dict[str, Any]:
+    def guarded(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         with threadpool_limits(limits=1), recorded_warnings():
             return dict(compute(cell, data_dir))
 

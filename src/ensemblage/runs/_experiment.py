@@ -2,71 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
-Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
-"""What JSON can hold."""
-
-
-@dataclass(frozen=True)
-class ExperimentCell:
-    """One thing to compute: the same key means the same values, wherever it runs.
-
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    params : mapping of str to a plain value
-        What distinguishes the cell: dataset, method, its parameters, repeat, the user's seed.
-    version : int
-        Of the method and its protocol: a change that alters values raises it.
-    data : str
-        Hash of the dataset's content; empty where the parameters determine the data.
-    """
-
-    experiment: str
-    params: Mapping[str, Plain]
-    version: int = 1
-    data: str = ""
-
-    @cached_property
-    def key(self) -> str:  # numpydoc ignore=RT01
-        """SHA-256 of the cell's canonical JSON, in hexadecimal."""
-        facts = [self.experiment, dict(self.params), self.version, self.data]
-        text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def seed(self) -> int:  # numpydoc ignore=RT01
-        """A seed of the cell's own, below 2**32."""
-        return int(self.key[:8], 16)
-
-
-@dataclass(frozen=True)
-class CellResult:
-    """What became of a cell.
-
-    Parameters
-    ----------
-    cell : ExperimentCell
-        The cell.
-    values : mapping of str to a plain value
-        What it computed; empty if it failed.
-    seconds : float
-        How long that took.
-    error : str
-        The error's type and text; empty if there was none.
-    """
-
-    cell: ExperimentCell
-    values: Mapping[str, Plain]
-    seconds: float
-    error: str = ""
+from ensemblage.runs._cell import Cell, CellResult
 
 
 @dataclass(frozen=True)
@@ -148,7 +88,7 @@ class Experiment:
     ----------
     name, title : str
         What it is called, and what it shows.
-    cells : sequence of ExperimentCell
+    cells : sequence of Cell
         In the order in which to compute them: first what makes a useful table early.
     compute : callable
         ``compute(cell, data_dir)`` gives the cell's values, a dict of plain values. A
@@ -163,7 +103,7 @@ class Experiment:
 
     name: str
     title: str
-    cells: Sequence[ExperimentCell]
-    compute: Callable[[ExperimentCell, str | None], Mapping[str, Any]]
+    cells: Sequence[Cell]
+    compute: Callable[[Cell, str | None], Mapping[str, Any]]
     summarise: Callable[[Sequence[CellResult]], Sequence[ResultTable]]
-    data_dir: str | None = field(default=None)
+    data_dir: str | None = None

@@ -12,7 +12,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ensemblage.parallel import ClusterPool, LocalPool, WorkerPool, stream_tasks
-from ensemblage.runs._experiment import CellResult, Experiment, ExperimentCell, Plain
+from ensemblage.runs._cell import Cell, CellResult, Plain
+from ensemblage.runs._experiment import Experiment
 from ensemblage.runs._scoring import recorded_warnings
 from ensemblage.runs._store import ResultStore, plain_values
 
@@ -60,10 +61,10 @@ def run_experiment(
 
     Examples
     --------
-    >>> from ensemblage.runs import Experiment, ExperimentCell, run_experiment
+    >>> from ensemblage.runs import Experiment, Cell, run_experiment
     >>> def square(cell, data_dir):
     ...     return {"square": cell.params["x"] ** 2}
-    >>> cells = [ExperimentCell("squares", {"x": x}) for x in range(4)]
+    >>> cells = [Cell("squares", {"x": x}) for x in range(4)]
     >>> experiment = Experiment("squares", "Squares", cells, square, summarise=list)
     >>> [result.values["square"] for result in run_experiment(experiment)]
     [0, 1, 4, 9]
@@ -94,8 +95,8 @@ def run_experiment(
 
 
 def compute_cell(
-    compute: Callable[[ExperimentCell, str | None], Any],
-    cell: ExperimentCell,
+    compute: Callable[[Cell, str | None], Any],
+    cell: Cell,
     data_dir: str | None,
 ) -> tuple[dict[str, Plain], float, str]:
     """Compute a cell in a worker, on one thread.
@@ -104,7 +105,7 @@ def compute_cell(
     ----------
     compute : callable
         As in ``Experiment``.
-    cell : ExperimentCell
+    cell : Cell
         The cell.
     data_dir : str or None
         Where the data lie.
@@ -144,7 +145,7 @@ class _Clock:
         return self._end is None or time.monotonic() + typical < self._end
 
 
-def _stored(cells: dict[str, ExperimentCell], store: ResultStore | None) -> dict[str, CellResult]:
+def _stored(cells: dict[str, Cell], store: ResultStore | None) -> dict[str, CellResult]:
     found = {} if store is None else store.get(cells)
     return {
         key: CellResult(cells[key], each.values, each.seconds, each.error)
@@ -154,7 +155,7 @@ def _stored(cells: dict[str, ExperimentCell], store: ResultStore | None) -> dict
 
 def _compute(
     experiment: Experiment,
-    cells: Sequence[ExperimentCell],
+    cells: Sequence[Cell],
     pool: WorkerPool,
     clock: _Clock,
     total: int,

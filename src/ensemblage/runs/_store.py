@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from ensemblage import __version__
-from ensemblage.runs._experiment import CellResult, ExperimentCell, Plain
+from ensemblage.runs._cell import Cell, CellResult, Plain
 
 # "Ensm": tells our file from any other SQLite database
 APPLICATION_ID = 0x456E736D
@@ -71,8 +71,8 @@ class ResultStore:
 
     Examples
     --------
-    >>> from ensemblage.runs import CellResult, ExperimentCell, ResultStore
-    >>> cell = ExperimentCell("squares", {"x": 3})
+    >>> from ensemblage.runs import CellResult, Cell, ResultStore
+    >>> cell = Cell("squares", {"x": 3})
     >>> with ResultStore(":memory:") as store:
     ...     store.put(CellResult(cell, {"square": 9}, seconds=0.1))
     ...     store.get([cell.key])[cell.key].values
@@ -263,7 +263,7 @@ def _json(value: Plain) -> str:
 def _result(
     experiment: str, params: str, version: int, data: str, values: str, seconds: float, error: str
 ) -> CellResult:
-    cell = ExperimentCell(experiment, json.loads(params), version, data)
+    cell = Cell(experiment, json.loads(params), version, data)
     return CellResult(cell, json.loads(values), seconds, error)
 
 

@@ -42,9 +42,9 @@ from ensemblage.papers.hiss._hiss_printed import (
     STAND_INS,
 )
 from ensemblage.runs import (
+    Cell,
     CellResult,
     Experiment,
-    ExperimentCell,
     ResultRow,
     ResultTable,
     recorded_warnings,
@@ -165,12 +165,12 @@ def split_error(X: np.ndarray, y: np.ndarray, method: str, seed: int) -> float:
 
 
 @paper_cell
-def compute_hiss(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_hiss(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """Error of one method on one split of one dataset.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, method, repeat and seed.
     data_dir : str or None
         Folder of CSV files.

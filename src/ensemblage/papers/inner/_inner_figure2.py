@@ -15,7 +15,7 @@ from ensemblage.papers._paper_scope import (
     paper_dataset,
 )
 from ensemblage.papers.inner._inner_networks import DATASETS, as_frame, paper_model
-from ensemblage.runs import CellResult, Experiment, ExperimentCell, ResultTable
+from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
 
 SIZES = {
     "quick": (10, 50),
@@ -42,12 +42,12 @@ NOTES = (
 
 
 @paper_cell
-def compute_inner_figure2(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_inner_figure2(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """Time the prediction of one fitted model.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, method, ensemble size, number of tries and seed.
     data_dir : str or None
         Folder of CSV files.

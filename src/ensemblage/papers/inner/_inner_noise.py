@@ -32,7 +32,7 @@ from ensemblage.papers.inner._inner_clusters import (
     standardise,
 )
 from ensemblage.papers.inner._inner_tables23 import DATASETS, consensus_scores, starts_of
-from ensemblage.runs import CellResult, Experiment, ExperimentCell, ResultRow, ResultTable
+from ensemblage.runs import Cell, CellResult, Experiment, ResultRow, ResultTable
 
 TITLE = "K-means with an inner ensemble on noisy features (section 4)"
 VERSION = 1
@@ -68,12 +68,12 @@ NOTES = (
 
 
 @paper_cell
-def compute_inner_noise(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_inner_noise(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """Cluster noisy rows of one dataset by one method, from each start.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, method, share of noise, scaling, starts and seed.
     data_dir : str or None
         Folder of CSV files.

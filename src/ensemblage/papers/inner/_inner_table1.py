@@ -20,7 +20,7 @@ from ensemblage.papers._paper_scope import (
 )
 from ensemblage.papers.inner._inner_networks import DATASETS, as_frame, paper_model
 from ensemblage.papers.inner._inner_table1_rows import summarise_inner_table1
-from ensemblage.runs import Experiment, ExperimentCell
+from ensemblage.runs import Cell, Experiment
 
 TITLE = "Bayesian networks with an inner ensemble (Table 1 and its sensitivity analysis)"
 VERSION = 1
@@ -118,12 +118,12 @@ def nested_accuracy(
 
 
 @paper_cell
-def compute_inner_table1(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_inner_table1(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """One ten-fold cross-validation of one method with one setting.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, method, setting, repeat and seed.
     data_dir : str or None
         Folder of CSV files.

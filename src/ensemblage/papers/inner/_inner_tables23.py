@@ -28,7 +28,7 @@ from ensemblage.papers.inner._inner_clusters import (
 )
 from ensemblage.papers.inner._inner_printed import TABLE_2
 from ensemblage.papers.inner._inner_tables23_rows import summarise_inner_clusters
-from ensemblage.runs import Experiment, ExperimentCell
+from ensemblage.runs import Cell, Experiment
 
 TITLES = {
     "inner-table2": "K-means with an inner ensemble: normalised mutual information (Table 2)",
@@ -58,12 +58,12 @@ STABILITY_STARTS = {"quick": 4, "standard": 8, "full": 8}
 MAX_ITER = 30
 
 
-def starts_of(cell: ExperimentCell, data_dir: str | None) -> list[Start]:
+def starts_of(cell: Cell, data_dir: str | None) -> list[Start]:
     """Draw the starts that a cell is about.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         With ``dataset``, ``first``, ``starts`` and ``seed``.
     data_dir : str or None
         Folder of CSV files.
@@ -113,12 +113,12 @@ def consensus_scores(
 
 
 @paper_cell
-def compute_inner_clusters(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_inner_clusters(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """Cluster one dataset by one method with one setting, from each start.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, method, setting, starts and seed.
     data_dir : str or None
         Folder of CSV files.

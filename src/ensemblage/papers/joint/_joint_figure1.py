@@ -19,7 +19,7 @@ from ensemblage.papers.joint._joint_literal import (
     joint_tables,
     literal_scores,
 )
-from ensemblage.runs import CellResult, Experiment, ExperimentCell, ResultTable
+from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
 
 SIZES = {
     "quick": (20, 100),
@@ -59,12 +59,12 @@ def _test_rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 @paper_cell
-def compute_joint_figure1(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:  # noqa: ARG001
+def compute_joint_figure1(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:  # noqa: ARG001
     """Score the ensembles of one training set.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Rows per class, repeat and seed.
     data_dir : str or None
         Not needed: the data are generated.

@@ -11,7 +11,7 @@ import numpy as np
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.papers._paper_rows import by_repeat, entry, failed, grouped
 from ensemblage.papers._paper_scope import PaperScope, make_scope, paper_cell, repeat_seed
-from ensemblage.runs import CellResult, Experiment, ExperimentCell, ResultTable
+from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
 from ensemblage.subspace import JointSubspaceSelector
 
 N_DUMMIES = 6
@@ -79,12 +79,12 @@ def true_pair(X: np.ndarray, y: np.ndarray, seed: int, **parameters: Any) -> dic
 
 
 @paper_cell
-def compute_joint_figure2(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:  # noqa: ARG001
+def compute_joint_figure2(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:  # noqa: ARG001
     """Look for the pair in one dataset.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Rows per class, variant, repeat and seed.
     data_dir : str or None
         Not needed: the data are generated.

@@ -26,7 +26,7 @@ from ensemblage.papers.joint._joint_literal import (
     joint_tables,
     literal_scores,
 )
-from ensemblage.runs import CellResult, Experiment, ExperimentCell, ResultTable
+from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
 
 STAND_IN = "iemocap-stand-in"
 # Base accuracy; gains of the oracle and of equal weights, each without and with chosen features.
@@ -134,12 +134,12 @@ def table_2_split(
 
 
 @paper_cell
-def compute_joint_table2(cell: ExperimentCell, data_dir: str | None) -> Mapping[str, Any]:
+def compute_joint_table2(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
     """Score one split of one dataset.
 
     Parameters
     ----------
-    cell : ExperimentCell
+    cell : Cell
         Dataset, repeat and seed.
     data_dir : str or None
         Folder of CSV files.
