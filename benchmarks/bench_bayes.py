@@ -232,7 +232,7 @@ from ensemblage.inner import InnerBayesNetClassifier
 X, y = load_iris(return_X_y=True)
 BayesNetClassifier(init="empty").fit(X, y).predict_proba(X)
 if {everything}:
-    BayesNetClassifier(score="bic").fit(X, y)
+    BayesNetClassifier(criterion="bic").fit(X, y)
     BayesNetClassifier(max_parents=None).fit(X, y, sample_weight=[0.5] * 150)
     InnerBayesNetClassifier(3).fit(X, y)
 print(time.perf_counter() - start, time.process_time() - cpu)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from ensemblage.bayes import BayesNetClassifier, CellCapError
+from ensemblage.bayes import BayesNetClassifier, EntryCapError
 
 
 def mixed_rows(n_rows=120, seed=0):
@@ -141,17 +141,17 @@ def test_a_table_beyond_the_cap_is_named_before_it_is_made():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 500, (600, 2)).astype(str), columns=["left", "right"])
     message = (
-        r"table of 'right' given 'class', 'left' would take \d+ cells, more than max_cells=1000"
+        r"table of 'right' given 'class', 'left' would take \d+ entries, more than max_entries=1000"
     )
-    with pytest.raises(CellCapError, match=message):
-        BayesNetClassifier(max_cells=1000).fit(X[:200], rng.integers(0, 2, 200))
+    with pytest.raises(EntryCapError, match=message):
+        BayesNetClassifier(max_entries=1000).fit(X[:200], rng.integers(0, 2, 200))
 
 
 def test_no_bound_on_parents_stays_small():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (60, 40)).astype(str))
     X.columns = [f"c{j}" for j in range(40)]
-    network = BayesNetClassifier(max_parents=None, score="k2").fit(X, rng.integers(0, 2, 60))
+    network = BayesNetClassifier(max_parents=None, criterion="k2").fit(X, rng.integers(0, 2, 60))
     assert max(len(p) for p in network.parents_.values()) > 3
     assert np.isfinite(network.predict_proba(X)).all()
 
@@ -173,18 +173,18 @@ def test_words_where_numbers_were_are_refused_by_name():
         network.predict(X.astype(str))
 
 
-def test_the_parameter_and_the_method_called_score_both_work():
+def test_the_criterion_is_an_ordinary_parameter():
     X, y = load_iris(return_X_y=True)
-    network = BayesNetClassifier(score="accuracy").fit(X, y)
-    assert network.get_params()["score"] == "accuracy"
+    network = BayesNetClassifier(criterion="accuracy").fit(X, y)
+    assert network.get_params()["criterion"] == "accuracy"
     assert network.score(X, y) > 0.9
-    assert clone(network).get_params()["score"] == "accuracy"
-    assert "score='accuracy'" in repr(network)
+    assert clone(network).get_params()["criterion"] == "accuracy"
+    assert "criterion='accuracy'" in repr(network)
     assert cross_val_score(BayesNetClassifier(), X, y, cv=3).mean() > 0.85
-    search = GridSearchCV(BayesNetClassifier(), {"score": ["accuracy", "log"]}, cv=3).fit(X, y)
-    assert search.best_params_["score"] in {"accuracy", "log"}
-    with pytest.raises(ValueError, match="'score' parameter"):
-        BayesNetClassifier(score="luck").fit(X, y)
+    search = GridSearchCV(BayesNetClassifier(), {"criterion": ["accuracy", "log"]}, cv=3).fit(X, y)
+    assert search.best_params_["criterion"] in {"accuracy", "log"}
+    with pytest.raises(ValueError, match="'criterion' parameter"):
+        BayesNetClassifier(criterion="luck").fit(X, y)
 
 
 def test_bagging_works_with_words_and_gaps():
@@ -204,10 +204,10 @@ def test_each_number_can_be_a_category():
     assert network.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("score", ["log", "k2", "bdeu", "bic"])
-def test_other_scores_find_a_working_network(score):
+@pytest.mark.parametrize("criterion", ["log", "k2", "bdeu", "bic"])
+def test_other_criteria_find_a_working_network(criterion):
     X, y = load_wine(return_X_y=True)
-    assert BayesNetClassifier(score=score).fit(X, y).score(X, y) > 0.95
+    assert BayesNetClassifier(criterion=criterion).fit(X, y).score(X, y) > 0.95
 
 
 def test_contributions_add_up_to_the_decision():

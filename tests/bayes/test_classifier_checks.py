@@ -6,8 +6,8 @@ from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
 @parametrize_with_checks(
     [
         BayesNetClassifier(),
-        BayesNetClassifier(init="empty", score="accuracy", max_parents=None),
-        BayesNetClassifier(score="bic", missing="marginal"),
+        BayesNetClassifier(init="empty", criterion="accuracy", max_parents=None),
+        BayesNetClassifier(criterion="bic", missing="marginal"),
         MDLPDiscretizer(),
     ]
 )

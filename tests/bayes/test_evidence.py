@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemblage.bayes import BayesNetClassifier, CellCapError
+from ensemblage.bayes import BayesNetClassifier, EntryCapError
 
 
 def fit_chain(seed=0, n_columns=5, **settings):
@@ -63,10 +63,10 @@ def test_without_gaps_both_ways_agree():
 
 def test_tables_in_between_respect_the_cap():
     network, X = fit_chain(max_parents=4)
-    network.max_cells = 5
-    with pytest.raises(CellCapError, match="missing values takes a table of"):
+    network.max_entries = 5
+    with pytest.raises(EntryCapError, match="missing values takes a table of"):
         network.predict_proba(X[:3].assign(b=None, c=None, d=None))
-    network.max_cells = 40
+    network.max_entries = 40
     few = network.predict_proba(X[:30].assign(b=None))
-    network.max_cells = 10**6
+    network.max_entries = 10**6
     np.testing.assert_allclose(few, network.predict_proba(X[:30].assign(b=None)))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from ensemblage.bayes import BayesNetClassifier, BayesNetwork, CellCapError, NetworkFormatError
+from ensemblage.bayes import BayesNetClassifier, BayesNetwork, EntryCapError, NetworkFormatError
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_a_table_too_large_to_write_out_is_named():
     states = {f"n{i}": [str(j) for j in range(100)] for i in range(5)}
     tables = {name: table([], [[]], [[0.01] * 100]) for name in states}
     tables["n4"] = table(["n0", "n1", "n2", "n3"], [[0] * 4], [[0.01] * 100])
-    with pytest.raises(CellCapError, match="table of 'n4' given 'n0', 'n1', 'n2', 'n3'"):
+    with pytest.raises(EntryCapError, match="table of 'n4' given 'n0', 'n1', 'n2', 'n3'"):
         BayesNetwork(states, tables).to_xmlbif()
 
 

@@ -18,14 +18,14 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("score", ["probability", "accuracy", "log", "bic"])
+@pytest.mark.parametrize("criterion", ["probability", "accuracy", "log", "bic"])
 @pytest.mark.parametrize("init", ["naive", "empty"])
-def test_a_single_identity_view_is_the_plain_network_bit_for_bit(score, init):
+def test_a_single_identity_view_is_the_plain_network_bit_for_bit(criterion, init):
     X, y = load_wine(return_X_y=True)
     weights = np.random.default_rng(0).integers(1, 3, len(y))
-    plain = BayesNetClassifier(score=score, init=init).fit(X, y, sample_weight=weights)
+    plain = BayesNetClassifier(criterion=criterion, init=init).fit(X, y, sample_weight=weights)
     inner = InnerBayesNetClassifier(
-        n_views=1, view_size=1.0, tables="plain", score=score, init=init
+        n_views=1, view_size=1.0, tables="plain", criterion=criterion, init=init
     ).fit(X, y, sample_weight=weights)
     assert inner.parents_ == plain.parents_
     np.testing.assert_array_equal(inner.predict_proba(X), plain.predict_proba(X))

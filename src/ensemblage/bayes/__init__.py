@@ -1,6 +1,6 @@
 """Bayesian network classifiers that can be read."""
 
-from ensemblage.bayes._cells import CellCapError
+from ensemblage.bayes._cells import EntryCapError
 from ensemblage.bayes._classifier import BayesNetClassifier
 from ensemblage.bayes._discretizer import MDLPDiscretizer
 from ensemblage.bayes._network import BayesNetwork
@@ -9,7 +9,7 @@ from ensemblage.bayes._parts import NetworkFormatError
 __all__ = [
     "BayesNetClassifier",
     "BayesNetwork",
-    "CellCapError",
+    "EntryCapError",
     "MDLPDiscretizer",
     "NetworkFormatError",
 ]

@@ -21,7 +21,6 @@ from ensemblage.bayes._evidence import marginal_log_likelihood
 from ensemblage.bayes._measures import GLOBAL_SCORES, LOCAL_SCORES, Candidates, make_measure
 from ensemblage.bayes._network import BayesNetwork, NetworkMethods
 from ensemblage.bayes._reading import Target, feature_names, read_rows, read_training
-from ensemblage.bayes._score_parameter import ScoreParameterMixin
 from ensemblage.bayes._search import k2_search
 from ensemblage.bayes._tables import (
     NodeTable,
@@ -63,7 +62,6 @@ def resolve_order(order: Any, names: list[str]) -> list[int]:
 
 
 class BaseBayesNet(
-    ScoreParameterMixin,
     NetworkMethods,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -78,12 +76,12 @@ class BaseBayesNet(
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "max_parents": [Interval(Integral, 1, None, closed="left"), None],
         "init": [StrOptions({"naive", "empty"})],
-        "score": [StrOptions({*GLOBAL_SCORES, *LOCAL_SCORES})],
+        "criterion": [StrOptions({*GLOBAL_SCORES, *LOCAL_SCORES})],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "order": ["array-like", None],
         "discretizer": [StrOptions({"mdlp"}), None],
         "missing": [StrOptions({"mode", "marginal"})],
-        "max_cells": [Interval(Integral, 1, None, closed="left")],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
 
@@ -212,7 +210,7 @@ class BaseBayesNet(
         return BayesNetwork(
             {name: [str(label) for label in labels] for name, labels in self.categories_.items()},
             self.tables_,
-            max_cells=self.max_cells,
+            max_entries=self.max_entries,
         )
 
     def _set_target(self, target: Target) -> None:
@@ -229,7 +227,7 @@ class BaseBayesNet(
     ) -> Configurations:
         sizes = [len(target.categories), *(len(coder.labels) for coder in coders)]
         names = [target.name, *feature_names(self)]
-        return Configurations(codes, np.array(sizes, dtype=np.int64), names, self.max_cells)
+        return Configurations(codes, np.array(sizes, dtype=np.int64), names, self.max_entries)
 
     def _search(
         self,
@@ -252,7 +250,7 @@ class BaseBayesNet(
         """Say how candidates are scored: on one view of the rows, or by a crowd."""
 
     def _measure(self, cells: Configurations) -> Any:
-        return make_measure(self.get_params(deep=False)["score"], cells, self.smoothing)
+        return make_measure(self.criterion, cells, self.smoothing)
 
     def _set_tables(
         self,
@@ -325,7 +323,7 @@ class BaseBayesNet(
         codes, coders = self._codes(X), self._coders()
         if self.missing == "marginal" and (codes < 0).any():
             return self.class_log_prior_ + marginal_log_likelihood(
-                codes, self._n_categories, self._tables, self.max_cells
+                codes, self._n_categories, self._tables, self.max_entries
             )
         fill_missing(codes, coders)
         out = np.tile(self.class_log_prior_, (codes.shape[1], 1))

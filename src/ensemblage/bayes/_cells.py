@@ -18,30 +18,30 @@ KNOWN_ROWS = 2**22
 """Configurations are remembered up to so many rows in all."""
 
 
-class CellCapError(ValueError):
-    """A table would have more cells than ``max_cells`` allows."""
+class EntryCapError(ValueError):
+    """A table would have more entries than ``max_entries`` allows."""
 
 
-def check_cells(cells: int, max_cells: int, node: str, parents: Sequence[str]) -> None:
+def check_cells(cells: int, max_entries: int, node: str, parents: Sequence[str]) -> None:
     """Refuse a table that is too large, before any of it is allocated.
 
     Parameters
     ----------
     cells : int
         What the table would take.
-    max_cells : int
+    max_entries : int
         The cap.
     node : str
         Name of the table's node.
     parents : sequence of str
         Names of the parents that it would have.
     """
-    if cells > max_cells:
+    if cells > max_entries:
         given = ", ".join(map(repr, parents)) or "no parents"
-        raise CellCapError(
-            f"The table of {node!r} given {given} would take {cells} cells, more than "
-            f"max_cells={max_cells}. Lower max_parents, leave out or merge columns with many "
-            "categories, or raise max_cells."
+        raise EntryCapError(
+            f"The table of {node!r} given {given} would take {cells} entries, more than "
+            f"max_entries={max_entries}. Lower max_parents, leave out or merge columns with many "
+            "categories, or raise max_entries."
         )
 
 
@@ -56,7 +56,7 @@ class Configurations:
         Number of codes of each node.
     names : list of str
         Names of the nodes, for errors.
-    max_cells : int
+    max_entries : int
         Cap on the cells of any table.
     """
 
@@ -65,12 +65,12 @@ class Configurations:
         columns: NDArray[np.int32],
         n_categories: NDArray[np.int64],
         names: list[str],
-        max_cells: int = MAX_CELLS,
+        max_entries: int = MAX_CELLS,
     ) -> None:
         self.columns = columns
         self.n_categories = n_categories
         self.names = names
-        self.max_cells = max_cells
+        self.max_entries = max_entries
         self._empty = np.zeros(columns.shape[1], dtype=np.int32)
         self._known: dict[tuple[int, ...], Refined] = {}
 
@@ -137,9 +137,9 @@ class Configurations:
         """
         split = 1 if extra == node else int(self.n_categories[extra])
         cells = n_configurations * split * int(self.n_categories[node])
-        if cells > self.max_cells:
+        if cells > self.max_entries:
             given = [*parents, extra] if extra != node else [*parents]
-            check_cells(cells, self.max_cells, self.names[node], [self.names[p] for p in given])
+            check_cells(cells, self.max_entries, self.names[node], [self.names[p] for p in given])
         return cells
 
     def _refined(self, parents: tuple[int, ...]) -> Refined:
@@ -148,7 +148,7 @@ class Configurations:
             configuration, count = self.of(parents[:-1])
             last = parents[-1]
             n_codes = int(self.n_categories[last])
-            check_cells(count * n_codes, self.max_cells, self.names[last], ["other parents"])
+            check_cells(count * n_codes, self.max_entries, self.names[last], ["other parents"])
             if len(self._known) * len(self._empty) > KNOWN_ROWS:
                 self._known.clear()
             self._known[parents] = refine(configuration, count, self.columns[last], n_codes)

@@ -27,7 +27,7 @@ class BayesNetClassifier(BaseBayesNet):
         Upper bound on each feature's parents, the class included; None for no bound.
     init : {"naive", "empty"}, default="naive"
         Where the search starts: with the class as every feature's parent, or with no parents.
-    score : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
+    criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise. The first three judge the whole network by leaving
         each row out of its own tables: mean probability of the true class, share of rows whose
         class is most probable, or mean log probability. The others are local scores, which look
@@ -42,8 +42,8 @@ class BayesNetClassifier(BaseBayesNet):
         How numbers become categories; None takes each number as a category of its own.
     missing : {"mode", "marginal"}, default="mode"
         At prediction, a gap is filled with the column's mode, or summed over.
-    max_cells : int, default=2**24
-        Cap on the cells of a table; :class:`CellCapError` names the table that would exceed it.
+    max_entries : int, default=2**24
+        Cap on the entries of a table; :class:`EntryCapError` names the table that would exceed it.
     n_jobs : int, default=None
         Columns cut into bins at the same time.
 
@@ -83,7 +83,7 @@ class BayesNetClassifier(BaseBayesNet):
     -----
     A table holds :math:`(n + \alpha) / (N + \alpha r)` for each of :math:`r` categories,
     declared ones included. The leave-one-out score (Algorithm 3 of the paper) takes a row out
-    of its own cells only. A parent must raise the score by more than 1e-10; of equal
+    of its own entries only. A parent must raise the score by more than 1e-10; of equal
     candidates the earliest wins. With a single class or row the network stays empty and
     predicts the prior. Rows with an integer weight count as so many rows, and one of them is
     left out at a time; a weight below one is left out whole.
@@ -112,22 +112,22 @@ class BayesNetClassifier(BaseBayesNet):
         self,
         max_parents: int | None = 3,
         init: str = "naive",
-        score: str = "probability",
+        criterion: str = "probability",
         smoothing: float = 0.5,
         order: Any = None,
         discretizer: str | None = "mdlp",
         missing: str = "mode",
-        max_cells: int = MAX_CELLS,
+        max_entries: int = MAX_CELLS,
         n_jobs: int | None = None,
     ) -> None:
         self.max_parents = max_parents
         self.init = init
-        self.score = score
+        self.criterion = criterion
         self.smoothing = smoothing
         self.order = order
         self.discretizer = discretizer
         self.missing = missing
-        self.max_cells = max_cells
+        self.max_entries = max_entries
         self.n_jobs = n_jobs
 
     def _scorer(

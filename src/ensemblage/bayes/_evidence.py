@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ensemblage.bayes._cells import CellCapError
+from ensemblage.bayes._cells import EntryCapError
 from ensemblage.bayes._columns import MISSING
 from ensemblage.bayes._tables import NodeTable, look_up
 
@@ -90,7 +90,7 @@ def _same_gaps(
     n_categories: NDArray[np.int64],
     tables: list[NodeTable],
     missing: set[int],
-    max_cells: int,
+    max_entries: int,
 ) -> NDArray[np.float64]:
     nodes = relevant_nodes(missing, tables)
     hidden = nodes & missing
@@ -106,15 +106,16 @@ def _same_gaps(
             out += _factor(codes, n_categories, node, table, hidden)[1]
     while hidden:
         node, size = _next_node(hidden, factors, n_categories)
-        if size * n_classes * n_rows > max_cells and n_rows > 1:
+        if size * n_classes * n_rows > max_entries and n_rows > 1:
             halves = np.array_split(codes, 2, axis=1)
             return np.concatenate(
-                [_same_gaps(half, n_categories, tables, missing, max_cells) for half in halves]
+                [_same_gaps(half, n_categories, tables, missing, max_entries) for half in halves]
             )
-        if size * n_classes > max_cells:
-            raise CellCapError(
+        if size * n_classes > max_entries:
+            raise EntryCapError(
                 f"Summing over {len(hidden)} missing values takes a table of {size * n_classes} "
-                f"cells, more than max_cells={max_cells}. Set missing='mode', or raise max_cells."
+                f"entries, more than max_entries={max_entries}. Set missing='mode', or "
+                "raise max_entries."
             )
         involved = [factor for factor in factors if node in factor[0]]
         factors = [factor for factor in factors if node not in factor[0]]
@@ -129,7 +130,7 @@ def marginal_log_likelihood(
     codes: NDArray[np.int32],
     n_categories: NDArray[np.int64],
     tables: list[NodeTable],
-    max_cells: int,
+    max_entries: int,
 ) -> NDArray[np.float64]:
     """Log probability of what is known of each row, under each class.
 
@@ -141,7 +142,7 @@ def marginal_log_likelihood(
         Number of codes of each node.
     tables : list of dict
         Of the nodes 1, 2 and so on.
-    max_cells : int
+    max_entries : int
         Cap on the tables in between.
 
     Returns
@@ -156,5 +157,5 @@ def marginal_log_likelihood(
     for j, pattern in enumerate(patterns.T):
         missing = {int(node) + 1 for node in np.flatnonzero(pattern)}
         rows = np.flatnonzero(which == j)
-        out[rows] = _same_gaps(codes[:, rows], n_categories, tables, missing, max_cells)
+        out[rows] = _same_gaps(codes[:, rows], n_categories, tables, missing, max_entries)
     return out

@@ -25,7 +25,7 @@ class BayesNetwork:
         For each node ``parents`` (names), ``configurations`` of shape (n_configurations,
         n_parents) with positions among the parents' states, and ``probabilities`` of shape
         (n_configurations, n_states). A configuration that is not listed is uniform.
-    max_cells : int
+    max_entries : int
         Cap on the cells of a full table.
 
     Examples
@@ -51,11 +51,11 @@ class BayesNetwork:
         self,
         states: dict[str, list[str]],
         tables: dict[str, dict[str, Any]],
-        max_cells: int = MAX_CELLS,
+        max_entries: int = MAX_CELLS,
     ) -> None:
         self.states = states
         self.tables = tables
-        self.max_cells = max_cells
+        self.max_entries = max_entries
 
     def __repr__(self) -> str:
         return f"BayesNetwork({len(self.nodes)} nodes, {len(self.edges)} edges)"
@@ -137,7 +137,7 @@ class BayesNetwork:
         self._check_node(node)
         table = self.tables[node]
         shape = [len(self.states[name]) for name in (*table["parents"], node)]
-        check_cells(int(np.prod(shape, dtype=object)), self.max_cells, node, table["parents"])
+        check_cells(int(np.prod(shape, dtype=object)), self.max_entries, node, table["parents"])
         full = np.full(shape, 1.0 / shape[-1])
         full[tuple(np.asarray(table["configurations"], dtype=int).T)] = table["probabilities"]
         return full

@@ -46,7 +46,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         Upper bound on each feature's parents, the class included; None for no bound.
     init : {"naive", "empty"}, default="naive"
         Where the search starts.
-    score : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
+    criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise, on the mean over the views.
     smoothing : float, default=0.5
         Added to each count of a table.
@@ -56,8 +56,8 @@ class InnerBayesNetClassifier(BaseBayesNet):
         How numbers become categories; None takes each number as a category of its own.
     missing : {"mode", "marginal"}, default="mode"
         At prediction, a gap is filled with the column's mode, or summed over.
-    max_cells : int, default=2**24
-        Cap on the cells of a table.
+    max_entries : int, default=2**24
+        Cap on the entries of a table.
     random_state : int, RandomState instance or None, default=None
         For views and bootstraps.
     n_jobs : int, default=None
@@ -140,12 +140,12 @@ class InnerBayesNetClassifier(BaseBayesNet):
         combine: Any = "mean",
         max_parents: int | None = 3,
         init: str = "naive",
-        score: str = "probability",
+        criterion: str = "probability",
         smoothing: float = 0.5,
         order: Any = None,
         discretizer: str | None = "mdlp",
         missing: str = "mode",
-        max_cells: int = MAX_CELLS,
+        max_entries: int = MAX_CELLS,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -156,12 +156,12 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.combine = combine
         self.max_parents = max_parents
         self.init = init
-        self.score = score
+        self.criterion = criterion
         self.smoothing = smoothing
         self.order = order
         self.discretizer = discretizer
         self.missing = missing
-        self.max_cells = max_cells
+        self.max_entries = max_entries
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -181,7 +181,9 @@ class InnerBayesNetClassifier(BaseBayesNet):
         if all(coder.cuts is None for coder in self._bags[0].coders):
             return InnerEnsemble(self._measure(cells), sampler, self.combine)
         voices = [
-            self._measure(Configurations(bag.codes, bag.n_categories, cells.names, self.max_cells))
+            self._measure(
+                Configurations(bag.codes, bag.n_categories, cells.names, self.max_entries)
+            )
             for bag in self._bags
         ]
         return InnerEnsemble(VoicesMeasure(voices), sampler, self.combine)
@@ -199,6 +201,6 @@ class InnerBayesNetClassifier(BaseBayesNet):
             super()._set_tables(parents, columns, coders, cells, weights)
             return
         pooled = pool_bags(
-            bags, columns, coders, parents, weights, self.smoothing, self.max_cells, cells.names
+            bags, columns, coders, parents, weights, self.smoothing, self.max_entries, cells.names
         )
         self._store(*pooled)

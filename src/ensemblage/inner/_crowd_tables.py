@@ -116,7 +116,7 @@ class VoicesMeasure:
 
 
 def common_cuts(
-    bags: list[Bag], parents: list[list[int]], n_classes: int, max_cells: int
+    bags: list[Bag], parents: list[list[int]], n_classes: int, max_entries: int
 ) -> list[NDArray[np.float64] | None]:
     """Put all bags' cut points on one grid per column, merged where a table would be too large.
 
@@ -128,7 +128,7 @@ def common_cuts(
         The structure.
     n_classes : int
         Number of classes.
-    max_cells : int
+    max_entries : int
         Cap on the cells of a node's table.
 
     Returns
@@ -149,7 +149,7 @@ def common_cuts(
             }
             cells = n_classes * int(np.prod(list(sizes.values()), dtype=object))
             cuttable = [j for j in family if cuts[j - 1] is not None and sizes[j] > 2]
-            if cells <= max_cells or not cuttable:
+            if cells <= max_entries or not cuttable:
                 break
             widest = max(cuttable, key=lambda j: sizes[j])
             cuts[widest - 1] = cuts[widest - 1][::2]
@@ -270,7 +270,7 @@ def pool_bags(
     parents: list[list[int]],
     weights: NDArray[np.float64],
     smoothing: float,
-    max_cells: int,
+    max_entries: int,
     names: list[str],
 ) -> tuple[list[Coder], list[NodeTable], NDArray[np.float64]]:
     """Fit a structure's tables to each bag and pool them into one network.
@@ -289,7 +289,7 @@ def pool_bags(
         Weight of each row.
     smoothing : float
         Added to each count.
-    max_cells : int
+    max_entries : int
         Cap on the cells of a table.
     names : list of str
         Names of the nodes, for errors.
@@ -304,9 +304,9 @@ def pool_bags(
         Pooled log probabilities of the classes.
     """
     n_classes = int(bags[0].n_categories[0])
-    cuts = common_cuts(bags, parents, n_classes, min(max_cells, n_classes * GRID_CELLS))
+    cuts = common_cuts(bags, parents, n_classes, min(max_entries, n_classes * GRID_CELLS))
     common, masses = common_coders(columns, coders, cuts, weights)
-    cells = [Configurations(bag.codes, bag.n_categories, names, max_cells) for bag in bags]
+    cells = [Configurations(bag.codes, bag.n_categories, names, max_entries) for bag in bags]
     pooled = []
     for node in range(1, len(parents)):
         tables = [

@@ -14,7 +14,7 @@ from ensemblage.datasets import Dataset
 from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.parallel import draw_seeds
 
-PAPER_NETWORK = {"init": "empty", "score": "probability", "max_parents": None}
+PAPER_NETWORK = {"init": "empty", "criterion": "probability", "max_parents": None}
 """The network that reproduces the paper's column BN."""
 
 DATASETS = (
