@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.inner import InnerEnsemble, InnerKMeans
-from ensemblage.kernels._view_votes import view_votes
+from ensemblage.kernels import view_votes
 
 X, Y = load_iris(return_X_y=True)
 MODES = [

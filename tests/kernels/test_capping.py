@@ -9,10 +9,10 @@ from ensemblage.kernels import (
     Caps,
     bin_masses,
     cap_for_size,
-    capped_memberships,
     log_memberships,
     sizes_at_edges,
 )
+from reference.capping import capped_memberships
 from reference.figure1 import figure_1
 
 

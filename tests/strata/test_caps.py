@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.kernels import Caps, capped_memberships, log_memberships
+from ensemblage.kernels import Caps, log_memberships
 from ensemblage.strata._caps import bins_around, share_budget, solve_caps
+from reference.capping import capped_memberships
 
 
 def with_affinity(affinity, weights=None, block_rows=64):

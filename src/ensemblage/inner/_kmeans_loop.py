@@ -17,7 +17,7 @@ from ensemblage.inner._kmeans_passes import (
     bounded_pass,
     farthest_rows,
 )
-from ensemblage.kernels._view_votes import center_drift
+from ensemblage.kernels import center_drift
 
 Array = NDArray[Any]
 

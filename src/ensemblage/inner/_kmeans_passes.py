@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from ensemblage.blocks import Block
 from ensemblage.inner._feature_views import Crowd
-from ensemblage.kernels._cluster_sums import cluster_sums, own_distances
-from ensemblage.kernels._instance_votes import instance_votes
-from ensemblage.kernels._view_votes import (
+from ensemblage.kernels import (
     Votes,
     agreeing_views,
     bounded_view_votes,
+    cluster_sums,
+    instance_votes,
+    own_distances,
     view_votes,
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels._cluster_sums import own_distances
+from ensemblage.kernels import own_distances
 
 Array = NDArray[Any]
 

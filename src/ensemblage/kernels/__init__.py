@@ -1,67 +1,57 @@
-"""Pure numeric functions: validated arrays in, arrays out."""
+"""Pure numeric functions for the other packages: validated arrays in, arrays out."""
 
-from ensemblage.kernels._capping import (
-    Caps,
-    bin_masses,
-    cap_for_size,
-    capped_memberships,
-    log_memberships,
-    rows_in_bins,
-    sizes_at_edges,
-)
-from ensemblage.kernels._compile import CompiledKernel, compiled
-from ensemblage.kernels._gaussians import (
-    Gaussians,
-    Kind,
-    Moments,
-    centred_columns,
-    estimate,
-    log_densities,
-    make_gaussians,
-    moments,
-)
-from ensemblage.kernels._masked_softmax import StepBuffers, candidate_step, step_buffers
-from ensemblage.kernels._mixture_loss import (
-    MixtureParameters,
-    log_softmax,
-    member_log_proba,
-    mixture_loss,
-)
-from ensemblage.kernels._prices import priced_memberships, sizes_at_prices
-from ensemblage.kernels._responsibilities import expectation
-from ensemblage.kernels._sharing import N_BINS, bin_shares, share_rows
-from ensemblage.kernels._softmax_loss import softmax_loss
-
-__all__ = [
-    "N_BINS",
-    "Caps",
-    "CompiledKernel",
-    "Gaussians",
-    "Kind",
-    "MixtureParameters",
-    "Moments",
-    "StepBuffers",
-    "bin_masses",
-    "bin_shares",
-    "candidate_step",
-    "cap_for_size",
-    "capped_memberships",
-    "centred_columns",
-    "compiled",
-    "estimate",
-    "expectation",
-    "log_densities",
-    "log_memberships",
-    "log_softmax",
-    "make_gaussians",
-    "member_log_proba",
-    "mixture_loss",
-    "moments",
-    "priced_memberships",
-    "rows_in_bins",
-    "share_rows",
-    "sizes_at_edges",
-    "sizes_at_prices",
-    "softmax_loss",
-    "step_buffers",
-]
+from ensemblage.kernels._capping import Caps as Caps
+from ensemblage.kernels._capping import bin_masses as bin_masses
+from ensemblage.kernels._capping import cap_for_size as cap_for_size
+from ensemblage.kernels._capping import log_memberships as log_memberships
+from ensemblage.kernels._capping import rows_in_bins as rows_in_bins
+from ensemblage.kernels._capping import sizes_at_edges as sizes_at_edges
+from ensemblage.kernels._cluster_sums import cluster_sums as cluster_sums
+from ensemblage.kernels._cluster_sums import own_distances as own_distances
+from ensemblage.kernels._compile import CompiledKernel as CompiledKernel
+from ensemblage.kernels._compile import compiled as compiled
+from ensemblage.kernels._gaussians import Gaussians as Gaussians
+from ensemblage.kernels._gaussians import Kind as Kind
+from ensemblage.kernels._gaussians import Moments as Moments
+from ensemblage.kernels._gaussians import centred_columns as centred_columns
+from ensemblage.kernels._gaussians import estimate as estimate
+from ensemblage.kernels._gaussians import log_densities as log_densities
+from ensemblage.kernels._gaussians import make_gaussians as make_gaussians
+from ensemblage.kernels._gaussians import moments as moments
+from ensemblage.kernels._instance_votes import instance_votes as instance_votes
+from ensemblage.kernels._k2 import ACCURACY as ACCURACY
+from ensemblage.kernels._k2 import BDEU as BDEU
+from ensemblage.kernels._k2 import BIC as BIC
+from ensemblage.kernels._k2 import K2 as K2
+from ensemblage.kernels._k2 import LOG as LOG
+from ensemblage.kernels._k2 import PROBABILITY as PROBABILITY
+from ensemblage.kernels._k2 import add_log_ratios as add_log_ratios
+from ensemblage.kernels._k2 import leave_one_out_scores as leave_one_out_scores
+from ensemblage.kernels._k2 import leave_one_out_scores_by_cell as leave_one_out_scores_by_cell
+from ensemblage.kernels._k2 import local_scores as local_scores
+from ensemblage.kernels._masked_softmax import StepBuffers as StepBuffers
+from ensemblage.kernels._masked_softmax import candidate_step as candidate_step
+from ensemblage.kernels._masked_softmax import step_buffers as step_buffers
+from ensemblage.kernels._mdlp import bin_numbers as bin_numbers
+from ensemblage.kernels._mdlp import mdlp_cut_points as mdlp_cut_points
+from ensemblage.kernels._mixture_loss import MixtureParameters as MixtureParameters
+from ensemblage.kernels._mixture_loss import log_softmax as log_softmax
+from ensemblage.kernels._mixture_loss import member_log_proba as member_log_proba
+from ensemblage.kernels._mixture_loss import mixture_loss as mixture_loss
+from ensemblage.kernels._prices import priced_memberships as priced_memberships
+from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
+from ensemblage.kernels._responsibilities import expectation as expectation
+from ensemblage.kernels._sharing import N_BINS as N_BINS
+from ensemblage.kernels._sharing import bin_shares as bin_shares
+from ensemblage.kernels._sharing import share_rows as share_rows
+from ensemblage.kernels._softmax_loss import softmax_loss as softmax_loss
+from ensemblage.kernels._tables import add_log_likelihood as add_log_likelihood
+from ensemblage.kernels._tables import cell_weights as cell_weights
+from ensemblage.kernels._tables import log_probabilities as log_probabilities
+from ensemblage.kernels._tables import refine as refine
+from ensemblage.kernels._view_votes import BoundedVotes as BoundedVotes
+from ensemblage.kernels._view_votes import Votes as Votes
+from ensemblage.kernels._view_votes import agreeing_views as agreeing_views
+from ensemblage.kernels._view_votes import bounded_view_votes as bounded_view_votes
+from ensemblage.kernels._view_votes import center_drift as center_drift
+from ensemblage.kernels._view_votes import view_votes as view_votes

@@ -94,30 +94,6 @@ def cap_for_size(
     return pivot, np.log(max(left, SMALLEST)) - np.log(tail)
 
 
-def capped_memberships(affinity: Floats, size: float, weights: Floats | None = None) -> Floats:
-    r"""Memberships :math:`\tau_i = \min(1, c\,\upsilon_i)` of one stratum that add up to ``size``.
-
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_rows,)
-        Log affinities, finite.
-    size : float
-        Wanted weighted sum, above zero and below the total weight.
-    weights : ndarray of shape (n_rows,), default=None
-        Positive row weights; ones if not given.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The optimum of eq. 8 under the bounds zero and one.
-    """
-    weights = np.ones(len(affinity)) if weights is None else weights
-    pivot, log_share = cap_for_size(affinity, weights, size)
-    caps = Caps(np.array([pivot]), np.array([log_share]))
-    memberships: Floats = np.exp(log_memberships(affinity[None, :], caps)[0])
-    return memberships
-
-
 def log_memberships(affinity: NDArray[np.floating], caps: Caps) -> NDArray[np.floating]:
     r"""Log memberships :math:`\min(0, g_j + (v_{ij} - p_j))`.
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import inspect
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from numbers import Number
+from types import CellType, CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -14,44 +19,29 @@ logger = logging.getLogger("ensemblage")
 
 
 class CompiledKernel(Generic[P, R]):
-    """A function that Numba compiles when it is first called.
+    """A function that Numba compiles when it is first called; ``python`` is it as written.
 
-    Importing Numba takes a third of a second, and many users never reach a compiled kernel.
-    The machine code is cached beside the source
-    file, so only the first call on a new machine waits for the compiler.
-
-    Parameters
-    ----------
-    function : callable
-        Plain Python over arrays and scalars, in the subset that Numba compiles. It must not
-        call another ``CompiledKernel``.
-    fastmath : bool or set of str
-        What LLVM may assume about floating point; see Numba's ``fastmath``.
-
-    Attributes
-    ----------
-    python : callable
-        The function as written, for tests that follow it line by line.
+    Importing Numba takes a third of a second, and many users never reach a compiled kernel. The
+    machine code is cached beside the source, so only the first call on a new machine waits for the
+    compiler. A kernel may call other kernels, by a global name or from a closure.
     """
 
-    def __init__(self, function: Callable[P, R], fastmath: bool | set[str] = False) -> None:
+    def __init__(self, function: Callable[P, R], **options: Any) -> None:
         functools.update_wrapper(self, function)
         self.python = function
-        self._fastmath = fastmath
-        self._compiled: Callable[P, R] | None = None
+        self._options = options
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._compiled is None:
-            self._compiled = self._compile()
-        return self._compiled(*args, **kwargs)
+        return self.dispatcher(*args, **kwargs)
 
-    def _compile(self) -> Callable[P, R]:
+    @functools.cached_property
+    def dispatcher(self) -> Callable[P, R]:
+        """Numba's own function, which other kernels are compiled against."""
         import numba  # noqa: PLC0415
 
         logger.info("Preparing kernel %s; a new machine compiles it once.", self.python.__name__)
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, fastmath=self._fastmath)(
-            self.python
-        )
+        compiler = numba.njit(cache=True, nogil=True, **self._options)
+        compiled: Callable[P, R] = compiler(_for_numba(self.python))
         return compiled
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -59,20 +49,63 @@ class CompiledKernel(Generic[P, R]):
         return self.python.__qualname__
 
 
-def compiled(function: Callable[P, R] | None = None, *, fastmath: bool | set[str] = False) -> Any:
-    """Compile the decorated kernel with Numba at its first call.
-
-    Parameters
-    ----------
-    function : callable
-        The kernel.
-    fastmath : bool or set of str
-        What LLVM may assume about floating point.
-
-    Returns
-    -------
-    CompiledKernel
-    """
+def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:
+    """Compile the decorated kernel with Numba at its first call; options are those of ``njit``."""
     if function is None:
-        return functools.partial(CompiledKernel, fastmath=fastmath)
-    return CompiledKernel(function, fastmath=fastmath)
+        return functools.partial(CompiledKernel, **options)
+    return CompiledKernel(function, **options)
+
+
+def _for_numba(function: Any) -> FunctionType:
+    """Copy a function, with Numba's functions in the place of the kernels that it calls.
+
+    Numba keeps its machine code under the function's qualified name and discards it when the
+    function's own file has changed. A digest in that name discards it too when a file has
+    changed from which the function has a kernel, a named tuple or a number.
+    """
+    namespace = dict(function.__globals__)
+    for name in set(_global_names(function.__code__)) & namespace.keys():
+        namespace[name] = _seen_by_numba(namespace[name])
+    closure = [CellType(_seen_by_numba(cell.cell_contents)) for cell in function.__closure__ or ()]
+    copy = FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, tuple(closure)
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = f"{function.__qualname__}_{_imported_digest(function)}"
+    return copy
+
+
+def _seen_by_numba(value: object) -> object:
+    return value.dispatcher if isinstance(value, CompiledKernel) else value
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def _imported_digest(function: FunctionType) -> str:
+    """Digest of the numbers in a function's module and of what it imports to be compiled.
+
+    That is the modules which its kernels and named tuples come from, and theirs in turn.
+    """
+    own = function.__globals__
+    numbers = {name: value for name, value in own.items() if isinstance(value, Number)}
+    sources = {function.__module__: repr(sorted(numbers.items()))}
+    waiting = [own]
+    while waiting:
+        for value in waiting.pop().values():
+            if _is_compiled_in(value) and value.__module__ not in sources:
+                module = sys.modules[value.__module__]
+                sources[value.__module__] = inspect.getsource(module)
+                waiting.append(vars(module))
+    text = "\0".join(sources[name] for name in sorted(sources))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _is_compiled_in(value: object) -> bool:
+    """Whether machine code has a value's definition in it: a kernel's, or a named tuple's."""
+    is_tuple = isinstance(value, type) and issubclass(value, tuple) and value is not tuple
+    return isinstance(value, CompiledKernel) or is_tuple
