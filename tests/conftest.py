@@ -40,7 +40,7 @@ def shared():
 
 @pytest.fixture
 def table_file(tmp_path):
-    """A small CSV file with numbers, words, missing cells and two classes."""
+    """A small CSV file with numbers, words, missing values and two classes."""
     lines = ["age,job,pay,class"]
     for i in range(40):
         label = "yes" if i % 3 else "no"

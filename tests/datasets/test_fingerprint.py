@@ -6,7 +6,7 @@ import numpy as np
 
 from ensemblage.datasets import Dataset, Table, dataset_fingerprint
 
-TABLE = Table.from_cells(
+TABLE = Table.from_texts(
     ["size", "colour", "class"], [["1", "", "3"], ["red", "blue", ""], ["a", "b", "a"]]
 )
 DATASET = Dataset.from_table(TABLE, "class", name="one")

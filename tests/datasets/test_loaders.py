@@ -1,27 +1,18 @@
-import json
-
-import numpy as np
 import pytest
 
-from ensemblage.datasets import align_table, list_datasets, load_dataset, open_dataset, read_table
-from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
+from ensemblage.datasets import list_datasets, load_dataset
+from ensemblage.datasets._catalogue import BUNDLED
 
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_datasets_have_the_listed_shape(name, monkeypatch):
     monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
     data = load_dataset(name)
-    known = BUNDLED[name][1]
+    known = BUNDLED[name]
     assert data.X.shape == (known.n_rows, known.n_features)
     assert data.origin == "scikit-learn"
     assert data.description
     assert not data.description.startswith("..")
-
-
-def test_catalogue_agrees_with_the_shared_manifest(shared):
-    manifest = json.loads((shared / "data" / "manifest.json").read_text(encoding="utf-8"))
-    facts = {k: (v["openml_id"], v["rows"], v["features"]) for k, v in manifest.items()}
-    assert {name: tuple(known) for name, known in PAPER_DATASETS.items()} == facts
 
 
 def test_shared_folder_with_manifest(shared, monkeypatch):
@@ -61,62 +52,3 @@ def test_unknown_names(name, message, monkeypatch):
     monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
     with pytest.raises(ValueError, match=message):
         load_dataset(name)
-
-
-def test_bad_folder_and_bad_manifest(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"--data-dir names .* not a folder"):
-        load_dataset("iris", tmp_path / "no")
-    monkeypatch.setenv("ENSEMBLAGE_DATA", str(tmp_path / "no"))
-    with pytest.raises(ValueError, match=r"ENSEMBLAGE_DATA names .* not a folder"):
-        load_dataset("iris")
-    (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n", encoding="utf-8")
-    for text, message in (("{", "not valid JSON"), ("[]", "one object per dataset")):
-        (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            load_dataset("a", tmp_path)
-
-
-def test_open_dataset_takes_names_and_files(tmp_path, table_file):
-    assert open_dataset("iris").name == "iris"
-    data = open_dataset(str(table_file), "class")
-    assert data.feature_names == ("age", "job", "pay")
-    assert open_dataset(str(table_file), "class", drop=["job"]).feature_names == ("age", "pay")
-    with pytest.raises(ValueError, match=r"--target\. The columns are: age, job, pay, class"):
-        open_dataset(str(table_file))
-    with pytest.raises(ValueError, match="target of the dataset 'iris' is 'class', not 'x'"):
-        open_dataset("iris", "x")
-    with pytest.raises(ValueError, match="left out of a file only"):
-        open_dataset("iris", drop=["class"])
-    with pytest.raises(ValueError, match="There is no file"):
-        open_dataset(str(tmp_path / "no.csv"))
-
-
-def test_a_folder_does_not_hide_a_dataset(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "iris").mkdir()
-    (tmp_path / "things").mkdir()
-    assert open_dataset("iris").name == "iris"
-    with pytest.raises(ValueError, match="things is a folder"):
-        open_dataset("things")
-
-
-def test_labels_are_kept_as_written(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n1,01\n2,1\n", encoding="utf-8")
-    assert open_dataset(str(path), "y").y.tolist() == ["01", "1"]
-
-
-def test_columns_are_matched_by_name(table_file):
-    table = read_table(table_file)
-    names = ("pay", "age", "job")
-    turned = table.select(["class", "job", "pay", "age"])
-    expected = table.select(names).to_array()
-    aligned = align_table(turned, names, target="class")
-    assert [row[2] for row in aligned] == [row[2] for row in expected]
-    np.testing.assert_array_equal(aligned[:, :2].astype(float), expected[:, :2].astype(float))
-    with pytest.raises(ValueError, match="needs columns that are not there: wage, sex"):
-        align_table(table, ["age", "wage", "sex"])
-    with pytest.raises(ValueError, match=r"does not know: job, pay\."):
-        align_table(table, ["age"], target="class")
-    with pytest.raises(ValueError, match=r"not there: Pay\. Did you mean 'pay'\?"):
-        align_table(table, ["age", "job", "Pay"], target="class")

@@ -7,45 +7,45 @@ from ensemblage.datasets import Table
 from ensemblage.datasets._table import parse_number
 
 
-@pytest.mark.parametrize("cell", ["", " ", "NA", "NaN", "?", "null"])
-def test_missing_cells(cell):
-    table = Table.from_cells(["n", "w"], [["1", cell], ["a", cell]])
+@pytest.mark.parametrize("text", ["", " ", "NA", "NaN", "?", "null"])
+def test_missing_values(text):
+    table = Table.from_texts(["n", "w"], [["1", text], ["a", text]])
     assert np.isnan(table.column("n")[1])
     assert table.column("w")[1] is None
 
 
 def test_numbers_and_words():
-    table = Table.from_cells(["a", "b", "c"], [["1", "2e3"], ["1", "inf"], ["1_000", "2"]])
+    table = Table.from_texts(["a", "b", "c"], [["1", "2e3"], ["1", "inf"], ["1_000", "2"]])
     assert table.kinds == ("number", "word", "word")
     assert table.column("a").dtype == np.float64
     assert table.column("b").tolist() == ["1", "inf"]
 
 
 def test_huge_integers_are_numbers_unless_they_overflow():
-    table = Table.from_cells(["a", "b"], [["9" * 30], ["9" * 400]])
+    table = Table.from_texts(["a", "b"], [["9" * 30], ["9" * 400]])
     assert table.column("a")[0] == pytest.approx(1e30)
     assert table.column("b").tolist() == ["9" * 400]
 
 
 def test_a_column_without_values_holds_numbers():
-    assert Table.from_cells(["a"], [["", "NA"]]).kinds == ("number",)
+    assert Table.from_texts(["a"], [["", "NA"]]).kinds == ("number",)
 
 
 def test_declared_categories_are_words():
-    table = Table.from_cells(["a"], [["1", "2"]], categories={"a": ("1", "2", "3")})
+    table = Table.from_texts(["a"], [["1", "2"]], categories={"a": ("1", "2", "3")})
     assert table.column("a").tolist() == ["1", "2"]
     assert table.select(["a"]).categories == {"a": ("1", "2", "3")}
 
 
 def test_forced_kinds():
-    assert Table.from_cells(["a"], [["1"]], kinds={"a": "word"}).column("a").tolist() == ["1"]
+    assert Table.from_texts(["a"], [["1"]], kinds={"a": "word"}).column("a").tolist() == ["1"]
     with pytest.raises(ValueError, match=r"Column 'a' holds 'x', which is not a finite number"):
-        Table.from_cells(["a"], [["1", "x"]], kinds={"a": "number"})
+        Table.from_texts(["a"], [["1", "x"]], kinds={"a": "number"})
 
 
 def test_repeated_names_are_refused():
     with pytest.raises(ValueError, match="'a' occurs more than once: rename"):
-        Table.from_cells(["a", "b", "a"], [["1"], ["2"], ["3"]])
+        Table.from_texts(["a", "b", "a"], [["1"], ["2"], ["3"]])
 
 
 def test_unequal_lengths_are_refused():
@@ -54,15 +54,15 @@ def test_unequal_lengths_are_refused():
 
 
 def test_unknown_column_names_the_closest():
-    table = Table.from_cells(["Age", "job"], [["1"], ["2"]])
+    table = Table.from_texts(["Age", "job"], [["1"], ["2"]])
     with pytest.raises(ValueError, match=r"no column 'agee'\. Did you mean 'Age'\?.*Age, job"):
         table.column("agee")
 
 
 def test_matrix_is_of_floats_or_objects():
-    numbers = Table.from_cells(["a", "b"], [["1", ""], ["3", "4"]])
+    numbers = Table.from_texts(["a", "b"], [["1", ""], ["3", "4"]])
     assert numbers.to_array().dtype == np.float64
-    mixed = Table.from_cells(["a", "b"], [["1", ""], ["x", ""]]).to_array()
+    mixed = Table.from_texts(["a", "b"], [["1", ""], ["x", ""]]).to_array()
     assert mixed.dtype == object
     assert mixed[0].tolist() == [1.0, "x"]
     assert np.isnan(mixed[1, 0])
@@ -70,7 +70,7 @@ def test_matrix_is_of_floats_or_objects():
 
 
 def test_rows_are_taken_by_mask():
-    table = Table.from_cells(["a"], [["1", "2", "3"]])
+    table = Table.from_texts(["a"], [["1", "2", "3"]])
     assert table.take(np.array([True, False, True])).column("a").tolist() == [1.0, 3.0]
     assert table.n_rows == 3
 

@@ -17,7 +17,7 @@ def several():
     cells = [[f"{x:.6f}" for x in column] for column in X.T]
     labels = np.array(["no", "yes"])[y].tolist()
     names = [f"site {source}" for source in sources]
-    table = Table.from_cells(["a", "b", "c", "site", "class"], [*cells, names, labels])
+    table = Table.from_texts(["a", "b", "c", "site", "class"], [*cells, names, labels])
     return Dataset.from_table(table, "class", source="site")
 
 
@@ -64,10 +64,10 @@ def test_a_model_of_sources_is_trained(several):
 
 
 def test_a_source_cannot_be_the_target_or_missing():
-    table = Table.from_cells(["a", "s", "c"], [["1", "2"], ["x", ""], ["u", "v"]])
+    table = Table.from_texts(["a", "s", "c"], [["1", "2"], ["x", ""], ["u", "v"]])
     with pytest.raises(ValueError, match="cannot be both target and source"):
         Dataset.from_table(table, "c", source="c")
-    with pytest.raises(ValueError, match="source column 's' has 1 missing cells"):
+    with pytest.raises(ValueError, match="source column 's' has 1 missing values"):
         Dataset.from_table(table, "c", source="s")
 
 

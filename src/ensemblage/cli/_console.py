@@ -36,6 +36,13 @@ PIPE_WIDTH = 160
 LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
+# The library speaks of its parameters and functions, a command of its options and its like.
+IN_COMMANDS = {
+    "`target`": "--target",
+    "`data_dir`": "--data-dir",
+    "`list_datasets()`": "`ensemblage datasets`",
+    "`save()`": "`ensemblage fit`",
+}
 
 _interrupts: list[int] = []
 
@@ -80,7 +87,14 @@ def note(text: str) -> None:
     text : str
         One sentence.
     """
-    say(f"Note: {text}", stderr=True, style="yellow")
+    say(f"Note: {as_command(text)}", stderr=True, style="yellow")
+
+
+def as_command(text: str) -> str:
+    """Put options in the place of the parameters that a message of the library names."""
+    for parameter, option in IN_COMMANDS.items():
+        text = text.replace(parameter, option)
+    return text
 
 
 def count(number: int, noun: str) -> str:
@@ -264,7 +278,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{where}."
-    text = " ".join(str(error).split())
+    text = as_command(" ".join(str(error).split()))
     return text or f"{type(error).__name__}."
 
 

@@ -17,11 +17,13 @@ def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:
     """List the datasets that can be used by name."""
     del seed, jobs, debug
+    import msgspec
+
     from ensemblage.datasets import list_datasets
 
     known = list_datasets(data_dir)
     if as_json:
-        show_json([info._asdict() for info in known])
+        show_json(msgspec.to_builtins(known))
         return
     columns = [
         ("name", "left"), ("rows", "right"), ("columns", "right"), ("at hand", "left"),

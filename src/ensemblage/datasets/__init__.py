@@ -8,7 +8,7 @@ from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_datase
 from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
 from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
 from ensemblage.datasets._quarter_circle import make_quarter_circle
-from ensemblage.datasets._table import Table, suggestion
+from ensemblage.datasets._table import Table
 
 __all__ = [
     "Dataset",
@@ -24,6 +24,5 @@ __all__ = [
     "make_video_standin",
     "open_dataset",
     "read_table",
-    "suggestion",
     "table_encoder",
 ]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ensemblage.datasets._table import NUMBER, WORD, Table, listing
+from ensemblage.datasets._table import NUMBER, WORD, Table
+from ensemblage.parallel import listing
 
 # A value is quoted by ' or ", with backslash escapes, or runs to the next separator.
 VALUE = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,\t'"]*))\s*(?:[,\t]|$)""")
@@ -26,23 +27,10 @@ class _Header:
 
 
 def parse_arff(text: str, name: str, *, kinds: Mapping[str, str] | None = None) -> Table:
-    """Read ARFF text.
-
-    Parameters
-    ----------
-    text : str
-        The whole file.
-    name : str
-        What messages call the file.
-    kinds : mapping of str to {"number", "word"}, default=None
-        The kind of a column where it must differ from the declared one.
-
-    Returns
-    -------
-    Table
-        The table, with the declared categories.
-    """
-    header, rows, in_data = _Header(), [], False
+    """Read ARFF text; ``kinds`` overrule the declared ones, and messages call the file ``name``."""
+    header = _Header()
+    rows: list[list[str]] = []
+    in_data = False
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith("%"):
@@ -58,7 +46,7 @@ def parse_arff(text: str, name: str, *, kinds: Mapping[str, str] | None = None) 
         raise ValueError(f"{name} declares no @attribute: it is empty or not an ARFF file.")
     if not rows:
         raise ValueError(f"{name} has attributes but no rows after @data.")
-    return Table.from_cells(
+    return Table.from_texts(
         header.names,
         list(zip(*rows, strict=True)),
         kinds=header.kinds | dict(kinds or {}),
@@ -84,31 +72,31 @@ def _declare(line: str, header: _Header, where: str) -> None:
 def _row(line: str, header: _Header, where: str) -> list[str]:
     if line.startswith("{"):
         raise ValueError(f"{where} is sparse ARFF, which is not read: save the data as CSV.")
-    cells = _split(line, where)
-    if len(cells) != len(header.names):
+    values = _split(line, where)
+    if len(values) != len(header.names):
         raise ValueError(
-            f"{where} has {len(cells)} values, but {len(header.names)} attributes are declared."
+            f"{where} has {len(values)} values, but {len(header.names)} attributes are declared."
         )
-    for name, cell in zip(header.names, cells, strict=True):
+    for name, value in zip(header.names, values, strict=True):
         allowed = header.categories.get(name)
-        if allowed is not None and cell not in allowed and cell != "?":
+        if allowed is not None and value not in allowed and value != "?":
             raise ValueError(
-                f"{where} has {cell!r} for {name!r}; declared are: {listing(allowed)}."
+                f"{where} has {value!r} for {name!r}; declared are: {listing(allowed)}."
             )
-    return cells
+    return values
 
 
 def _split(line: str, where: str) -> list[str]:
-    cells, position = [], 0
+    values, position = [], 0
     while position <= len(line):
         match = VALUE.match(line, position)
         if match is None:
             raise ValueError(f"{where} has a quotation mark that is not closed.")
-        cells.append(_unquote(match.groups()))
+        values.append(_unquote(match.groups()))
         if match.end() == len(line) and not match[0].endswith((",", "\t")):
             break
         position = match.end()
-    return cells
+    return values
 
 
 def _unquote(groups: tuple[str | None, ...]) -> str:

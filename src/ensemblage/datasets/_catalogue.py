@@ -13,6 +13,14 @@ class Known(NamedTuple):
     n_features: int
 
 
+class Bundled(NamedTuple):
+    """A dataset that scikit-learn brings along, and the name of its loader there."""
+
+    loader: str
+    n_rows: int
+    n_features: int
+
+
 PAPER_DATASETS = {
     "abalone": Known(183, 4177, 8),
     "breast-w": Known(15, 699, 9),
@@ -41,10 +49,9 @@ PAPER_DATASETS = {
     "yeast": Known(181, 1484, 8),
 }
 
-# scikit-learn brings these along; the name of its loader.
 BUNDLED = {
-    "iris": ("load_iris", Known(None, 150, 4)),
-    "wine": ("load_wine", Known(None, 178, 13)),
-    "breast-cancer": ("load_breast_cancer", Known(None, 569, 30)),
-    "digits": ("load_digits", Known(None, 1797, 64)),
+    "iris": Bundled("load_iris", 150, 4),
+    "wine": Bundled("load_wine", 178, 13),
+    "breast-cancer": Bundled("load_breast_cancer", 569, 30),
+    "digits": Bundled("load_digits", 1797, 64),
 }

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.datasets._notes import is_constant, table_notes
 from ensemblage.datasets._table import (
     NUMBER,
+    Column,
     Table,
     is_missing,
     kind_of,
-    listing,
     parse_number,
-    suggestion,
 )
+from ensemblage.parallel import listing, suggestion
 
 # Above so many different numbers a target is looked at more closely.
 MANY_NUMBERS = 20
@@ -55,15 +57,15 @@ class Dataset:
     """
 
     name: str
-    X: np.ndarray
-    y: np.ndarray
+    X: NDArray[Any]
+    y: NDArray[np.str_]
     feature_names: tuple[str, ...]
     kinds: tuple[str, ...]
     target: str = "class"
     description: str = ""
     origin: str = ""
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    sources: np.ndarray | None = None
+    sources: NDArray[np.str_] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -111,7 +113,7 @@ class Dataset:
         Examples
         --------
         >>> from ensemblage.datasets import Dataset, Table
-        >>> table = Table.from_cells(["age", "job"], [["31", "", "52"], ["cook", "cook", "smith"]])
+        >>> table = Table.from_texts(["age", "job"], [["31", "", "52"], ["cook", "cook", "smith"]])
         >>> Dataset.from_table(table, target="job").classes
         {'cook': 2, 'smith': 1}
         """
@@ -139,7 +141,7 @@ class Dataset:
         )  # fmt: skip
 
 
-def _target_column(table: Table, target: str) -> np.ndarray:
+def _target_column(table: Table, target: str) -> Column:
     if target not in table.names:
         raise ValueError(
             f"There is no target column {target!r}.{suggestion(target, table.names)} "
@@ -148,25 +150,25 @@ def _target_column(table: Table, target: str) -> np.ndarray:
     return table.column(target)
 
 
-def _source_names(table: Table, source: str, target: str) -> np.ndarray:
+def _source_names(table: Table, source: str, target: str) -> Column:
     if source == target:
         raise ValueError(f"The column {source!r} cannot be both target and source.")
     column = table.column(source)
     if is_missing(column).any():
         raise ValueError(
-            f"The source column {source!r} has {int(is_missing(column).sum())} missing cells: "
+            f"The source column {source!r} has {int(is_missing(column).sum())} missing values: "
             "give those rows a source of their own, or leave them out."
         )
     return np.array(_texts(column), dtype=str)
 
 
-def _texts(column: np.ndarray) -> list[str]:
+def _texts(column: Column) -> list[str]:
     if kind_of(column) == NUMBER:
         return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
-    return [str(cell) for cell in column]
+    return [str(value) for value in column]
 
 
-def _check_classes(y: np.ndarray, target: str) -> None:
+def _check_classes(y: Column, target: str) -> None:
     labels = np.unique(y)
     if len(labels) == 0:
         raise ValueError(f"The target column {target!r} has no values.")
@@ -188,13 +190,7 @@ def _check_classes(y: np.ndarray, target: str) -> None:
 
 
 def check_magnitudes(features: Table) -> None:
-    """Refuse numbers whose squares would overflow.
-
-    Parameters
-    ----------
-    features : Table
-        The columns to learn from, or to predict for.
-    """
+    """Refuse numbers whose squares would overflow."""
     for name, column in zip(features.names, features.columns, strict=True):
         if kind_of(column) == NUMBER and np.nanmax(np.abs(column), initial=0.0) > LARGEST:
             raise ValueError(

@@ -15,43 +15,25 @@ SEPARATORS = ";\t|"
 def parse_delimited(
     text: str, name: str, *, tabs: bool = False, kinds: Mapping[str, str] | None = None
 ) -> Table:
-    """Read delimited text.
-
-    Parameters
-    ----------
-    text : str
-        The whole file.
-    name : str
-        What messages call the file.
-    tabs : bool, default=False
-        Whether cells are separated by tabs; otherwise by commas, or by what the header line has
-        instead of commas.
-    kinds : mapping of str to {"number", "word"}, default=None
-        The kind of a column where it is known.
-
-    Returns
-    -------
-    Table
-        The table.
-    """
+    """Read text whose values are separated by tabs, commas, or what a header without commas has."""
     if not text.strip():
         raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
     separator = "\t" if tabs else _separator(text)
     lines = _lines(text, name, separator)
     _, header = next(lines)
-    names = [cell.strip() or f"column_{j + 1}" for j, cell in enumerate(header)]
+    names = [value.strip() or f"column_{j + 1}" for j, value in enumerate(header)]
     rows = []
     for number, row in lines:
         if len(row) != len(names):
             raise ValueError(
-                f"Line {number} of {name} has {len(row)} cells, but the header has "
+                f"Line {number} of {name} has {len(row)} values, but the header has "
                 f"{len(names)}: every row needs the same number."
             )
         rows.append(row)
     if not rows:
         raise ValueError(f"{name} has a header line but no rows.")
     try:
-        return Table.from_cells(names, list(zip(*rows, strict=True)), kinds=kinds)
+        return Table.from_texts(names, list(zip(*rows, strict=True)), kinds=kinds)
     except ValueError as error:
         raise ValueError(f"In {name}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Numbers and words with missing cells, turned into what any estimator takes."""
+"""Numbers and words with missing values, turned into what any estimator takes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ensemblage.datasets._table import NUMBER, WORD
 def table_encoder(kinds: Sequence[str], *, max_categories: int = 100) -> ColumnTransformer:
     """Make the preprocessing step for a table's matrix.
 
-    Numbers: a missing cell becomes the median, with a column that marks it, and columns are
-    scaled to mean 0 and variance 1. Words: a missing cell becomes the category ``missing``, and
+    Numbers: a missing value becomes the median, with a column that marks it, and columns are
+    scaled to mean 0 and variance 1. Words: a missing value becomes the category ``missing``, and
     each category a column of zeros and ones; a category not seen in training is all zeros.
 
     Parameters

@@ -10,7 +10,8 @@ from pathlib import Path
 from ensemblage.datasets._arff import parse_arff
 from ensemblage.datasets._delimited import parse_delimited
 from ensemblage.datasets._parquet import read_parquet
-from ensemblage.datasets._table import Table, suggestion
+from ensemblage.datasets._table import Table
+from ensemblage.parallel import suggestion
 
 FORMATS = {
     ".csv": "csv", ".txt": "csv", ".data": "csv", ".tsv": "tsv", ".tab": "tsv",
@@ -21,8 +22,8 @@ FORMATS = {
 def read_table(path: str | PathLike[str], *, kinds: Mapping[str, str] | None = None) -> Table:
     """Read a table from a CSV, TSV, ARFF or Parquet file.
 
-    A column holds numbers if every cell that is not missing is a finite number, and words
-    otherwise. Empty cells, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
+    A column holds numbers if every value that is not missing is a finite number, and words
+    otherwise. Empty ones, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
 
     Parameters
     ----------

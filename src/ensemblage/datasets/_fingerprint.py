@@ -7,11 +7,12 @@ import json
 
 import numpy as np
 
-from ensemblage.datasets import Dataset
+from ensemblage.datasets._dataset import Dataset
+from ensemblage.datasets._table import NUMBER, Column
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:
-    """Hash what a method sees of a dataset: cells, classes, kinds and declared categories.
+    """Hash what a method sees of a dataset: values, classes, kinds and declared categories.
 
     Name, origin and notes do not count: the same rows from a file and from the network are the
     same data.
@@ -28,8 +29,7 @@ def dataset_fingerprint(dataset: Dataset) -> str:
 
     Examples
     --------
-    >>> from ensemblage.datasets import load_dataset
-    >>> from ensemblage.datasets import dataset_fingerprint
+    >>> from ensemblage.datasets import dataset_fingerprint, load_dataset
     >>> dataset_fingerprint(load_dataset("wine")) == dataset_fingerprint(load_dataset("iris"))
     False
     """
@@ -37,18 +37,18 @@ def dataset_fingerprint(dataset: Dataset) -> str:
     facts = [list(dataset.X.shape), list(dataset.feature_names), list(dataset.kinds), categories]
     digest = hashlib.sha256(_text(facts))
     for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
-        digest.update(_numbers(column) if kind == "number" else _text(column.tolist()))
+        digest.update(_numbers(column) if kind == NUMBER else _text(column.tolist()))
     digest.update(_text(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
         digest.update(_text(np.asarray(dataset.sources).tolist()))
     return digest.hexdigest()
 
 
-def _numbers(column: np.ndarray) -> bytes:
+def _numbers(column: Column) -> bytes:
     numbers = column.astype("<f8")
-    # A missing cell is missing, whatever its bits.
+    # A missing value is missing, whatever its bits.
     return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
 
 
-def _text(cells: object) -> bytes:
-    return json.dumps(cells, sort_keys=True, separators=(",", ":")).encode()
+def _text(values: object) -> bytes:
+    return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
 from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from sklearn import datasets
 
 from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
+from ensemblage.datasets._data_folder import (
+    Declared,
+    find_folder,
+    load_from_folder,
+    read_manifest,
+)
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._files import read_table
 from ensemblage.datasets._openml import fetch_dataset, is_cached
-from ensemblage.datasets._table import NUMBER, WORD, Table, suggestion
+from ensemblage.datasets._table import Table
+from ensemblage.parallel import suggestion
 
 OPENML_PREFIX = "openml:"
 
 
-class DatasetInfo(NamedTuple):
+class DatasetInfo(msgspec.Struct, frozen=True):
     """One line of the list of datasets.
 
     Attributes
@@ -69,9 +72,9 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     >>> load_dataset("iris").X.shape
     (150, 4)
     """
-    folder = _folder(data_dir)
+    folder = find_folder(data_dir)
     if folder is not None and (folder / f"{name}.csv").is_file():
-        return _from_folder(folder, name)
+        return load_from_folder(folder, name)
     if name in BUNDLED:
         return _bundled(name)
     if name.startswith(OPENML_PREFIX):
@@ -83,7 +86,7 @@ def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Data
     where = f" It is not on OpenML: a folder must hold {name}.csv." if known else ""
     raise ValueError(
         f"There is no dataset {name!r} at hand.{where or suggestion(name, names)} "
-        "`ensemblage datasets` lists those that are known."
+        "`list_datasets()` lists those that are known."
     )
 
 
@@ -105,56 +108,19 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
         cached = known.openml_id is not None and is_cached(known.openml_id)
         origin = "a folder of yours" if known.openml_id is None else f"OpenML {known.openml_id}"
         found[name] = DatasetInfo(name, known.n_rows, known.n_features, cached, origin)
-    for name, (_, known) in BUNDLED.items():
-        found[name] = DatasetInfo(name, known.n_rows, known.n_features, True, "scikit-learn")
-    folder = _folder(data_dir)
+    for name, bundled in BUNDLED.items():
+        found[name] = DatasetInfo(name, bundled.n_rows, bundled.n_features, True, "scikit-learn")
+    folder = find_folder(data_dir)
     if folder is not None:
-        manifest = _manifest(folder)
+        manifest = read_manifest(folder)
         for path in folder.glob("*.csv"):
-            facts = manifest.get(path.stem, {})
-            shape = facts.get("rows"), facts.get("features")
-            found[path.stem] = DatasetInfo(path.stem, *shape, True, str(folder))
+            shape = manifest.get(path.stem, Declared())
+            found[path.stem] = DatasetInfo(path.stem, shape.rows, shape.features, True, str(folder))
     return [found[name] for name in sorted(found)]
 
 
-def _folder(data_dir: str | PathLike[str] | None) -> Path | None:
-    chosen = data_dir or os.environ.get("ENSEMBLAGE_DATA")
-    if not chosen:
-        return None
-    folder = Path(chosen).expanduser()
-    if not folder.is_dir():
-        which = "--data-dir" if data_dir else "ENSEMBLAGE_DATA"
-        raise ValueError(f"{which} names {folder}, which is not a folder.")
-    return folder
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
-    if not path.is_file():
-        return {}
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}).") from None
-    if not isinstance(facts, dict):
-        raise ValueError(f"{path} must hold one object per dataset name.")  # noqa: TRY004
-    return facts
-
-
-def _from_folder(folder: Path, name: str) -> Dataset:
-    facts = _manifest(folder).get(name, {})
-    categories = {key: tuple(values) for key, values in facts.get("categories", {}).items()}
-    kinds = dict.fromkeys(categories, WORD) | dict.fromkeys(facts.get("numeric", []), NUMBER)
-    path = folder / f"{name}.csv"
-    table = read_table(path, kinds=kinds)
-    table = Table(table.names, table.columns, categories)
-    target = "class" if "class" in table.names else table.names[-1]
-    return Dataset.from_table(table, target, name=name, origin=str(path))
-
-
 def _bundled(name: str) -> Dataset:
-    loader, _ = BUNDLED[name]
-    bunch = getattr(datasets, loader)()
+    bunch = getattr(datasets, BUNDLED[name].loader)()
     names = tuple(str(each) for each in bunch.feature_names)
     labels = np.array([str(word) for word in bunch.target_names], dtype=object)[bunch.target]
     table = Table((*names, "class"), (*bunch.data.T.astype(np.float64), labels))

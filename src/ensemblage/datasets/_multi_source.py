@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-SCENES = {"indoor": (190, 0.75), "outdoor": (126, 0.85)}
-"""Number of features in the paper's Table 1, and how much the clips' rules agree."""
+Array = NDArray[np.float64]
 
 
-def _rows_per_source(n_samples, n_sources: int) -> np.ndarray:
+class Scene(NamedTuple):
+    """Number of features in the paper's Table 1, and how much the clips' rules agree."""
+
+    n_features: int
+    agreement: float
+
+
+SCENES = {"indoor": Scene(190, 0.75), "outdoor": Scene(126, 0.85)}
+N_CLIPS, N_FACTORS = 7, 12
+
+
+def _rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
     """Share the rows out evenly, the first sources one more, or take the numbers given."""
     if isinstance(n_samples, Integral):
-        return np.full(n_sources, n_samples // n_sources) + (
-            np.arange(n_sources) < n_samples % n_sources
-        )
+        each, left = divmod(int(n_samples), n_sources)
+        return np.full(n_sources, each) + (np.arange(n_sources) < left)
     counts = np.asarray(n_samples)
     if counts.shape != (n_sources,) or counts.dtype.kind not in "iu" or (counts < 0).any():
         raise ValueError(
@@ -27,11 +38,11 @@ def _rows_per_source(n_samples, n_sources: int) -> np.ndarray:
     return counts
 
 
-def _noise_levels(noise, n_sources: int, rng) -> np.ndarray:
+def _noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Array:
     """Draw each source's level up to a number, or take the levels given."""
     drawn = rng.uniform(size=n_sources)
     if isinstance(noise, Real):
-        return noise * drawn
+        return float(noise) * drawn
     levels = np.asarray(noise, dtype=float)
     if levels.shape != (n_sources,) or not (levels >= 0).all() or not np.isfinite(levels).all():
         raise ValueError(
@@ -41,14 +52,14 @@ def _noise_levels(noise, n_sources: int, rng) -> np.ndarray:
     return levels
 
 
-def _unit_columns(matrix):
-    return matrix / np.linalg.norm(matrix, axis=-2, keepdims=True)
+def _unit_columns(matrix: Array) -> Array:
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=-2, keepdims=True))
 
 
-def _draw_rules(rng, n_sources: int, n_features: int, n_classes: int, agreement: float):
+def _draw_rules(rng: np.random.RandomState, shape: tuple[int, int, int], agreement: float) -> Array:
     """Give rules of shape (n_sources, n_features, n_classes), each class's of unit length."""
-    common = _unit_columns(rng.standard_normal((n_features, n_classes)))
-    own = _unit_columns(rng.standard_normal((n_sources, n_features, n_classes)))
+    common = _unit_columns(rng.standard_normal(shape[1:]))
+    own = _unit_columns(rng.standard_normal(shape))
     return _unit_columns(np.sqrt(agreement) * common + np.sqrt(1 - agreement) * own)
 
 
@@ -68,18 +79,18 @@ def _draw_rules(rng, n_sources: int, n_features: int, n_classes: int, agreement:
     prefer_skip_nested_validation=True,
 )
 def make_multi_source(
-    n_sources=4,
-    n_samples=2000,
-    n_features=10,
+    n_sources: int = 4,
+    n_samples: Any = 2000,
+    n_features: int = 10,
     *,
-    n_classes=2,
-    separation=3.0,
-    agreement=0.0,
-    noise=0.2,
-    shuffle=True,
-    random_state=None,
-    return_sources=False,
-):
+    n_classes: int = 2,
+    separation: float = 3.0,
+    agreement: float = 0.0,
+    noise: Any = 0.2,
+    shuffle: bool = True,
+    random_state: Any = None,
+    return_sources: bool = False,
+) -> Any:
     r"""Generate rows from several sources, each with its own linear rule for the class.
 
     Within a source a linear model is right; across the sources no single one is.
@@ -146,7 +157,7 @@ def make_multi_source(
     rng = check_random_state(random_state)
     counts = _rows_per_source(n_samples, n_sources)
     centres = separation * rng.standard_normal((n_sources, n_features))
-    rules = _draw_rules(rng, n_sources, n_features, n_classes, agreement)
+    rules = _draw_rules(rng, (n_sources, n_features, n_classes), agreement)
     levels = _noise_levels(noise, n_sources, rng)
     sources = np.repeat(np.arange(n_sources), counts)
     offsets = rng.standard_normal((len(sources), n_features))
@@ -171,13 +182,13 @@ def make_multi_source(
     prefer_skip_nested_validation=True,
 )
 def make_video_standin(
-    scene="outdoor",
+    scene: str = "outdoor",
     *,
-    n_samples_per_source=500,
-    shuffle=True,
-    random_state=None,
-    return_sources=False,
-):
+    n_samples_per_source: int = 500,
+    shuffle: bool = True,
+    random_state: Any = None,
+    return_sources: bool = False,
+) -> Any:
     """Generate a stand-in for the HISS paper's video images, which cannot be had.
 
     Seven made-up clips of 500 rows each, with as many features as the paper counts. These are
@@ -227,12 +238,12 @@ def make_video_standin(
     rng = check_random_state(random_state)
     n_features, agreement = SCENES[scene]
     factors, y, sources = make_multi_source(
-        7, 7 * n_samples_per_source, 12, separation=0.0, agreement=agreement, noise=0.1,
-        shuffle=shuffle, random_state=rng, return_sources=True,
+        N_CLIPS, N_CLIPS * n_samples_per_source, N_FACTORS, separation=0.0, agreement=agreement,
+        noise=0.1, shuffle=shuffle, random_state=rng, return_sources=True,
     )  # fmt: skip
-    mixing = _unit_columns(rng.standard_normal((12, n_features)))
-    looks = rng.standard_normal((7, n_features))
-    contrast, grain = rng.uniform(0.6, 1.4, size=7), rng.uniform(0.2, 1.0, size=7)
+    mixing = _unit_columns(rng.standard_normal((N_FACTORS, n_features)))
+    looks = rng.standard_normal((N_CLIPS, n_features))
+    contrast, grain = rng.uniform(0.6, 1.4, N_CLIPS), rng.uniform(0.2, 1.0, N_CLIPS)
     X = looks[sources] + contrast[sources, None] * (factors @ mixing)
     X += grain[sources, None] * rng.standard_normal(X.shape)
     return (X, y, sources) if return_sources else (X, y)

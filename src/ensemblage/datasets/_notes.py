@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ensemblage.datasets._table import NUMBER, Table, is_missing, kind_of, parse_number
+from ensemblage.datasets._table import NUMBER, Column, Table, is_missing, kind_of, parse_number
 
-# With fewer rows, all cells of a column may well differ by chance.
+# With fewer rows, all values of a column may well differ by chance.
 ENOUGH_ROWS = 20
 NEARLY_ALL = 0.9
 
 
-def table_notes(features: Table, y: np.ndarray) -> list[str]:
-    """Say what looks odd about the rows.
-
-    Parameters
-    ----------
-    features : Table
-        The columns to learn from.
-    y : ndarray of shape (n_rows,)
-        The classes.
-
-    Returns
-    -------
-    list of str
-        One sentence per finding.
-    """
+def table_notes(features: Table, y: Column) -> list[str]:
+    """Say in one sentence per finding what looks odd about the rows."""
     notes = list(_row_notes(features, y))
     if features.n_rows >= ENOUGH_ROWS:
         for name, column in zip(features.names, features.columns, strict=True):
@@ -35,23 +23,12 @@ def table_notes(features: Table, y: np.ndarray) -> list[str]:
     return notes
 
 
-def is_constant(column: np.ndarray) -> bool:
-    """Whether all cells are the same, missing ones included.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-        A column of a table.
-
-    Returns
-    -------
-    bool
-        True if the column tells no two rows apart.
-    """
+def is_constant(column: Column) -> bool:
+    """Whether all values are the same, missing ones included."""
     return bool(_codes(column).max(initial=0) == 0)
 
 
-def _row_notes(features: Table, y: np.ndarray) -> Iterator[str]:
+def _row_notes(features: Table, y: Column) -> Iterator[str]:
     codes = [np.unique(y, return_inverse=True)[1]]
     codes += [_codes(column) for column in features.columns]
     repeated = len(y) - len(np.unique(np.column_stack(codes), axis=0))
@@ -63,15 +40,15 @@ def _row_notes(features: Table, y: np.ndarray) -> Iterator[str]:
         )
 
 
-def _codes(column: np.ndarray) -> np.ndarray:
+def _codes(column: Column) -> NDArray[np.intp]:
+    """Give each value a number, equal ones the same, missing ones included."""
     if kind_of(column) == NUMBER:
         return np.unique(column, return_inverse=True)[1]
-    return np.unique(["" if cell is None else f"={cell}" for cell in column], return_inverse=True)[
-        1
-    ]
+    words = ["" if value is None else f"={value}" for value in column]
+    return np.unique(words, return_inverse=True)[1]
 
 
-def _column_notes(name: str, column: np.ndarray) -> Iterator[str]:
+def _column_notes(name: str, column: Column) -> Iterator[str]:
     if kind_of(column) == NUMBER:
         if np.array_equal(column - column[0], np.arange(len(column))):
             yield f"Column {name!r} only counts the rows: leave it out unless it means something."
@@ -81,4 +58,4 @@ def _column_notes(name: str, column: np.ndarray) -> Iterator[str]:
     if len(others) <= (1 - NEARLY_ALL) * len(words):
         yield f"Column {name!r} is read as words, because {others[0]!r} is not a number."
     elif len(set(words)) > NEARLY_ALL * len(words):
-        yield f"Nearly every cell of {name!r} is different: it looks like an identifier."
+        yield f"Nearly every value of {name!r} is different: it looks like an identifier."

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.datasets._dataset import Dataset, check_magnitudes
 from ensemblage.datasets._files import FORMATS, read_table
 from ensemblage.datasets._loaders import list_datasets, load_dataset
-from ensemblage.datasets._table import WORD, Table, listing, suggestion
+from ensemblage.datasets._table import WORD, Table
+from ensemblage.parallel import listing, suggestion
 
 
 class TargetNotGivenError(ValueError):
@@ -62,7 +64,7 @@ def open_dataset(
     return dataset
 
 
-def align_table(table: Table, columns: Sequence[str], target: str | None = None) -> np.ndarray:
+def align_table(table: Table, columns: Sequence[str], target: str | None = None) -> NDArray[Any]:
     """Match the columns of new rows to those that a model was fitted on, by name.
 
     Parameters
@@ -77,7 +79,7 @@ def align_table(table: Table, columns: Sequence[str], target: str | None = None)
     Returns
     -------
     ndarray of shape (n_rows, n_columns)
-        The cells in the model's order.
+        The values in the model's order.
     """
     absent = [name for name in columns if name not in table.names]
     extra = [name for name in table.names if name not in columns and name != target]
@@ -109,7 +111,7 @@ def _open_file(
     table = read_table(source, kinds={} if target is None else {target: WORD})
     if target is None:
         raise TargetNotGivenError(
-            f"Name the column to predict by --target. The columns are: {listing(table.names)}."
+            f"Name the column to predict by `target`. The columns are: {listing(table.names)}."
         )
     name = "standard input" if source == "-" else Path(source).name
     return Dataset.from_table(

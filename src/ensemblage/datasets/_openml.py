@@ -13,7 +13,7 @@ from sklearn.datasets import fetch_openml
 
 from ensemblage.datasets._catalogue import Known
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._table import Table
+from ensemblage.datasets._table import Column, Table
 
 # The age of an abalone in years is its rings plus 1.5; the papers' three classes group the rings.
 ABALONE_ID = 183
@@ -21,21 +21,9 @@ ABALONE_GROUPS = ((8, "young"), (10, "mid"), (np.inf, "old"))
 
 
 def fetch_dataset(name: str, data_id: int, known: Known | None = None) -> Dataset:
-    """Fetch a dataset by its OpenML id, or take it from the cache.
+    """Fetch a dataset with OpenML's default target, or take it from the cache.
 
-    Parameters
-    ----------
-    name : str
-        What to call it.
-    data_id : int
-        The number that identifies it on OpenML.
-    known : Known, default=None
-        The shape that it must have.
-
-    Returns
-    -------
-    Dataset
-        With OpenML's default target.
+    It must have the shape that is known.
     """
     try:
         with warnings.catch_warnings():
@@ -54,25 +42,14 @@ def fetch_dataset(name: str, data_id: int, known: Known | None = None) -> Datase
         raise ValueError(
             f"Dataset {name!r} is fetched from OpenML, which cannot be reached "
             f"({getattr(error, 'reason', error)}). Connect to the network, or name a folder that "
-            f"holds {name}.csv by --data-dir or ENSEMBLAGE_DATA."
+            f"holds {name}.csv by `data_dir` or ENSEMBLAGE_DATA."
         ) from error
     _check_shape(name, bunch, known)
     return _dataset(name, data_id, bunch)
 
 
 def is_cached(data_id: int) -> bool:
-    """Whether a dataset was fetched before.
-
-    Parameters
-    ----------
-    data_id : int
-        The number that identifies it on OpenML.
-
-    Returns
-    -------
-    bool
-        True if it lies in scikit-learn's cache.
-    """
+    """Whether a dataset lies in scikit-learn's cache."""
     # get_data_home() would make the folder; only asking must leave no trace.
     home = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
     return (home / "openml" / "openml.org" / f"api/v1/json/data/{data_id}.gz").exists()
@@ -92,7 +69,7 @@ def _dataset(name: str, data_id: int, bunch: Any) -> Dataset:
     if len(bunch.target_names) != 1:
         raise ValueError(
             f"OpenML names {len(bunch.target_names)} target columns for dataset {data_id}; "
-            "one is needed: download it and use --target."
+            "one is needed: download it and name one by `target`."
         )
     categories = {key: tuple(values) for key, values in (bunch.categories or {}).items()}
     columns = [
@@ -108,7 +85,7 @@ def _dataset(name: str, data_id: int, bunch: Any) -> Dataset:
     )
 
 
-def _decode(codes: np.ndarray, values: tuple[str, ...] | None) -> np.ndarray:
+def _decode(codes: Column, values: tuple[str, ...] | None) -> Column:
     if values is None:
         return codes.astype(np.float64)
     column = np.empty(len(codes), dtype=object)
@@ -116,7 +93,7 @@ def _decode(codes: np.ndarray, values: tuple[str, ...] | None) -> np.ndarray:
     return column
 
 
-def _labels(target: np.ndarray, data_id: int) -> np.ndarray:
+def _labels(target: Column, data_id: int) -> Column:
     if data_id == ABALONE_ID:
         grouped = [next(word for top, word in ABALONE_GROUPS if float(x) <= top) for x in target]
         return np.array(grouped, dtype=object)

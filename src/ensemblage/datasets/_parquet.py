@@ -8,24 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.datasets._table import MISSING, WORD, Table, column_from_cells
+from ensemblage.datasets._table import MISSING, WORD, Column, Table, column_from_texts
 
 
 def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table:
-    """Read a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    kinds : mapping of str to {"number", "word"}, default=None
-        The kind of a column where it must differ from the stored one.
-
-    Returns
-    -------
-    Table
-        Numbers stay numbers; truth values, texts and dates become words.
-    """
+    """Read a Parquet file: numbers stay numbers; truth values, texts and dates become words."""
     try:
         import pyarrow as pa  # noqa: PLC0415  an extra, asked for only by those who read Parquet
         from pyarrow import parquet  # noqa: PLC0415
@@ -46,19 +33,19 @@ def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table
     return Table(tuple(names), tuple(columns))
 
 
-def _column(name: str, values: Any, kind: str | None) -> np.ndarray:
+def _column(name: str, stored: Any, kind: str | None) -> Column:
     from pyarrow import types  # noqa: PLC0415
 
-    if types.is_nested(values.type):
-        raise ValueError(f"Column {name!r} holds {values.type}; flat columns are needed.")
-    if _is_number(values.type) and kind != WORD:
-        column = np.array([np.nan if x is None else float(x) for x in values.to_pylist()])
+    if types.is_nested(stored.type):
+        raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
+    if _is_number(stored.type) and kind != WORD:
+        column = np.array([np.nan if x is None else float(x) for x in stored.to_pylist()])
         if np.isinf(column).any():
             raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
         return column.astype(np.float64)
-    cells = [None if x is None or str(x) in MISSING else str(x).strip() for x in values.to_pylist()]
+    texts = [None if x is None or str(x) in MISSING else str(x).strip() for x in stored.to_pylist()]
     try:
-        return column_from_cells(cells, WORD if kind is None else kind)
+        return column_from_texts(texts, WORD if kind is None else kind)
     except ValueError as error:
         raise ValueError(f"Column {name!r} {error}; numbers are expected in it.") from None
 

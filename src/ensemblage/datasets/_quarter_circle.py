@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+Array = NDArray[np.float64]
 
-def _points(n_samples, inside, random_state):
+
+def _points(n_samples: int, inside: bool, random_state: np.random.RandomState) -> Array:
     """Uniform points of the unit square on one side of the circle."""
     kept = np.empty((0, 2))
     while len(kept) < n_samples:
@@ -15,7 +20,13 @@ def _points(n_samples, inside, random_state):
     return kept[:n_samples]
 
 
-def make_quarter_circle(n_samples_per_class=100, *, n_dummies=0, shuffle=True, random_state=None):
+def make_quarter_circle(
+    n_samples_per_class: int = 100,
+    *,
+    n_dummies: int = 0,
+    shuffle: bool = True,
+    random_state: Any = None,
+) -> tuple[Array, NDArray[np.int_]]:
     r"""Points of the unit square, told apart by the unit circle.
 
     Parameters

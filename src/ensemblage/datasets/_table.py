@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.parallel import listing, suggestion
+
+Column = NDArray[Any]
+"""Values of one column: float64 with NaN for missing, or objects (str, None for missing)."""
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 
@@ -15,129 +21,42 @@ NUMBER = "number"
 WORD = "word"
 
 
-def parse_number(cell: str) -> float:
-    """Read a cell as a finite float.
-
-    Parameters
-    ----------
-    cell : str
-        Text, without surrounding blanks.
-
-    Returns
-    -------
-    float
-        The number, or NaN if the cell is no finite number.
-    """
+def parse_number(text: str) -> float:
+    """Read a text without surrounding blanks as a finite number, or give NaN."""
     # Python's float() also takes "1_000", which is a word in a data file.
-    if "_" in cell:
+    if "_" in text:
         return math.nan
     try:
-        value = float(cell)
+        value = float(text)
     except ValueError:
         return math.nan
     return value if math.isfinite(value) else math.nan
 
 
-def column_from_cells(cells: Sequence[str | None], kind: str | None = None) -> np.ndarray:
-    """Turn text cells into a column of numbers or of words.
-
-    Parameters
-    ----------
-    cells : sequence of str or None
-        None is a missing cell.
-    kind : {"number", "word"}, default=None
-        What the column must be; by default it is a column of numbers if every cell that is
-        not missing is a finite number.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Numbers with NaN, or objects (str, or None for a missing cell).
-    """
+def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Column:
+    """Make a column of numbers if every known text is a finite one, or of the kind asked for."""
     if kind != WORD:
-        numbers = [math.nan if cell is None else parse_number(cell) for cell in cells]
-        bad = [c for c, x in zip(cells, numbers, strict=True) if c is not None and math.isnan(x)]
+        numbers = [math.nan if text is None else parse_number(text) for text in texts]
+        bad = [c for c, x in zip(texts, numbers, strict=True) if c is not None and math.isnan(x)]
         if not bad:
             return np.array(numbers, dtype=np.float64)
         if kind == NUMBER:
             raise ValueError(f"holds {bad[0]!r}, which is not a finite number")
-    column = np.empty(len(cells), dtype=object)
-    column[:] = cells
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
     return column
 
 
-def kind_of(column: np.ndarray) -> str:
-    """Tell numbers from words.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-        A column of a table.
-
-    Returns
-    -------
-    {"number", "word"}
-        The kind of its cells.
-    """
+def kind_of(column: Column) -> str:
+    """Tell numbers from words."""
     return NUMBER if column.dtype == np.float64 else WORD
 
 
-def is_missing(column: np.ndarray) -> np.ndarray:
-    """Mark the missing cells.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-        A column of a table.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows,)
-        True where the cell is missing.
-    """
+def is_missing(column: Column) -> NDArray[np.bool_]:
+    """Mark the missing values."""
     if kind_of(column) == NUMBER:
         return np.isnan(column)
-    return np.array([cell is None for cell in column], dtype=bool)
-
-
-def listing(names: Iterable[object], limit: int = 12) -> str:
-    """Write names in a row, cut short when there are many.
-
-    Parameters
-    ----------
-    names : iterable
-        What to list.
-    limit : int, default=12
-        At most so many are written out.
-
-    Returns
-    -------
-    str
-        The names, separated by commas.
-    """
-    every = [str(name) for name in names]
-    rest = len(every) - limit
-    return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Propose the known name that is closest to a mistyped one.
-
-    Parameters
-    ----------
-    name : str
-        What was asked for.
-    known : iterable of str
-        What there is.
-
-    Returns
-    -------
-    str
-        A sentence with a blank before it, or nothing.
-    """
-    lower = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), lower, n=1)
-    return f" Did you mean {lower[close[0]]!r}?" if close else ""
+    return np.array([value is None for value in column], dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -158,7 +77,7 @@ class Table:
     Examples
     --------
     >>> from ensemblage.datasets import Table
-    >>> table = Table.from_cells(["age", "job"], [["31", "NA", "52"], ["cook", "?", "smith"]])
+    >>> table = Table.from_texts(["age", "job"], [["31", "NA", "52"], ["cook", "?", "smith"]])
     >>> table.kinds
     ('number', 'word')
     >>> table.column("job").tolist()
@@ -166,7 +85,7 @@ class Table:
     """
 
     names: tuple[str, ...]
-    columns: tuple[np.ndarray, ...]
+    columns: tuple[Column, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -180,10 +99,10 @@ class Table:
             raise ValueError("All columns of a table must have the same number of rows.")
 
     @classmethod
-    def from_cells(
+    def from_texts(
         cls,
         names: Sequence[str],
-        cells: Sequence[Sequence[str]],
+        texts: Sequence[Sequence[str]],
         *,
         kinds: Mapping[str, str] | None = None,
         categories: Mapping[str, tuple[str, ...]] | None = None,
@@ -194,10 +113,10 @@ class Table:
         ----------
         names : sequence of str
             The column names.
-        cells : sequence of sequence of str
-            The cells of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
+        texts : sequence of sequence of str
+            The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
         kinds : mapping of str to {"number", "word"}, default=None
-            The kind of a column where it is known; otherwise the cells decide.
+            The kind of a column where it is known; otherwise the values decide.
         categories : mapping of str to tuple of str, default=None
             Declared categories; such a column holds words, even if they look like numbers.
 
@@ -209,10 +128,10 @@ class Table:
         declared = dict(categories or {})
         wanted = dict.fromkeys(declared, WORD) | dict(kinds or {})
         columns = []
-        for name, texts in zip(names, cells, strict=True):
-            known = [None if cell in MISSING else cell for cell in map(str.strip, texts)]
+        for name, column in zip(names, texts, strict=True):
+            known = [None if text in MISSING else text for text in map(str.strip, column)]
             try:
-                columns.append(column_from_cells(known, wanted.get(name)))
+                columns.append(column_from_texts(known, wanted.get(name)))
             except ValueError as error:
                 raise ValueError(
                     f"Column {name!r} {error}; numbers are expected in this column."
@@ -229,7 +148,7 @@ class Table:
         """Per column ``"number"`` or ``"word"``."""
         return tuple(kind_of(column) for column in self.columns)
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> Column:
         """Look up one column.
 
         Parameters
@@ -265,7 +184,7 @@ class Table:
         kept = {name: self.categories[name] for name in names if name in self.categories}
         return Table(tuple(names), tuple(self.column(name) for name in names), kept)
 
-    def take(self, rows: np.ndarray) -> Table:
+    def take(self, rows: NDArray[Any]) -> Table:
         """Keep some rows.
 
         Parameters
@@ -280,8 +199,8 @@ class Table:
         """
         return Table(self.names, tuple(column[rows] for column in self.columns), self.categories)
 
-    def to_array(self) -> np.ndarray:
-        """Give the cells as one matrix.
+    def to_array(self) -> NDArray[Any]:
+        """Give the values as one matrix.
 
         Returns
         -------

@@ -92,7 +92,7 @@ def cluster_table(
     >>> from ensemblage.datasets import Table
     >>> from ensemblage.methods import cluster_table
     >>> cells = [["1", "2", "1", "9", "8", "9"], ["a", "a", "a", "b", "b", "b"]]
-    >>> found = cluster_table(Table.from_cells(["size", "kind"], cells), 2)
+    >>> found = cluster_table(Table.from_texts(["size", "kind"], cells), 2)
     >>> sorted(prototype["size"] for prototype in found.prototypes)
     [1.333, 8.667]
     """

@@ -12,7 +12,7 @@ from ensemblage.runs._experiment import CellResult
 
 
 def test_words_become_numbers():
-    table = Table.from_cells(
+    table = Table.from_texts(
         ["sex", "size", "class"], [["M", "F", "M"], ["1", "2", "3"], ["a", "b", "a"]]
     )
     X, y = plain_numbers(Dataset.from_table(table, "class"))
