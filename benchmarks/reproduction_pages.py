@@ -70,8 +70,8 @@ def rewritten(page, results):
     return MARK.sub(fresh, page)
 
 
-def table_text(table, only=""):
-    rows = [row for row in table["rows"] if row["row"].startswith(only)]
+def table_text(table):
+    rows = table["rows"]
     columns = list(dict.fromkeys(row["column"] for row in rows))
     place = {(row["row"], row["column"]): row for row in rows}
     paper = any(row["paper"] is not None for row in rows)
@@ -85,6 +85,10 @@ def table_text(table, only=""):
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     what = "our mean ± its standard error"
     return f"*{table['measure']}: {what}{' / the paper' if paper else ''}.*\n\n" + "\n".join(lines)
+
+
+def means_text(table):
+    return table_text(table | {"rows": [row for row in table["rows"] if row["is_mean"]]})
 
 
 def entry_text(row, digits, paper):
@@ -111,7 +115,7 @@ def run_text(run):
 
 PARTS = {
     "table": table_text,
-    "means": lambda table: table_text(table, "mean"),
+    "means": means_text,
     "summary": lambda table: bullets(table["summary"]),
     "notes": lambda table: bullets(table["notes"]),
     "run": run_text,

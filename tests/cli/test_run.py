@@ -35,7 +35,7 @@ JSON_KEYS = {
 }  # fmt: skip
 ROW_KEYS = {
     "row", "column", "paper", "ours", "difference", "standard_error", "repeats", "failures",
-    "note", "comparable",
+    "note", "comparable", "is_mean",
 }  # fmt: skip
 
 

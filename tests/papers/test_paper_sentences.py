@@ -49,6 +49,7 @@ def test_means_are_over_rows_that_can_be_compared():
     a, b = mean_rows([*ROWS, ResultRow("x", "a", 9.0, 9.0, None, 1, comparable=False)], ("a", "b"))
     assert (a.ours, a.paper, a.repeats) == (pytest.approx(0.35), pytest.approx(0.375), 2)
     assert b.paper is None  # the paper does not have all of them
+    assert (a.is_mean, ROWS[0].is_mean) == (True, False)
 
 
 def test_gains_are_paired_by_repeat():

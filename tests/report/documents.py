@@ -31,12 +31,23 @@ def comparison(*methods, dataset="iris"):
     }  # fmt: skip
 
 
-def entry(row, column, ours, paper=None, *, error=0.01, note="", comparable=True, failures=0):
+def entry(
+    row,
+    column,
+    ours,
+    paper=None,
+    *,
+    error=0.01,
+    note="",
+    comparable=True,
+    failures=0,
+    is_mean=False,
+):
     known = None not in (ours, paper) and comparable
     return {
         "row": row, "column": column, "paper": paper, "ours": ours,
         "difference": ours - paper if known else None, "standard_error": error, "repeats": 10,
-        "failures": failures, "note": note, "comparable": comparable,
+        "failures": failures, "note": note, "comparable": comparable, "is_mean": is_mean,
     }  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def test_several_tables_say_their_own_summaries():
 
 
 def test_a_row_of_means_is_no_dataset_to_rank_on():
-    means = [entry(name, column, value) for column, value in
+    means = [entry(name, column, value, is_mean=True) for column, value in
              (("bagging", 0.9), ("forest", 0.5), ("ours", 0.1))
              for name in ("mean, 10% noise", "mean")]  # fmt: skip
     whole = small_table()
@@ -61,6 +61,14 @@ def test_a_row_of_means_is_no_dataset_to_rank_on():
     ranks, matrix = page.sections[0].blocks[1:3]
     assert "Mean ranks over 3 rows: bagging 1.00" in ranks.alt
     assert matrix.rows[-1][0].text == "mean"
+
+
+def test_a_dataset_called_mean_is_ranked_on():
+    whole = small_table()
+    whole["rows"] += [entry("mean", column, value) for column, value in
+                      (("bagging", 0.9), ("forest", 0.5), ("ours", 0.1))]  # fmt: skip
+    ranks = experiment_page(experiment(whole)).sections[0].blocks[1]
+    assert "Mean ranks over 4 rows" in ranks.alt
 
 
 def test_rows_still_to_come_are_listed_but_not_compared():

@@ -220,5 +220,7 @@ def mean_rows(
         ours = [r.ours for r in known if r.ours is not None]
         mean = float(np.mean(ours)) if ours else None
         note = f"Mean over {len(ours)} rows." if ours else ""
-        made.append(ResultRow(title, column, paper, mean, None, len(ours), failures, note))
+        made.append(
+            ResultRow(title, column, paper, mean, None, len(ours), failures, note, is_mean=True)
+        )
     return made

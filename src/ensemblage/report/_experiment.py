@@ -167,8 +167,8 @@ def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list
     better = table["greater_is_better"]
     scores = [
         [_ours(entries, name) for name in columns]
-        for row, entries in grid.items()
-        if not _is_mean(row)
+        for entries in grid.values()
+        if not any(entry["is_mean"] for entry in entries.values())
     ]
     whole = [line for line in scores if None not in line]
     if better is None or len(whole) < FEWEST_RANKED:
@@ -176,11 +176,6 @@ def _ranks(table: Mapping[str, Any], grid: Grid, columns: Sequence[str]) -> list
     of = "" if len(whole) == len(scores) else f" of {len(scores)}"
     over = f"{len(whole)}{of} rows"
     return [critical_difference_figure(columns, whole, greater_is_better=better, over=over)]
-
-
-def _is_mean(row: str) -> bool:
-    """Tell a row of means over others, such as "mean, 10% noise", from a further dataset."""
-    return row.partition(",")[0] == "mean"
 
 
 def _has_paper(rows: Sequence[Entry]) -> bool:

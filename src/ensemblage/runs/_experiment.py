@@ -31,6 +31,8 @@ class ResultRow:
         Why the two differ, or why they cannot be compared; one sentence.
     comparable : bool
         Whether the difference means anything: false for a stand-in for the paper's data.
+    is_mean : bool
+        Whether it stands in a row of means over other rows, which is no dataset to rank on.
     """
 
     row: str
@@ -42,6 +44,7 @@ class ResultRow:
     failures: int = 0
     note: str = ""
     comparable: bool = True
+    is_mean: bool = False
 
     @property
     def difference(self) -> float | None:  # numpydoc ignore=RT01
