@@ -199,7 +199,7 @@ BAD_FILES = {
     [
         (["compare", "empty.csv", "-t", "class"], 1, "empty.csv is empty"),
         (["compare", "header.csv", "-t", "class"], 1, "a header line but no rows"),
-        (["compare", "ragged.csv", "-t", "class"], 1, "Line 3 of ragged.csv has 1 cells"),
+        (["compare", "ragged.csv", "-t", "class"], 1, "Line 3 of ragged.csv has 1 values"),
         (["compare", "twice.csv", "-t", "class"], 1, "'age' occurs more than once"),
         (["compare", "one.csv", "-t", "class"], 1, "has only one class, 'a'"),
         (["compare", "amount.csv", "-t", "class"], 1, "looks like a quantity"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import sklearn
 
 import ensemblage
@@ -19,6 +19,24 @@ from ensemblage.persistence._trusted import TRUSTED_TYPES, check_trees
 
 FORMAT = 1
 HEADER = "ensemblage.json"
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """The one field that the headers of all formats have."""
+
+    format: int
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside the model in its file."""
+
+    format: int = FORMAT
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    target: str | None
+    classes: tuple[str, ...]
+    details: dict[str, Any]
+    versions: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -96,21 +114,21 @@ def save(
     import skops  # noqa: PLC0415  slow to import
     from skops import io as skops_io  # noqa: PLC0415
 
-    header = {
-        "format": FORMAT,
-        "columns": list(columns),
-        "kinds": list(kinds),
-        "target": target,
-        "classes": [str(label) for label in getattr(model, "classes_", ())],
-        "details": dict(details or {}),
-        "versions": {
-            "ensemblage": ensemblage.__version__,
-            "scikit-learn": sklearn.__version__,
-            "skops": skops.__version__,
-        },
+    versions = {
+        "ensemblage": ensemblage.__version__,
+        "scikit-learn": sklearn.__version__,
+        "skops": skops.__version__,
     }
+    header = _Header(
+        columns=tuple(columns),
+        kinds=tuple(kinds),
+        target=target,
+        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        details=dict(details or {}),
+        versions=versions,
+    )
     data = skops_io.dumps(model, compression=zipfile.ZIP_DEFLATED)
-    foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
+    foreign = _foreign_types(data)
     if foreign:
         raise ValueError(
             f"The model holds {', '.join(foreign)}, which load() does not trust: "
@@ -118,7 +136,7 @@ def save(
         )
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(HEADER, json.dumps(header, indent=1))
+        archive.writestr(HEADER, msgspec.json.format(msgspec.json.encode(header), indent=1))
     write_atomically(path, buffer.getvalue())
 
 
@@ -143,57 +161,62 @@ def load(path: str | PathLike[str]) -> SavedModel:
     if not path.exists():
         raise ValueError(f"There is no model file {path}.")
     data = path.read_bytes()
-    header = _header(data, path)
-    model = _construct(data, path)
-    try:
-        return SavedModel(
-            model=model,
-            columns=tuple(header["columns"]),
-            kinds=tuple(header["kinds"]),
-            target=header["target"],
-            classes=tuple(header["classes"]),
-            details=header["details"],
-            versions=header["versions"],
-        )
-    except (KeyError, TypeError) as error:
-        raise _damaged(path) from error
+    header = _read_header(data, path)
+    return SavedModel(
+        model=_construct(data, path),
+        columns=header.columns,
+        kinds=header.kinds,
+        target=header.target,
+        classes=header.classes,
+        details=header.details,
+        versions=header.versions,
+    )
 
 
-def _header(data: bytes, path: Path) -> dict[str, Any]:
+def _read_header(data: bytes, path: Path) -> _Header:
     if not data.startswith(b"PK"):
-        raise ValueError(f"{path} is not a model file: `ensemblage fit` writes one.")
+        raise ValueError(f"{path} is not a model file: `save()` writes one.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             intact = archive.testzip() is None
-            present = HEADER in archive.namelist()
-            header = json.loads(archive.read(HEADER)) if present else {}
-            found = int(header["format"]) if present else FORMAT
+            text = archive.read(HEADER) if HEADER in archive.namelist() else None
     except Exception as error:
         # A damaged archive can fail in as many ways as there are bytes.
         raise _damaged(path) from error
     if not intact:
         raise _damaged(path)
-    if not present:
+    if text is None:
         raise ValueError(f"{path} is not a model file of Ensemblage: it has no {HEADER} in it.")
-    if found > FORMAT:
-        raise ValueError(
-            f"{path} has format {found}, written by a newer Ensemblage; this one reads up to "
-            f"{FORMAT}: upgrade it."
-        )
-    return dict(header)
+    try:
+        version = msgspec.json.decode(text, type=_Version).format
+        if version <= FORMAT:
+            return msgspec.json.decode(text, type=_Header)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _damaged(path) from error
+    raise ValueError(
+        f"{path} has format {version}, written by a newer Ensemblage; this one reads up to "
+        f"{FORMAT}: upgrade it."
+    )
+
+
+def _foreign_types(data: bytes) -> list[str]:
+    """Name the types in a file that neither skops nor we trust."""
+    from skops import io as skops_io  # noqa: PLC0415  slow to import
+
+    return sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
 
 
 def _construct(data: bytes, path: Path) -> Any:
     from skops import io as skops_io  # noqa: PLC0415  slow to import
 
     try:
-        foreign = sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
+        foreign = _foreign_types(data)
     except Exception as error:
         raise _damaged(path) from error
     if foreign:
         raise ValueError(
             f"{path} holds types that are not trusted: {', '.join(foreign)}. Nothing was loaded; "
-            "a model that `ensemblage fit` wrote holds none."
+            "a model that `save()` wrote holds none."
         )
     try:
         model = skops_io.loads(data, trusted=list(TRUSTED_TYPES))

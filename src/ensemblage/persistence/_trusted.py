@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -51,11 +52,6 @@ def check_trees(model: Any) -> None:
     scikit-learn follows the node indices of a tree without looking at them, so that a forged
     file could crash the process or read foreign memory. This is why skops does not trust trees
     by itself; they are trusted here because they are looked at.
-
-    Parameters
-    ----------
-    model : estimator
-        What was loaded.
     """
     for tree, n_features in _walk(model, np.inf, set()):
         check = _tree_is_sound if _name(tree) == TREE else _predictor_is_sound
@@ -119,11 +115,11 @@ def _predictor_is_sound(predictor: Any, n_features: float) -> bool:
     )
 
 
-def _in_order(children: np.ndarray, parents: np.ndarray, count: int) -> bool:
+def _in_order(children: NDArray[Any], parents: NDArray[Any], count: int) -> bool:
     # Children stand after their parent in every tree that scikit-learn grows: no loops.
     return bool((children.astype(np.int64) > parents).all() and (children < count).all())
 
 
-def _inside(indices: np.ndarray, count: float) -> bool:
+def _inside(indices: NDArray[Any], count: float) -> bool:
     values = indices.astype(np.int64)
     return bool((values >= 0).all() and (values < count).all())
