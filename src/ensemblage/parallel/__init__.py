@@ -33,3 +33,7 @@ __all__ = [
     "stream_tasks",
     "with_callbacks",
 ]
+
+from ensemblage.parallel._folds import Fold as Fold
+from ensemblage.parallel._folds import deal_folds as deal_folds
+from ensemblage.parallel._folds import make_folds as make_folds
