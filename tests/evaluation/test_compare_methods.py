@@ -39,10 +39,10 @@ def test_equal_to_scipy_and_scikit_posthocs(seed):
     theirs = scikit_posthocs.posthoc_nemenyi_friedman(-scores).to_numpy()
     upper = np.triu_indices(scores.shape[1], 1)
     np.testing.assert_allclose(
-        [row["nemenyi_pvalue"] for row in ours.pairwise], theirs[upper], rtol=1e-9, atol=1e-9
+        [row.nemenyi_pvalue for row in ours.pairwise], theirs[upper], rtol=1e-9, atol=1e-9
     )
     # where their p-value falls below alpha, our ranks are more than the critical difference apart
-    apart = [abs(row["rank_difference"]) > ours.critical_difference for row in ours.pairwise]
+    apart = [abs(row.rank_difference) > ours.critical_difference for row in ours.pairwise]
     np.testing.assert_array_equal(apart, theirs[upper] < 0.05)
 
 
@@ -52,7 +52,7 @@ def test_wilcoxon_with_holm_equals_scikit_posthocs(seed):
     theirs = scikit_posthocs.posthoc_wilcoxon(scores.T, p_adjust="holm").to_numpy()
     upper = np.triu_indices(scores.shape[1], 1)
     np.testing.assert_allclose(
-        [row["holm_pvalue"] for row in compare_methods(scores).pairwise], theirs[upper], atol=1e-9
+        [row.holm_pvalue for row in compare_methods(scores).pairwise], theirs[upper], atol=1e-9
     )
 
 
@@ -62,8 +62,8 @@ def columns_of(table, *names):
 
 def nemenyi(found, first, second):
     for row in found.pairwise:
-        if {row["first"], row["second"]} == {first, second}:
-            return row["nemenyi_statistic"]
+        if {row.first, row.second} == {first, second}:
+            return row.nemenyi_statistic
     raise KeyError
 
 
@@ -124,17 +124,17 @@ def test_plain_and_finite_whatever_the_ties(scores):
     )
     assert found.sentence().endswith(".")
     for row in found.pairwise:
-        assert row["wins"] + row["ties"] + row["losses"] == len(scores)
-        assert 0 <= row["wilcoxon_pvalue"] <= row["holm_pvalue"] <= 1
+        assert row.wins + row.ties + row.losses == len(scores)
+        assert 0 <= row.wilcoxon_pvalue <= row.holm_pvalue <= 1
 
 
 @given(score_tables)
 def test_errors_are_accuracies_turned_round(scores):
     up, down = compare_methods(scores), compare_methods(-scores, greater_is_better=False)
     assert up.mean_ranks == down.mean_ranks
-    assert [row["wins"] for row in up.pairwise] == [row["wins"] for row in down.pairwise]
-    assert [row["advantage"] for row in up.pairwise] == pytest.approx(
-        [row["advantage"] for row in down.pairwise]
+    assert [row.wins for row in up.pairwise] == [row.wins for row in down.pairwise]
+    assert [row.advantage for row in up.pairwise] == pytest.approx(
+        [row.advantage for row in down.pairwise]
     )
 
 

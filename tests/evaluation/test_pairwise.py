@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import rankdata, wilcoxon
 
-from ensemblage.evaluation._pairwise import holm, pairwise_rows, signed_rank_test
-from ensemblage.evaluation._ranks import rank_rows
+from ensemblage.evaluation._pairwise import compare_pairs, holm, signed_rank_test
 
 
 def test_holm_by_hand():
@@ -64,10 +63,10 @@ def test_signed_ranks_equal_all_signs_tried(differences):
 
 def test_a_row_by_hand():
     scores = np.array([[0.1, 0.3], [0.2, 0.2], [0.4, 0.5], [0.3, 0.1]])
-    (row,) = pairwise_rows(scores, rank_rows(scores, False), ("a", "b"), False, 0.05)
-    assert (row["wins"], row["ties"], row["losses"]) == (2, 1, 1)
+    (row,) = compare_pairs(scores, ("a", "b"), greater_is_better=False, alpha=0.05)
+    assert (row.wins, row.ties, row.losses) == (2, 1, 1)
     # errors: the first is lower by 0.025 on average, so it is ahead
-    assert row["advantage"] == pytest.approx(0.025)
-    assert row["rank_difference"] == pytest.approx(-0.25)
-    assert row["nemenyi_statistic"] == pytest.approx(0.5)
-    assert row["significant"] is False
+    assert row.advantage == pytest.approx(0.025)
+    assert row.rank_difference == pytest.approx(-0.25)
+    assert row.nemenyi_statistic == pytest.approx(0.5)
+    assert row.significant is False

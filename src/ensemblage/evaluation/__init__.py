@@ -1,6 +1,6 @@
 """What ensembles and clusterings are worth, and pictures of it."""
 
-from ensemblage.evaluation._clustering import nmi_score, purity_score
+from ensemblage.evaluation._clustering_scores import nmi_score, purity_score
 from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
 from ensemblage.evaluation._critical_difference_display import CriticalDifferenceDisplay
@@ -15,6 +15,8 @@ from ensemblage.evaluation._diversity import (
 from ensemblage.evaluation._member_diversity_display import MemberDiversityDisplay
 from ensemblage.evaluation._network_display import NetworkDisplay
 from ensemblage.evaluation._oracle import OracleScore, oracle_score
+from ensemblage.evaluation._pairwise import MethodPair
+from ensemblage.evaluation._pairwise import holm as holm
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
 from ensemblage.evaluation._stability import stability_score
 from ensemblage.evaluation._strata_display import StrataDisplay
@@ -25,6 +27,7 @@ __all__ = [
     "KappaError",
     "MemberDiversityDisplay",
     "MethodComparison",
+    "MethodPair",
     "NetworkDisplay",
     "OracleScore",
     "PrototypeDisplay",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.evaluation._pairwise import Array, pairwise_rows
+from ensemblage.evaluation._pairwise import MethodPair, compare_pairs
 from ensemblage.evaluation._ranks import (
+    Array,
     cliques,
     nemenyi_critical_value,
     rank_error,
@@ -43,12 +44,8 @@ class MethodComparison:
         Nemenyi's critical value: 2.344 for three methods at alpha = 0.05.
     critical_difference : float
         Mean ranks that are further apart differ significantly.
-    pairwise : list of dict
-        One row per pair of methods: ``first``, ``second``; ``wins``, ``ties`` and ``losses`` of
-        the first; ``advantage``, its mean lead in score, positive if it is better;
-        ``rank_difference``, its mean rank less the other's; ``nemenyi_statistic`` and
-        ``nemenyi_pvalue``; ``wilcoxon_statistic`` and ``wilcoxon_pvalue``; ``holm_pvalue``, the
-        latter corrected for the number of pairs; ``significant`` by Nemenyi's test.
+    pairwise : list of MethodPair
+        One entry per pair of methods.
 
     See Also
     --------
@@ -66,7 +63,7 @@ class MethodComparison:
     mean_ranks: dict[str, float]
     critical_value: float
     critical_difference: float
-    pairwise: list[dict[str, Any]]
+    pairwise: list[MethodPair]
 
     def ranking(self) -> list[str]:
         """Sort the methods.
@@ -103,7 +100,7 @@ class MethodComparison:
         except ImportError as error:
             raise ImportError(
                 "to_frame() needs pandas: pip install pandas. Without it, `pairwise` holds the "
-                "same rows as a list of dictionaries."
+                "same rows as a list."
             ) from error
         return pd.DataFrame(self.pairwise)
 
@@ -131,9 +128,9 @@ class MethodComparison:
 
     def _told_apart(self, best: str) -> str:
         beaten = [
-            row["second"] if row["first"] == best else row["first"]
-            for row in self.pairwise
-            if row["significant"] and best in {row["first"], row["second"]}
+            pair.second if pair.first == best else pair.first
+            for pair in self.pairwise
+            if pair.significant and best in {pair.first, pair.second}
         ]
         rest = [name for name in self.ranking() if name != best and name not in beaten]
         if not beaten:
@@ -218,7 +215,7 @@ def compare_methods(
         mean_ranks=dict(zip(columns, ranks.mean(axis=0).tolist(), strict=True)),
         critical_value=value,
         critical_difference=value * rank_error(n, k),
-        pairwise=pairwise_rows(table, ranks, columns, greater_is_better, alpha),
+        pairwise=compare_pairs(table, columns, greater_is_better=greater_is_better, alpha=alpha),
     )
 
 
@@ -267,7 +264,7 @@ def _check_table(table: Array) -> Array:
         row, column = odd[0].tolist()
         raise ValueError(
             f"scores holds {table[row, column]} at row {row}, column {column} ({len(odd)} such "
-            "cells in all); leave out datasets on which a method has no score."
+            "values in all); leave out datasets on which a method has no score."
         )
     return table
 

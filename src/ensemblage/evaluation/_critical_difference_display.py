@@ -27,20 +27,7 @@ def _pyplot() -> Any:
 
 
 def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
-    """Give each bar a level, so that bars on one level do not touch.
-
-    Parameters
-    ----------
-    spans : list of (float, float)
-        Left and right end of each bar, sorted by the left end.
-    gap : float
-        Room to leave between bars of one level.
-
-    Returns
-    -------
-    list of int
-        From 0 on, as low as there is room.
-    """
+    """Give each bar, sorted by its left end, the lowest level on which it touches no other."""
     ends: list[float] = []
     levels = []
     for left, right in spans:

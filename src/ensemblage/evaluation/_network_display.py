@@ -12,18 +12,7 @@ CLASS_COLOUR, FEATURE_COLOUR = "#ffd9a0", "#dce9f7"
 
 
 def layered_positions(parents: dict[str, list[str]]) -> dict[str, tuple[float, float]]:
-    """Place each node below its parents.
-
-    Parameters
-    ----------
-    parents : dict of str to list of str
-        The graph.
-
-    Returns
-    -------
-    dict of str to tuple of float
-        Horizontal and vertical position between 0 and 1; roots on top.
-    """
+    """Place each node below its parents: across and height between 0 and 1, roots on top."""
     depth: dict[str, int] = {}
     waiting = list(parents)
     while waiting:

@@ -17,14 +17,8 @@ Array = NDArray[np.float64]
 class RankTest(NamedTuple):
     """Friedman's test and its correction by Iman and Davenport.
 
-    Attributes
-    ----------
-    friedman_statistic, friedman_pvalue : float
-        Chi-squared with n_methods - 1 degrees of freedom.
-    iman_davenport_statistic : float or None
-        F; None where all datasets rank the methods alike, as it is then beyond all bounds.
-    iman_davenport_pvalue : float
-        Of F; of complete agreement where there is no F.
+    Their F is None where all datasets rank the methods alike, as it is then beyond all bounds; its
+    p-value is then that of complete agreement.
     """
 
     friedman_statistic: float
@@ -34,48 +28,21 @@ class RankTest(NamedTuple):
 
 
 def rank_rows(scores: Array, greater_is_better: bool) -> Array:
-    """Rank the methods on each dataset.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_datasets, n_methods)
-        Finite.
-    greater_is_better : bool
-        Whether the highest score is the best.
-
-    Returns
-    -------
-    ndarray of shape (n_datasets, n_methods)
-        1 for the best; equal scores share the mean of their ranks.
-    """
+    """Rank the methods on each dataset, 1 for the best; equal scores share their mean rank."""
     return rankdata(-scores if greater_is_better else scores, axis=1)
 
 
 def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
-    r"""Test whether the methods' mean ranks differ by more than chance.
+    r"""Test whether mean ranks differ by more than chance; 0 and 1 if all ranks are tied.
 
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_datasets, n_methods)
-        Ranks, 1 for the best.
-    tie_correction : bool, default=True
-        Whether to divide by the share of the ranks' variance that ties leave.
-
-    Returns
-    -------
-    RankTest
-        Statistics and p-values; no difference at all (0 and 1) if all ranks are tied.
-
-    Notes
-    -----
     With n datasets, k methods and mean ranks :math:`R_j`,
 
     .. math:: \chi^2_F = \frac{12 n}{k(k+1)}\Bigl[\sum_j R_j^2 - \frac{k(k+1)^2}{4}\Bigr]
         \Big/ \Bigl[1 - \frac{\sum (t^3 - t)}{n k (k^2 - 1)}\Bigr],
 
-    where t runs over the sizes of the groups of equal scores, and
-    :math:`F = (n - 1)\chi^2_F / (n(k - 1) - \chi^2_F)` with k - 1 and (k - 1)(n - 1) degrees of
-    freedom. If all datasets give the same ranks, the denominator of F is zero; the p-value is
+    where t runs over the sizes of the groups of equal scores; the divisor is the tie correction.
+    Then :math:`F = (n - 1)\chi^2_F / (n(k - 1) - \chi^2_F)` has k - 1 and (k - 1)(n - 1) degrees
+    of freedom. If all datasets give the same ranks, the denominator of F is zero; the p-value is
     then the chance of that agreement if every order were as likely,
     :math:`(\prod t! / k!)^{n-1}` (Conover, Practical Nonparametric Statistics, 1999, 5.8).
     """
@@ -104,72 +71,30 @@ def _agreement(ranks: Array, n: int) -> float:
 
 
 def nemenyi_critical_value(n_methods: int, alpha: float) -> float:
-    r"""Critical value of Nemenyi's test.
-
-    Parameters
-    ----------
-    n_methods : int
-        Methods that are compared, at least two.
-    alpha : float
-        Level of significance.
-
-    Returns
-    -------
-    float
-        That is :math:`q_\alpha / \sqrt 2` of the studentized range, degrees of freedom infinite.
-    """
+    r"""Give :math:`q_\alpha / \sqrt 2` of the studentized range, degrees of freedom infinite."""
     return float(studentized_range.ppf(1 - alpha, n_methods, np.inf) / math.sqrt(2))
 
 
 def rank_error(n_datasets: int, n_methods: int) -> float:
-    r"""Give the standard error of the difference of two mean ranks.
+    r"""Give the standard error of the difference of two mean ranks, :math:`\sqrt{k(k+1) / 6n}`.
 
-    Parameters
-    ----------
-    n_datasets, n_methods : int
-        Size of the table.
-
-    Returns
-    -------
-    float
-        That is :math:`\sqrt{k(k+1) / 6n}`; times the critical value, the critical difference.
+    Times the critical value it is the critical difference.
     """
     return math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
 
 
 def nemenyi_pvalues(statistics: Array, n_methods: int) -> Array:
-    """Tail of the studentized range beyond differences of mean ranks.
+    """Tail of the studentized range beyond differences of mean ranks over their standard error.
 
-    Parameters
-    ----------
-    statistics : ndarray
-        Differences of mean ranks over their standard error, not negative.
-    n_methods : int
-        Methods that are compared.
-
-    Returns
-    -------
-    ndarray
-        The p-values, corrected for the number of pairs; of the same shape.
+    The p-values are corrected for the number of pairs.
     """
     return np.clip(studentized_range.sf(statistics * math.sqrt(2), n_methods, np.inf), 0.0, 1.0)
 
 
 def cliques(mean_ranks: Array, critical_difference: float) -> list[tuple[int, ...]]:
-    """Find the groups of methods that are not told apart.
+    """Find the groups of methods, two or more and best rank first, that are not told apart.
 
-    Parameters
-    ----------
-    mean_ranks : ndarray of shape (n_methods,)
-        Mean ranks.
-    critical_difference : float
-        Mean ranks that are further apart than this differ significantly.
-
-    Returns
-    -------
-    list of tuple of int
-        Numbers of the methods of each group, best rank first. A group has at least two members
-        and is part of no other.
+    A group is part of no other.
     """
     order = np.argsort(mean_ranks, kind="stable")
     sorted_ranks = mean_ranks[order]
@@ -184,16 +109,5 @@ def cliques(mean_ranks: Array, critical_difference: float) -> list[tuple[int, ..
 
 
 def pair_numbers(n_methods: int) -> list[tuple[int, int]]:
-    """List all pairs.
-
-    Parameters
-    ----------
-    n_methods : int
-        Number of methods.
-
-    Returns
-    -------
-    list of (int, int)
-        The first number is the lower.
-    """
+    """List all pairs, the lower number first."""
     return list(combinations(range(n_methods), 2))

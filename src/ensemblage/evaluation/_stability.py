@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ensemblage.evaluation._clustering import nmi_score
+from ensemblage.evaluation._clustering_scores import nmi_score
 from ensemblage.parallel import draw_seeds, set_seed
 
 

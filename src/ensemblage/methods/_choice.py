@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from ensemblage.evaluation._pairwise import holm
+from ensemblage.evaluation import holm
 
 Array = NDArray[np.float64]
 
