@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ensemblage.datasets._table import NUMBER, WORD, Table
-from ensemblage.parallel import listing
+from ensemblage.messages import listing
 
 # A value is quoted by ' or ", with backslash escapes, or runs to the next separator.
 VALUE = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,\t'"]*))\s*(?:[,\t]|$)""")

@@ -18,7 +18,7 @@ from ensemblage.datasets._table import (
     kind_of,
     parse_number,
 )
-from ensemblage.parallel import listing, suggestion
+from ensemblage.messages import listing, suggestion
 
 # Above so many different numbers a target is looked at more closely.
 MANY_NUMBERS = 20

@@ -11,7 +11,7 @@ from ensemblage.datasets._arff import parse_arff
 from ensemblage.datasets._delimited import parse_delimited
 from ensemblage.datasets._parquet import read_parquet
 from ensemblage.datasets._table import Table
-from ensemblage.parallel import suggestion
+from ensemblage.messages import suggestion
 
 FORMATS = {
     ".csv": "csv", ".txt": "csv", ".data": "csv", ".tsv": "tsv", ".tab": "tsv",

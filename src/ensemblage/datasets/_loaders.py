@@ -18,7 +18,7 @@ from ensemblage.datasets._data_folder import (
 from ensemblage.datasets._dataset import Dataset
 from ensemblage.datasets._openml import fetch_dataset, is_cached
 from ensemblage.datasets._table import Table
-from ensemblage.parallel import suggestion
+from ensemblage.messages import suggestion
 
 OPENML_PREFIX = "openml:"
 

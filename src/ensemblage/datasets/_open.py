@@ -13,7 +13,7 @@ from ensemblage.datasets._dataset import Dataset, check_magnitudes
 from ensemblage.datasets._files import FORMATS, read_table
 from ensemblage.datasets._loaders import list_datasets, load_dataset
 from ensemblage.datasets._table import WORD, Table
-from ensemblage.parallel import listing, suggestion
+from ensemblage.messages import listing, suggestion
 
 
 class TargetNotGivenError(ValueError):

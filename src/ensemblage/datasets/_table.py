@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.parallel import listing, suggestion
+from ensemblage.messages import listing, suggestion
 
 Column = NDArray[Any]
 """Values of one column: float64 with NaN for missing, or objects (str, None for missing)."""

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShu
 from sklearn.pipeline import Pipeline
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
+from ensemblage.messages import suggestion
 from ensemblage.methods._registry import get_method, make_model
 from ensemblage.methods._study_file import (
     DatasetEntry,
@@ -23,7 +24,7 @@ from ensemblage.methods._study_file import (
     read_declaration,
 )
 from ensemblage.methods._study_table import summarise_declared
-from ensemblage.parallel import draw_seeds, suggestion
+from ensemblage.parallel import draw_seeds
 from ensemblage.runs import (
     Cell,
     Experiment,

@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ensemblage.messages import suggestion
 from ensemblage.methods._registry import METHODS
-from ensemblage.parallel import suggestion
 from ensemblage.runs import plain_values
 
 MEASURES = {"accuracy": True, "balanced_accuracy": True, "log_loss": False}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
+from ensemblage.messages import suggestion
 from ensemblage.papers._paper_scope import SCALES
-from ensemblage.parallel import suggestion
 from ensemblage.runs import Experiment
 
 _HOMES = {

@@ -12,8 +12,6 @@ from ensemblage.parallel._stream import (
     WorkerPool,
     stream_tasks,
 )
-from ensemblage.parallel._wording import listing as listing
-from ensemblage.parallel._wording import suggestion as suggestion
 
 __all__ = [
     "MAX_RETRIES",

@@ -1,4 +1,4 @@
-from ensemblage.parallel import listing, suggestion
+from ensemblage.messages import listing, suggestion
 
 
 def test_long_lists_are_cut_short():

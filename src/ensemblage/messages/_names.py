@@ -1,4 +1,4 @@
-"""Words that messages of every room share."""
+"""Names in messages: many in a row, and the one that was meant."""
 
 from __future__ import annotations
 
