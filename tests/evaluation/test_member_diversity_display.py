@@ -28,7 +28,7 @@ def test_it_draws_what_was_measured(forest):
     np.testing.assert_array_equal(
         display.scatter_.get_offsets(), np.column_stack([points.kappa, points.error])
     )
-    assert display.measures["disagreement"] == disagreement(labels, y[1::2])
+    assert display.measures.disagreement == disagreement(labels, y[1::2])
     assert display.ensemble_error == pytest.approx(1 - forest.score(X[1::2], y[1::2]))
     assert display.ax_.get_xlabel() == "agreement of two members (kappa)"
     assert display.figure_ is display.ax_.figure
@@ -40,7 +40,7 @@ def test_it_takes_predictions_and_axes():
     ax = plt.figure().add_subplot()
     display = MemberDiversityDisplay.from_predictions([[0, 1], [0, 1]], [0, 1], ax=ax)
     assert display.ax_ is ax
-    assert display.measures["pairwise_kappa"] == 1.0
+    assert display.measures.pairwise_kappa == 1.0
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "1 pair of 2 members",
         "their mean",

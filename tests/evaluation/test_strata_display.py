@@ -14,7 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage.datasets import make_multi_source
 from ensemblage.evaluation import StrataDisplay
-from ensemblage.evaluation._strata_display import _push_apart
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
@@ -132,15 +131,6 @@ def test_many_strata(n_strata):
     assert len(numbers(StrataDisplay.from_estimator(strata, X))) == n_strata
 
 
-def test_badges_part():
-    places = np.zeros((5, 2))
-    parted = _push_apart(places, 0.1)
-    apart = np.linalg.norm(parted[:, None] - parted, axis=2) + np.eye(5)
-    assert apart.min() > 0.09
-    far = np.array([[0.0, 0.0], [1.0, 1.0]])
-    np.testing.assert_allclose(_push_apart(far, 0.1), far, atol=1e-3)
-
-
 def test_can_be_written_as_picture(plane, tmp_path):
     X, y, _ = plane
     figure = StrataDisplay.from_estimator(STRATA.fit(X), X, y).figure_
@@ -197,4 +187,4 @@ def test_without_matplotlib_the_message_names_the_extra():
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert "the extra `plot`: pip install 'ensemblage[plot]'" in result.stdout
+    assert 'the extra `plot`: pip install "ensemblage[plot]"' in result.stdout

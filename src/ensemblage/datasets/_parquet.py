@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from ensemblage.datasets._table import MISSING, WORD, Column, Table, column_from_texts
+from ensemblage.messages import require
 
 
 def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table:
     """Read a Parquet file: numbers stay numbers; truth values, texts and dates become words."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  an extra, asked for only by those who read Parquet
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(
-            f"Reading {path.name} needs pyarrow: install ensemblage[all] or pyarrow, "
-            "or save the data as CSV."
-        ) from error
+    pa = require(
+        "pyarrow", f"Reading {path.name}", extra="all", otherwise="Or save the data as CSV."
+    )
+    parquet = require("pyarrow.parquet", f"Reading {path.name}", extra="all")
     try:
         stored = parquet.read_table(path)
     except pa.ArrowInvalid as error:
@@ -34,7 +31,7 @@ def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table
 
 
 def _column(name: str, stored: Any, kind: str | None) -> Column:
-    from pyarrow import types  # noqa: PLC0415
+    from pyarrow import types  # noqa: PLC0415  an extra
 
     if types.is_nested(stored.type):
         raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")

@@ -5,6 +5,7 @@ from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
 from ensemblage.evaluation._critical_difference_display import CriticalDifferenceDisplay
 from ensemblage.evaluation._diversity import (
+    DiversityMeasures,
     KappaError,
     disagreement,
     entropy,
@@ -24,6 +25,7 @@ from ensemblage.evaluation._strata_display import StrataDisplay
 __all__ = [
     "CoSelectionDisplay",
     "CriticalDifferenceDisplay",
+    "DiversityMeasures",
     "KappaError",
     "MemberDiversityDisplay",
     "MethodComparison",

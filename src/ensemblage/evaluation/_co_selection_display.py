@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.messages import require
 
 
 class CoSelectionDisplay:
@@ -38,7 +43,7 @@ class CoSelectionDisplay:
     ['height', 'weight']
     """
 
-    def __init__(self, matrix, *, feature_names=None):
+    def __init__(self, matrix: Any, *, feature_names: Sequence[str] | None = None) -> None:
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"matrix has shape {self.matrix.shape}; expected a square.")
@@ -52,7 +57,9 @@ class CoSelectionDisplay:
         self.feature_names = list(feature_names)
 
     @classmethod
-    def from_estimator(cls, estimator, *, feature_names=None, ax=None):
+    def from_estimator(
+        cls, estimator: Any, *, feature_names: Sequence[str] | None = None, ax: Any = None
+    ) -> CoSelectionDisplay:
         """Draw a fitted estimator's co-selection matrix.
 
         Parameters
@@ -74,7 +81,7 @@ class CoSelectionDisplay:
             feature_names = getattr(estimator, "feature_names_in_", None)
         return cls(estimator.co_selection_, feature_names=feature_names).plot(ax=ax)
 
-    def plot(self, *, ax=None, cmap="Greys"):
+    def plot(self, *, ax: Any = None, cmap: str = "Greys") -> CoSelectionDisplay:
         """Draw.
 
         Parameters
@@ -89,8 +96,7 @@ class CoSelectionDisplay:
         CoSelectionDisplay
             Itself, with ``ax_``, ``figure_`` and ``im_`` set.
         """
-        import matplotlib.pyplot as plt  # noqa: PLC0415  an extra, and slow to import
-
+        plt = require("matplotlib.pyplot", "CoSelectionDisplay", extra="plot")
         ax = plt.subplots()[1] if ax is None else ax
         self.im_ = ax.imshow(self.matrix, cmap=cmap, vmin=0.0, vmax=1.0)
         places = np.arange(len(self.matrix))

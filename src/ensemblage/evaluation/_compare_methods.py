@@ -17,6 +17,7 @@ from ensemblage.evaluation._ranks import (
     rank_rows,
     rank_test,
 )
+from ensemblage.messages import listed, require
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,8 @@ class MethodComparison:
         pandas.DataFrame
             One line per pair, the fields of ``pairwise`` as columns.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415  not needed otherwise
-        except ImportError as error:
-            raise ImportError(
-                "to_frame() needs pandas: pip install pandas. Without it, `pairwise` holds the "
-                "same rows as a list."
-            ) from error
-        return pd.DataFrame(self.pairwise)
+        remedy = "Without it, `pairwise` holds the same rows as a list."
+        return require("pandas", "to_frame()", otherwise=remedy).DataFrame(self.pairwise)
 
     def sentence(self) -> str:
         """Say in plain language what the tests show, and what they do not.
@@ -136,8 +131,8 @@ class MethodComparison:
         if not beaten:
             return ", but no other method ranks significantly worse than it by Nemenyi's test."
         ordered = [name for name in self.ranking() if name in beaten]
-        text = f", significantly better than {_listed(ordered)}"
-        return f"{text} but not than {_listed(rest)}." if rest else f"{text}."
+        text = f", significantly better than {listed(ordered)}"
+        return f"{text} but not than {listed(rest)}." if rest else f"{text}."
 
 
 def compare_methods(
@@ -272,14 +267,10 @@ def _check_table(table: Array) -> Array:
 def _check_names(names: Any, n_methods: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"method {j}" for j in range(n_methods))
-    listed = tuple(str(name) for name in names)
-    if len(listed) != n_methods:
-        raise ValueError(f"names has {len(listed)} entries for {n_methods} methods; give one each.")
-    twice = sorted({name for name in listed if listed.count(name) > 1})
+    texts = tuple(str(name) for name in names)
+    if len(texts) != n_methods:
+        raise ValueError(f"names has {len(texts)} entries for {n_methods} methods; give one each.")
+    twice = sorted({name for name in texts if texts.count(name) > 1})
     if twice:
         raise ValueError(f"The method {twice[0]!r} occurs more than once; give each its own name.")
-    return listed
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return texts

@@ -7,23 +7,13 @@ from typing import Any
 import numpy as np
 
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
+from ensemblage.messages import require
 
 INK, BAR, FAINT = "black", "#c23b22", "0.45"
 ROW = 0.32
 """Height of a line of text, in inches."""
 BAR_ROW = 0.16
 """Height between bars, in inches."""
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415  an extra, and slow to import
-    except ImportError as error:
-        raise ImportError(
-            "CriticalDifferenceDisplay needs matplotlib, which comes with the extra `plot`: "
-            "pip install 'ensemblage[plot]'."
-        ) from error
-    return plt
 
 
 def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
@@ -147,7 +137,7 @@ class CriticalDifferenceDisplay:
         CriticalDifferenceDisplay
             Itself, with ``ax_``, ``figure_``, ``text_`` and ``bars_`` set.
         """
-        plt = _pyplot()
+        plt = require("matplotlib.pyplot", "CriticalDifferenceDisplay", extra="plot")
         levels = self._levels()
         k = len(self.comparison.methods)
         below = 0.3 + BAR_ROW * (max(levels, default=-1) + 1) + ROW * ((k + 1) // 2)

@@ -28,6 +28,27 @@ class KappaError(NamedTuple):
     error: Array
 
 
+class DiversityMeasures(NamedTuple):
+    """How much the members of an ensemble differ, in several numbers.
+
+    Attributes
+    ----------
+    pairwise_kappa : float
+        Mean over the pairs of members of the kappa of their labels.
+    disagreement, q_statistic, kappa, entropy : float
+        What the functions of these names give.
+    mean_error : float
+        Mean error of the members.
+    """
+
+    pairwise_kappa: float
+    disagreement: float
+    q_statistic: float
+    kappa: float
+    entropy: float
+    mean_error: float
+
+
 def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     predictions, y = np.asarray(predictions), np.asarray(y)
     if predictions.ndim != 2 or y.shape != predictions.shape[1:]:
@@ -46,7 +67,7 @@ def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 def _right(predictions: Any, y: Any) -> Array:
     """Say which member is right where, as 0 and 1, of shape (n_members, n_samples)."""
     predictions, y = _checked(predictions, y)
-    return (predictions == y).astype(np.float64)
+    return np.asarray(predictions == y, dtype=np.float64)
 
 
 def _mean_of_pairs(matrix: Array) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.evaluation._diversity import (
+    DiversityMeasures,
     disagreement,
     entropy,
     kappa,
@@ -15,6 +16,7 @@ from ensemblage.evaluation._diversity import (
     q_statistic,
 )
 from ensemblage.evaluation._member_labels import member_labels
+from ensemblage.messages import count, require
 
 
 class MemberDiversityDisplay:
@@ -36,7 +38,7 @@ class MemberDiversityDisplay:
     ----------
     points : KappaError
         What is drawn: one point per pair.
-    measures : dict of str to float
+    measures : DiversityMeasures
         Mean pairwise kappa of the labels, disagreement, Q, kappa (of being right), entropy and
         the members' mean error.
     ax_ : matplotlib Axes
@@ -66,17 +68,19 @@ class MemberDiversityDisplay:
         self.points = kappa_error(predictions, y)
         self.ensemble_error = ensemble_error
         self.n_members = len(predictions)
-        self.measures = {
-            "pairwise_kappa": float(self.points.kappa.mean()),
-            "disagreement": disagreement(predictions, y),
-            "q_statistic": q_statistic(predictions, y),
-            "kappa": kappa(predictions, y),
-            "entropy": entropy(predictions, y),
-            "mean_error": float(self.points.error.mean()),
-        }
+        self.measures = DiversityMeasures(
+            pairwise_kappa=float(self.points.kappa.mean()),
+            disagreement=disagreement(predictions, y),
+            q_statistic=q_statistic(predictions, y),
+            kappa=kappa(predictions, y),
+            entropy=entropy(predictions, y),
+            mean_error=float(self.points.error.mean()),
+        )
 
     @classmethod
-    def from_estimator(cls, ensemble: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
+    def from_estimator(
+        cls, ensemble: Any, X: Any, y: Any, *, ax: Any = None
+    ) -> MemberDiversityDisplay:
         """Draw the members of a fitted ensemble.
 
         Parameters
@@ -102,7 +106,7 @@ class MemberDiversityDisplay:
     @classmethod
     def from_predictions(
         cls, predictions: Any, y: Any, *, ensemble_error: float | None = None, ax: Any = None
-    ) -> Any:
+    ) -> MemberDiversityDisplay:
         """Draw members by their predictions.
 
         Parameters
@@ -143,7 +147,7 @@ class MemberDiversityDisplay:
         self.scatter_ = ax.scatter(
             kappas, errors, s=18, alpha=max(0.3, min(0.7, 30 / n_pairs)), linewidths=0,
             color="#2a6f97", rasterized=n_pairs > 2000,
-            label=f"{n_pairs} pair{'s' * (n_pairs > 1)} of {self.n_members} members",
+            label=f"{count(n_pairs, 'pair')} of {self.n_members} members",
         )  # fmt: skip
         ax.plot(kappas.mean(), errors.mean(), "x", color="black", markersize=9, label="their mean")
         if self.ensemble_error is not None:
@@ -158,18 +162,15 @@ class MemberDiversityDisplay:
         return self
 
     def _title(self) -> str:
-        shown = {"disagreement": "disagreement", "q_statistic": "Q", "kappa": "κ", "entropy": "E"}
-        return ", ".join(f"{text} {self.measures[name]:.2f}" for name, text in shown.items())
+        found = self.measures
+        return (
+            f"disagreement {found.disagreement:.2f}, Q {found.q_statistic:.2f}, "
+            f"κ {found.kappa:.2f}, E {found.entropy:.2f}"
+        )
 
 
 def _new_axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415  an extra, and slow to import
-    except ImportError as error:
-        raise ImportError(
-            "MemberDiversityDisplay needs matplotlib, which comes with the extra `plot`: "
-            "pip install 'ensemblage[plot]'."
-        ) from error
+    plt = require("matplotlib.pyplot", "MemberDiversityDisplay", extra="plot")
     return plt.subplots(figsize=(8.0, 4.5), layout="constrained")[1]
 
 

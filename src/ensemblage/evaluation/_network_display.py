@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.messages import require
+
 BOX = {"boxstyle": "round,pad=0.35", "edgecolor": "0.35"}
 CLASS_COLOUR, FEATURE_COLOUR = "#ffd9a0", "#dce9f7"
 
@@ -139,8 +141,7 @@ class NetworkDisplay:
         return self
 
     def _new_axes(self) -> Any:
-        from matplotlib import pyplot as plt  # noqa: PLC0415  drawing is optional
-
+        plt = require("matplotlib.pyplot", "NetworkDisplay", extra="plot")
         heights = [y for _, y in self.positions.values()]
         widest = max(heights.count(height) for height in heights)
         size = (max(6.0, 1.6 * widest), max(3.0, 1.3 * len(set(heights))))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 
@@ -23,11 +24,14 @@ class OracleScore(NamedTuple):
     untrained: float
 
 
-def _covered(choices, labels):
+def _covered(choices: NDArray[np.intp], labels: NDArray[Any]) -> float:
+    """Share of rows for which one of the choices, (n_members, n_samples), is the label."""
     return float((choices == labels).any(axis=0).mean())
 
 
-def oracle_score(outputs, y, X, *, n_draws=20, random_state=None):
+def oracle_score(
+    outputs: Any, y: Any, X: Any, *, n_draws: int = 20, random_state: Any = None
+) -> OracleScore:
     """Accuracy if somebody always picked a member that is right.
 
     The bound needs the labels, so it is no prediction, and it flatters: with enough members, one

@@ -70,7 +70,7 @@ def signed_rank_test(first: Array, second: Array) -> SignedRanks:
     if len(differences) == 0:
         return SignedRanks(0.0, 1.0)
     if len(differences) > MOST_EXACT:
-        found = wilcoxon(differences, method="asymptotic")
+        found = wilcoxon(differences, method="approx")
         return SignedRanks(float(found.statistic), float(found.pvalue))
     # mean ranks of ties are halves: doubled, they are whole
     doubled = (2 * rankdata(np.abs(differences))).astype(int)
@@ -96,10 +96,10 @@ def holm(pvalues: Any) -> Array:
     simple sequentially rejective multiple test procedure, 1979). Reject those at most alpha, and
     the chance of one wrong rejection or more is at most alpha.
     """
-    pvalues = np.asarray(pvalues, dtype=np.float64)
-    order = np.argsort(pvalues, kind="stable")
-    steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
-    adjusted = np.empty_like(pvalues)
+    alone: Array = np.asarray(pvalues, dtype=np.float64)
+    order = np.argsort(alone, kind="stable")
+    steps = alone[order] * np.arange(len(alone), 0, -1)
+    adjusted = np.empty_like(alone)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
 

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.messages import require
+
 
 class PrototypeDisplay:
     """Cluster prototypes as a table of colours, clusters by features.
 
     Each feature is shown in standard deviations over the prototypes' data scale, so that
-    features of different units can be compared; the numbers in the cells are in the units of
-    the data.
+    features of different units can be compared; the numbers written in it are in the units
+    of the data.
 
     Parameters
     ----------
@@ -142,13 +144,7 @@ class PrototypeDisplay:
         PrototypeDisplay
             Itself.
         """
-        try:
-            from matplotlib import pyplot as plt  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError(
-                "PrototypeDisplay needs matplotlib. "
-                'Install it with: pip install "ensemblage[plot]".'
-            ) from error
+        plt = require("matplotlib.pyplot", "PrototypeDisplay", extra="plot")
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         steps = (self.prototypes - self.center) / self.scale

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn.decomposition import PCA
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from ensemblage.evaluation._map_geometry import (
+    NO_STRATUM,
+    Array,
+    outline_strata,
+    project,
+    push_apart,
+    strongest_stratum,
+)
+from ensemblage.messages import require
 
 BADGE = 0.035
 """Room that a stratum's number needs, as a share of the map's width."""
 
 
-def _pyplot():
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415  an extra, and slow to import
-    except ImportError as error:
-        raise ImportError(
-            "StrataDisplay needs matplotlib, which comes with the extra `plot`: "
-            "pip install 'ensemblage[plot]'."
-        ) from error
-    return plt
-
-
-def _unfold(model, X):
+def _unfold(model: Any, X: Any) -> tuple[Any, Any]:
     """Give the stratifier inside a model, and the rows as they reach it."""
     if isinstance(model, Pipeline):
         return _unfold(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
@@ -36,9 +37,9 @@ def _unfold(model, X):
     return model, X
 
 
-def _as_numbers(rows) -> np.ndarray:
+def _as_numbers(X: Any) -> Array:
     try:
-        rows = np.asarray(rows).astype(float)
+        rows = np.asarray(X).astype(float)
     except (TypeError, ValueError):
         raise ValueError(
             "X holds words, which have no place on a map. Put an encoder before the strata, in a "
@@ -49,34 +50,8 @@ def _as_numbers(rows) -> np.ndarray:
     return rows
 
 
-def _project(rows, names) -> tuple[np.ndarray, tuple[str, str]]:
-    """Two columns as they are, of more columns the two main components."""
-    if rows.shape[1] == 2:
-        return rows, tuple(map(str, names)) if names is not None else ("column 0", "column 1")
-    pca = PCA(2, svd_solver="full").fit(rows)
-    shares = np.nan_to_num(pca.explained_variance_ratio_)
-    labels = [f"component {k + 1} ({share:.0%} of the variance)" for k, share in enumerate(shares)]
-    return pca.transform(rows), tuple(labels)
-
-
-def _strongest(memberships, affinity) -> np.ndarray:
-    """Find each row's strongest stratum, of equals the one it is closest to; -1 if it has none."""
-    best = memberships.max(axis=1, keepdims=True)
-    leading = memberships >= best - 1e-9
-    closeness = np.zeros_like(memberships) if affinity is None else affinity
-    winners = np.where(leading, closeness, -np.inf).argmax(axis=1)
-    return np.where(best[:, 0] > 0, winners, -1)
-
-
-def _outlines(points, memberships) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and covariances of the strata on the map, rows weighted by membership."""
-    sizes = np.maximum(memberships.sum(axis=0), np.finfo(float).tiny)
-    centres = memberships.T @ points / sizes[:, None]
-    covariances = np.empty((len(sizes), 2, 2))
-    for j, centre in enumerate(centres):
-        offsets = points - centre
-        covariances[j] = (memberships[:, j, None] * offsets).T @ offsets / sizes[j]
-    return centres, covariances
+def _pyplot() -> Any:
+    return require("matplotlib.pyplot", "StrataDisplay", extra="plot")
 
 
 class StrataDisplay:
@@ -138,25 +113,34 @@ class StrataDisplay:
 
     def __init__(
         self,
-        points,
-        memberships,
+        points: Array,
+        memberships: Array,
         *,
-        affinity=None,
-        classes=None,
-        axis_names=("", ""),
-        stratum_names=None,
-    ):
+        affinity: Array | None = None,
+        classes: NDArray[Any] | None = None,
+        axis_names: tuple[str, str] = ("", ""),
+        stratum_names: Any = None,
+    ) -> None:
         self.points = points
         self.memberships = memberships
         self.classes = classes
         self.axis_names = axis_names
         self.stratum_names = stratum_names
         self.sizes = memberships.sum(axis=0)
-        self.centres, self.covariances = _outlines(points, memberships)
-        self.strongest = _strongest(memberships, affinity)
+        self.centres, self.covariances = outline_strata(points, memberships)
+        self.strongest = strongest_stratum(memberships, affinity)
 
     @classmethod
-    def from_estimator(cls, model, X, y=None, *, colour_by=None, n_std=1.5, ax=None):
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        colour_by: str | None = None,
+        n_std: float = 1.5,
+        ax: Any = None,
+    ) -> StrataDisplay:
         """Draw the strata of a fitted model.
 
         Parameters
@@ -180,6 +164,26 @@ class StrataDisplay:
             Drawn.
         """
         _pyplot()
+        return cls.of_model(model, X, y).plot(colour_by=colour_by, n_std=n_std, ax=ax)
+
+    @classmethod
+    def of_model(cls, model: Any, X: Any, y: Any = None) -> StrataDisplay:
+        """Place the rows and strata of a fitted model on a map that is not drawn yet.
+
+        Parameters
+        ----------
+        model : stratifier, StrataEnsembleClassifier or Pipeline
+            Fitted; a pipeline ends in one of the others.
+        X : array-like of shape (n_samples, n_features)
+            Rows to show.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+
+        Returns
+        -------
+        StrataDisplay
+            To be drawn by :meth:`plot`.
+        """
         check_is_fitted(model)
         stratifier, rows = _unfold(model, X)
         memberships = np.asarray(stratifier.transform(rows), dtype=float)
@@ -193,14 +197,15 @@ class StrataDisplay:
             y = column_or_1d(y)
             check_consistent_length(X, y)
         names = getattr(stratifier, "feature_names_in_", None)
-        points, axis_names = _project(_as_numbers(rows), names)
-        display = cls(
+        points, axis_names = project(_as_numbers(rows), names)
+        return cls(
             points, memberships, affinity=affinity, classes=y, axis_names=axis_names,
             stratum_names=getattr(stratifier, "sources_", None),
         )  # fmt: skip
-        return display.plot(colour_by=colour_by, n_std=n_std, ax=ax)
 
-    def plot(self, *, colour_by=None, n_std=1.5, ax=None):
+    def plot(
+        self, *, colour_by: str | None = None, n_std: float = 1.5, ax: Any = None
+    ) -> StrataDisplay:
         """Draw the map.
 
         Parameters
@@ -233,7 +238,7 @@ class StrataDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _colour_by(self, colour_by) -> str:
+    def _colour_by(self, colour_by: str | None) -> str:
         if colour_by is None:
             return "stratum" if self.classes is None else "class"
         if colour_by not in {"stratum", "class"}:
@@ -246,11 +251,13 @@ class StrataDisplay:
         names = self.stratum_names
         return f"stratum {stratum}" if names is None else f"{stratum}: {names[stratum]}"
 
-    def _opacity(self, rows) -> np.ndarray:
+    def _opacity(self, rows: NDArray[np.intp]) -> Array:
         """Rows that belong strongly are drawn strongly."""
-        return np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85)
+        return np.asarray(np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85))
 
-    def _scatter(self, ax, rows, colour, opacity, label=None) -> None:
+    def _scatter(
+        self, ax: Any, rows: NDArray[np.intp], colour: Any, opacity: Any, label: str | None = None
+    ) -> None:
         colours = np.empty((len(rows), 4))
         colours[:, :3], colours[:, 3] = colour, opacity
         # rasterized: a drawing of a million circles would open in nothing
@@ -258,16 +265,16 @@ class StrataDisplay:
             *self.points[rows].T, c=colours, s=14, linewidths=0, rasterized=True, label=label
         )
 
-    def _draw_classes(self, ax, plt) -> None:
-        names, numbers = np.unique(self.classes, return_inverse=True)
+    def _draw_classes(self, ax: Any, plt: Any) -> None:
+        names, numbers = np.unique(np.asarray(self.classes), return_inverse=True)
         palette = _palette(plt, len(names))
         for k, name in enumerate(names):
             rows = np.flatnonzero(numbers == k)
             label = f"class {name} ({len(rows)} rows)"
             self._scatter(ax, rows, palette[k % len(palette)], 0.6, label)
 
-    def _draw_strongest(self, ax, plt) -> None:
-        none = np.flatnonzero(self.strongest < 0)
+    def _draw_strongest(self, ax: Any, plt: Any) -> None:
+        none = np.flatnonzero(self.strongest == NO_STRATUM)
         if len(none) > 0:
             self._scatter(ax, none, 0.6, 0.6, f"in no stratum ({len(none)} rows)")
         palette = _palette(plt, len(self.sizes))
@@ -276,12 +283,12 @@ class StrataDisplay:
             if len(rows) > 0:
                 self._scatter(ax, rows, palette[j % len(palette)], self._opacity(rows))
 
-    def _draw_outlines(self, ax, plt, n_std: float, *, coloured: bool) -> None:
+    def _draw_outlines(self, ax: Any, plt: Any, n_std: float, *, coloured: bool) -> None:
         shown = np.flatnonzero(self.sizes > 0)
         palette = _palette(plt, len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
         extent = np.maximum(np.ptp(self.points, axis=0), np.finfo(float).tiny)
-        badges = _push_apart(self.centres[shown] / extent, BADGE) * extent
-        for j, badge in zip(shown, badges, strict=True):
+        badges = push_apart(self.centres[shown] / extent, BADGE) * extent
+        for j, badge in zip(shown.tolist(), badges, strict=True):
             colour = palette[j % len(palette)]
             _draw_ellipse(ax, self.centres[j], self.covariances[j], n_std, colour)
             ax.annotate(
@@ -298,34 +305,20 @@ class StrataDisplay:
                     label=f"{len(shown)} strata of {low:.0f} to {high:.0f} rows")  # fmt: skip
 
 
-def _draw_ellipse(ax, centre, covariance, n_std: float, colour) -> None:
-    from matplotlib.patches import Ellipse  # noqa: PLC0415
+def _draw_ellipse(ax: Any, centre: Array, covariance: Array, n_std: float, colour: Any) -> None:
+    patches = require("matplotlib.patches", "StrataDisplay", extra="plot")
 
     variances, directions = np.linalg.eigh(covariance)
     width, height = 2 * n_std * np.sqrt(np.maximum(variances, 0))
     angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
     ax.add_patch(
-        Ellipse(centre, width, height, angle=angle, fill=False, edgecolor=colour, alpha=0.8)
+        patches.Ellipse(centre, width, height, angle=angle, fill=False, edgecolor=colour, alpha=0.8)
     )
 
 
-def _palette(plt, n_colours: int) -> list:
+def _palette(plt: Any, n_colours: int) -> list[Any]:
     """Give colours that tell neighbours apart; beyond twenty they repeat, numbers do not."""
     if n_colours <= 10:
         return list(plt.get_cmap("tab10").colors)
     pairs = plt.get_cmap("tab20").colors
     return [*pairs[::2], *pairs[1::2]]
-
-
-def _push_apart(places, gap: float) -> np.ndarray:
-    """Move places that are closer than ``gap``, as little as fifty small steps do."""
-    places = places.copy()
-    # equal places need a direction to part in
-    angles = 2 * np.pi * np.arange(len(places)) / max(len(places), 1)
-    places += 1e-3 * gap * np.column_stack([np.cos(angles), np.sin(angles)])
-    for _ in range(50):
-        between = places[:, None] - places
-        distance = np.linalg.norm(between, axis=2) + np.eye(len(places))
-        push = np.maximum(gap - distance, 0) / distance
-        places += 0.5 * (push[:, :, None] * between).sum(axis=1)
-    return places
