@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.fusion import Product, product_rule
+from ensemblage.fusion import FusionContext, Product, product_rule
 
 
 def outputs(seed, n_members=4, n_rows=6, n_classes=3):
@@ -53,7 +53,15 @@ def test_wrong_importances(weights, message):
 
 def test_affinities_are_log_importances_per_row():
     members, weights = outputs(1), np.random.default_rng(1).uniform(0.1, 1, (6, 4))
-    fused = Product().combine(members, affinity=np.log(weights))
+    near = FusionContext(affinity=np.log(weights))
+    fused = Product().combine(members, near)
     np.testing.assert_allclose(fused, product_rule(members, weights / 4))
-    doubled = Product([2.0] * 4).combine(members, affinity=np.log(weights))
+    doubled = Product([2.0] * 4).combine(members, near)
     np.testing.assert_allclose(doubled, product_rule(members, 2 * weights))
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(Product().row_weights(members, near), shares)
+
+
+def test_shares_of_the_members_are_their_importances():
+    np.testing.assert_allclose(Product([3, 1]).importance(2), [0.75, 0.25])
+    np.testing.assert_allclose(Product().row_weights(outputs(0)), np.full((6, 4), 0.25))

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.fusion import Mean, Stacking
 from ensemblage.strata import HISS, BootstrapStrata, MixtureStrata, StrataEnsembleClassifier
+from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
 STRATA = HISS(n_strata=3, stratum_size=1 / 3, random_state=0)
@@ -122,16 +123,6 @@ def test_classes_that_a_member_never_saw_do_not_win():
         ensemble = fitted(X, y, HISS(n_strata=2, stratum_size=0.5), member, fusion="mean")
         assert np.isfinite(ensemble._scores(X)).all()
         assert set(ensemble.predict(X)) <= set("abcde")
-
-
-class KeepsOutputs(Mean):
-    """Keeps what it was fitted on."""
-
-    learns = True
-
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        self.outputs_ = outputs
-        return self
 
 
 class Memory(KNeighborsClassifier):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.fusion import AnchoredGate, Gate, Mean
+from ensemblage.fusion import AnchoredGate, FusionContext, Gate, Mean
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
@@ -19,6 +19,7 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
 )
 from ensemblage.strata._auto import candidates, fused_error
+from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
 STRATA = HISS(n_strata=3, stratum_size=1 / 3)
@@ -77,14 +78,6 @@ class KeepsRows(GaussianNB):
         known = np.isin(X[:, -1], list(self.seen_))
         shares[known] = -1.0  # a mark that would show in what the fusion sees
         return shares
-
-
-class KeepsOutputs(Mean):
-    learns = True
-
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        self.outputs_ = outputs
-        return self
 
 
 @pytest.mark.parametrize("cv", [4, GroupKFold(3)])
@@ -196,12 +189,12 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
     moved = [(train, test - 20) for train, test in folds]
     alone = fused_error(
-        Gate(), outputs[:, known], y[known], moved, affinity=affinity[known],
+        Gate(), outputs[:, known], y[known], moved, FusionContext(affinity[known]),
         sample_weight=weights[known],
     )  # fmt: skip
     outputs[:, :20] = np.nan
     assert alone == fused_error(
-        Gate(), outputs, y, folds, affinity=affinity, sample_weight=weights
+        Gate(), outputs, y, folds, FusionContext(affinity), sample_weight=weights
     )  # fmt: skip
 
 

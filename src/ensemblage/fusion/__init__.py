@@ -1,22 +1,28 @@
 """How members' outputs become one."""
 
-from ensemblage.fusion._anchored import AnchoredGate
-from ensemblage.fusion._fusion import Fusion, Mean, Vote
-from ensemblage.fusion._gate import Gate, gate_rule
-from ensemblage.fusion._local import LocalCompetence, local_accuracies
-from ensemblage.fusion._logpool import LogPool
+from ensemblage.fusion._affinity_gate import Gate, gate_rule
+from ensemblage.fusion._anchored_gate import AnchoredGate
+from ensemblage.fusion._base import NOTHING_KNOWN as NOTHING_KNOWN
+from ensemblage.fusion._base import Fusion, FusionContext
+from ensemblage.fusion._base import take_rows as take_rows
+from ensemblage.fusion._by_name import resolve_fusion
+from ensemblage.fusion._fixed_rules import Mean, Vote, mean_rule, vote_rule
+from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
+from ensemblage.fusion._log_pool import LogPool
 from ensemblage.fusion._product import Product, product_rule
-from ensemblage.fusion._rules import mean_rule, vote_rule
+from ensemblage.fusion._softmax_gate import SoftmaxGate
 from ensemblage.fusion._stacking import Stacking, as_columns, stack_features
 
 __all__ = [
     "AnchoredGate",
     "Fusion",
+    "FusionContext",
     "Gate",
     "LocalCompetence",
     "LogPool",
     "Mean",
     "Product",
+    "SoftmaxGate",
     "Stacking",
     "Vote",
     "as_columns",
@@ -24,6 +30,7 @@ __all__ = [
     "local_accuracies",
     "mean_rule",
     "product_rule",
+    "resolve_fusion",
     "stack_features",
     "vote_rule",
 ]

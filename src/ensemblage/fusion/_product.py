@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ensemblage.fusion._fusion import Fusion
+from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
+
+TINY = np.finfo(float).tiny
 
 
-def product_rule(outputs, weights=None):
+def product_rule(outputs: Any, weights: Any = None) -> Array:
     r"""Weighted geometric mean of the members' probabilities, normalised.
 
     Parameters
@@ -37,16 +41,16 @@ def product_rule(outputs, weights=None):
     array([[0.5, 0.5]])
     """
     outputs = np.asarray(outputs, dtype=float)
-    logs = np.log(np.maximum(outputs, np.finfo(float).tiny))
+    logs = np.log(np.maximum(outputs, TINY))
     if weights is None:
         fused = logs.mean(axis=0)
     else:
         fused = np.einsum("kij,ik->ij", logs, _per_row(weights, outputs))
     fused = np.exp(fused - fused.max(axis=1, keepdims=True))
-    return fused / fused.sum(axis=1, keepdims=True)
+    return np.asarray(fused / fused.sum(axis=1, keepdims=True))
 
 
-def _per_row(weights, outputs):
+def _per_row(weights: Any, outputs: Array) -> Array:
     n_members, n_samples, _ = outputs.shape
     weights = np.asarray(weights, dtype=float)
     if weights.shape not in {(n_members,), (n_samples, n_members)}:
@@ -65,7 +69,8 @@ class Product(Fusion):
     Parameters
     ----------
     weights : array-like of shape (n_members,), default=None
-        Importance of each member; equal if not given.
+        Importance of each member; equal if not given. Where the context has affinities, these are
+        logarithms of importances per row, which multiply them.
 
     See Also
     --------
@@ -78,26 +83,27 @@ class Product(Fusion):
     array([[0.75, 0.25]])
     """
 
-    def __init__(self, weights=None):
+    def __init__(self, weights: Any = None) -> None:
         self.weights = weights
 
-    def combine(self, outputs, affinity=None):
-        """Multiply the members' probabilities.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' probabilities.
-        affinity : ndarray of shape (n_samples, n_members), default=None
-            Logarithms of importances per row, which multiply ``weights``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        if affinity is None:
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        if context.affinity is None:
             return product_rule(outputs, self.weights)
-        equal = np.full(len(outputs), 1.0 / len(outputs))
-        weights = equal if self.weights is None else np.asarray(self.weights, dtype=float)
-        return product_rule(outputs, np.exp(affinity) * weights)
+        return product_rule(outputs, np.exp(context.affinity) * self._weights(len(outputs)))
+
+    def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        affinity = 0.0 if context.affinity is None else context.affinity
+        each = np.exp(affinity) * self._weights(len(outputs))
+        shape = (np.shape(outputs)[1], len(outputs))
+        return np.broadcast_to(_shares(each), shape).copy()
+
+    def importance(self, n_members: int) -> Array:
+        return _shares(self._weights(n_members))
+
+    def _weights(self, n_members: int) -> Array:
+        equal = np.full(n_members, 1.0 / n_members)
+        return equal if self.weights is None else np.asarray(self.weights, dtype=float)
+
+
+def _shares(weights: Array) -> Array:
+    return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))

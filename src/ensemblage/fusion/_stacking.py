@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from ensemblage.fusion._fusion import Fusion
+from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 
 
-def stack_features(outputs):
+def stack_features(outputs: Any) -> Array:
     """Lay the members' outputs side by side.
 
     Parameters
@@ -25,11 +28,11 @@ def stack_features(outputs):
     """
     outputs = np.asarray(outputs)
     if outputs.shape[2] == 2:
-        return outputs[:, :, 1].T
+        return np.asarray(outputs[:, :, 1].T)
     return np.concatenate(list(outputs), axis=1)
 
 
-def as_columns(decision):
+def as_columns(decision: Array) -> Array:
     """Decision values with one column per class, also for two classes.
 
     Parameters
@@ -69,56 +72,31 @@ class Stacking(Fusion):
 
     learns = True
 
-    def __init__(self, final_estimator=None):
+    def __init__(self, final_estimator: Any = None) -> None:
         self.final_estimator = final_estimator
 
-    def _unfitted(self):
+    def _unfitted(self) -> Any:
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        y : ndarray of shape (n_samples,)
-            Class numbers, each of which occurs.
-        affinity : None
-            Ignored.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights, passed on.
-
-        Returns
-        -------
-        self : object
-            Fitted fusion.
-        """
+    def fit(
+        self,
+        outputs: Array | None,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> Self:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.final_estimator_ = clone(self._unfitted()).fit(stack_features(outputs), y, **weights)
         return self
 
-    def combine(self, outputs, affinity=None):
-        """Ask the classifier.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        affinity : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Its probabilities or decision values.
-        """
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
         features = stack_features(outputs)
         if hasattr(self.final_estimator_, "predict_proba"):
-            return self.final_estimator_.predict_proba(features)
+            return np.asarray(self.final_estimator_.predict_proba(features))
         return as_columns(self.final_estimator_.decision_function(features))
 
-    def importance(self, n_members: int):
+    def importance(self, n_members: int) -> Array | None:
         """Share of the absolute coefficients, where the classifier is linear.
 
         Parameters
@@ -135,19 +113,7 @@ class Stacking(Fusion):
         if coefficients is None:
             return None
         size = np.abs(coefficients).mean(axis=0).reshape(n_members, -1).sum(axis=1)
-        return size / max(size.sum(), np.finfo(float).tiny)
+        return np.asarray(size / max(size.sum(), np.finfo(float).tiny))
 
     def gives_probabilities(self, from_probabilities: bool) -> bool:
-        """Tell whether the classifier gives probabilities.
-
-        Parameters
-        ----------
-        from_probabilities : bool
-            Ignored.
-
-        Returns
-        -------
-        bool
-            Whether it has ``predict_proba``.
-        """
         return hasattr(self._unfitted(), "predict_proba")

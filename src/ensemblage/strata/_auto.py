@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ensemblage.fusion import NOTHING_KNOWN
+
 SIZES = (0.05, 0.1, 0.2, 0.4)
 COUNTS = (10, 20, 40)
 DEFAULT_COUNT = 20
@@ -66,7 +68,15 @@ def _fallback(known, stratum_size, n_strata, n_samples: int) -> dict:
     return _named(count or known.get("n_strata"), size or known.get("stratum_size"), known)
 
 
-def fused_error(fusion, outputs, y, folds, *, affinity=None, sample_weight=None) -> float:
+def fused_error(
+    fusion,
+    outputs,
+    y,
+    folds,
+    context=NOTHING_KNOWN,
+    *,
+    sample_weight=None,
+) -> float:
     """Error of a fusion on held-out outputs, the fusion itself held out too.
 
     Parameters
@@ -79,8 +89,8 @@ def fused_error(fusion, outputs, y, folds, *, affinity=None, sample_weight=None)
         Class numbers.
     folds : list of (train, test)
         The folds that the outputs come from.
-    affinity : ndarray of shape (n_samples, n_strata), default=None
-        Log affinities, where the fusion uses them.
+    context : FusionContext, default=FusionContext()
+        What the fusion needs to know of the rows.
     sample_weight : ndarray of shape (n_samples,), default=None
         Row weights.
 
@@ -95,16 +105,15 @@ def fused_error(fusion, outputs, y, folds, *, affinity=None, sample_weight=None)
     tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
     if not known.all():
         outputs, y, weights = outputs[:, known], y[known], weights[known]
-        affinity = None if affinity is None else affinity[known]
+        context = context.take(np.flatnonzero(known))
     learned, judged = _parts(y, tests)
     fitted = fusion.fit_parts(
-        learned, outputs, y, affinity=affinity,
+        learned, outputs, y, context,
         sample_weight=None if sample_weight is None else weights,
     )  # fmt: skip
     wrong = total = 0.0
     for judge, each in zip(judged, fitted, strict=True):
-        near = None if affinity is None else affinity[judge]
-        guesses = each.combine(outputs[:, judge], near).argmax(axis=1)
+        guesses = each.combine(outputs[:, judge], context.take(judge)).argmax(axis=1)
         wrong += weights[judge] @ (guesses != y[judge])
         total += weights[judge].sum()
     return wrong / total if total > 0 else np.inf

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ensemblage.fusion import AnchoredGate, Fusion, Gate, LogPool, Mean, Stacking, Vote
+from ensemblage.fusion import AnchoredGate, Fusion, FusionContext, Gate, resolve_fusion
 from ensemblage.parallel import draw_seeds, set_seed
 from ensemblage.strata._anchor import resolve_anchors
 from ensemblage.strata._auto import candidates
@@ -34,7 +34,7 @@ from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._stratify import final_step, strata_affinity
 from ensemblage.strata._trial import Crew, Training, Trial, try_strata
 
-FUSIONS = {"gate": Gate, "logpool": LogPool, "mean": Mean, "stacking": Stacking, "vote": Vote}
+FUSIONS = {"gate", "logpool", "mean", "stacking", "vote"}
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
@@ -147,7 +147,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012
         "stratifier": [HasMethods(["fit", "transform"]), None],
         "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
-        "fusion": [StrOptions(set(FUSIONS)), HasMethods(["fit", "combine"])],
+        "fusion": [StrOptions(FUSIONS), HasMethods(["fit", "combine"])],
         "final_estimator": [HasMethods(["fit", "predict"]), None],
         "membership": [StrOptions({"hard", "soft"})],
         "anchor": [HasMethods(["fit", "predict"]), str, list, tuple, None],
@@ -260,6 +260,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
+            self._fusion(numeric=False)
         else:
             X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
         check_classification_targets(y)
@@ -287,11 +288,9 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             )
         return weights
 
-    def _fusion(self) -> Fusion:
-        named = isinstance(self.fusion, str)
-        if named and self.fusion == "stacking":
-            return Stacking(self.final_estimator)
-        fusion = FUSIONS[self.fusion]() if named else self.fusion
+    def _fusion(self, *, numeric: bool = True) -> Fusion:
+        offered = frozenset({"affinity", "X"} if numeric else {"affinity"})
+        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
         n_anchors = len(resolve_anchors(self.anchor))
         if isinstance(fusion, Gate) and n_anchors + len(self._kinds()) > 1:
             return AnchoredGate(fusion, n_anchors=n_anchors)
@@ -376,7 +375,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         fusion.fit(
             None if outputs is None else outputs[:, rows],
             data.y[rows],
-            affinity=None if trial.affinity is None else trial.affinity[rows],
+            trial.context.take(rows),
             sample_weight=data.weights[rows] if data.weighted else None,
         )
 
@@ -394,8 +393,14 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         X = self._validate_rows(X)
-        affinity = strata_affinity(self.stratifier_, X) if self.fusion_.uses_affinity else None
-        return self.fusion_.combine(self._outputs(X), affinity)
+        return self.fusion_.combine(self._outputs(X), self._context(X))
+
+    def _context(self, X) -> FusionContext:
+        needs = self.fusion_.needs
+        return FusionContext(
+            affinity=strata_affinity(self.stratifier_, X) if "affinity" in needs else None,
+            X=X if "X" in needs else None,
+        )
 
     def explain_row(self, x):
         """Tell which strata and members decided about one row.

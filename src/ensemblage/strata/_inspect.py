@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import softmax
 
-from ensemblage.fusion import AnchoredGate, Gate
-from ensemblage.strata._stratify import strata_affinity, strata_memberships
+from ensemblage.strata._stratify import strata_memberships
 
 
 def report_members(jobs, members, held_out, y, classes, fusion) -> list[dict]:
@@ -72,41 +70,13 @@ def explain_one_row(ensemble, X) -> dict:
         As ``explain_row`` of the ensemble.
     """
     outputs = ensemble._outputs(X)  # noqa: SLF001
-    fusion = ensemble.fusion_
-    affinity = strata_affinity(ensemble.stratifier_, X) if fusion.uses_affinity else None
-    scores = fusion.combine(outputs, affinity)[0]
+    context = ensemble._context(X)  # noqa: SLF001
+    scores = ensemble.fusion_.combine(outputs, context)[0]
+    weights = ensemble.fusion_.row_weights(outputs, context)
     return {
         "prediction": ensemble.classes_[scores.argmax()],
         "scores": scores,
         "strata": strata_memberships(ensemble.stratifier_, X)[0],
         "members": outputs[:, 0],
-        "weights": row_weights(fusion, len(outputs), affinity),
+        "weights": None if weights is None else weights[0],
     }
-
-
-def row_weights(fusion, n_members: int, affinity):
-    """Share of each member in the answer for one row.
-
-    Parameters
-    ----------
-    fusion : Fusion
-        Fitted.
-    n_members : int
-        Number of members, anchors included.
-    affinity : ndarray of shape (1, n_strata) or None
-        Log affinities of the row.
-
-    Returns
-    -------
-    ndarray of shape (n_members,) or None
-        None where the fusion has no such number.
-    """
-    if isinstance(fusion, Gate):
-        return softmax(affinity[0] / fusion.temperature_)
-    shares = fusion.importance(n_members)
-    if isinstance(fusion, AnchoredGate) and shares is not None:
-        n_strata = affinity.shape[1]
-        for kind, gate in enumerate(fusion.gates_):
-            part = slice(kind * n_strata, (kind + 1) * n_strata)
-            shares[part] = shares[part].sum() * softmax(affinity[0] / gate.temperature_)
-    return shares

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ensemblage.fusion import FusionContext
 from ensemblage.strata._auto import fused_error
 from ensemblage.strata._crew import Job, anchor_jobs, held_out_crew, strata_jobs
 from ensemblage.strata._stratify import final_step, fit_strata, training_affinity
@@ -75,8 +76,8 @@ class Trial(NamedTuple):
         The members' jobs, anchors last.
     outputs : ndarray of shape (n_members, n_samples, n_classes) or None
         Held-out outputs, where there are folds.
-    affinity : ndarray of shape (n_samples, n_strata) or None
-        Log affinities, where the fusion uses them.
+    context : FusionContext
+        What the fusion needs to know of the rows.
     error : float
         Error of the fusion on held-out rows, if it was asked for.
     """
@@ -85,7 +86,7 @@ class Trial(NamedTuple):
     memberships: np.ndarray
     jobs: list[Job]
     outputs: np.ndarray | None
-    affinity: np.ndarray | None
+    context: FusionContext
     error: float
 
 
@@ -126,14 +127,16 @@ def try_strata(
         crew.kinds, memberships, data.weights, soft=crew.soft, weighted=data.weighted
     )
     jobs += anchor_jobs(crew.anchors, data.weights, weighted=data.weighted)
-    affinity = training_affinity(stratifier, data.X) if fusion.uses_affinity else None
+    context = FusionContext(
+        affinity=training_affinity(stratifier, data.X) if "affinity" in fusion.needs else None,
+        X=data.X if "X" in fusion.needs else None,
+    )
     outputs, error = None, 0.0
     if data.folds is not None:
         n_classes = int(data.y.max()) + 1
         outputs = held_out_crew(jobs, data.X, data.y, data.folds, n_classes, seed, n_jobs)
     if judge:
         error = fused_error(
-            fusion, outputs, data.y, data.folds,
-            affinity=affinity, sample_weight=data.sample_weight,
+            fusion, outputs, data.y, data.folds, context, sample_weight=data.sample_weight
         )  # fmt: skip
-    return Trial(stratifier, memberships, jobs, outputs, affinity, error)
+    return Trial(stratifier, memberships, jobs, outputs, context, error)

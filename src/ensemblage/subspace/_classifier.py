@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensemblage.fusion import Fusion, LocalCompetence, Mean, Product, Stacking, Vote
+from ensemblage.fusion import Fusion, FusionContext, resolve_fusion
 from ensemblage.kernels import MixtureParameters, member_log_proba
 from ensemblage.parallel import draw_seeds, fit_progress, run_tasks, with_callbacks
 from ensemblage.subspace._base import JointSubspaceBase
@@ -29,13 +29,8 @@ from ensemblage.subspace._member import as_features
 from ensemblage.subspace._sequence import fit_sequence, member_weights
 from ensemblage.subspace._strength import N_FOLDS, fold_numbers
 
-FUSIONS = {
-    "product": Product,
-    "mean": Mean,
-    "vote": Vote,
-    "stacking": Stacking,
-    "local": LocalCompetence,
-}
+FUSIONS = {"product", "mean", "vote", "stacking", "local"}
+OFFERED = frozenset({"X"})
 
 
 def _outputs(features, members):
@@ -234,6 +229,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             Fitted estimator.
         """
         self._check_importance()
+        self._resolved_fusion()
         rows, settings, random_state, rng = self._prepare(X, y, sample_weight)
         auto_size = self.n_estimators == "auto"
         seeds = draw_seeds(random_state, MAX_MEMBERS if auto_size else self.n_estimators)
@@ -301,18 +297,17 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
         self.fusion_ = "gate"
 
     def _fit_fusion(self, rows, settings, seeds, rng):
-        if isinstance(self.fusion, Fusion):
-            fusion = clone(self.fusion)
-        elif self.fusion in {"product", "auto"}:
-            fusion = Product(self.importance)
-        else:
-            fusion = FUSIONS[self.fusion]()
+        fusion = clone(self._resolved_fusion())
         if fusion.learns:
             outputs = self._unseen_outputs(rows, settings, seeds[: self.n_estimators_], rng)
-            where = {"X": rows.features.T} if isinstance(fusion, LocalCompetence) else {}
             weights = rows.weights.astype(float) * rows.total
-            fusion.fit(outputs, rows.labels, sample_weight=weights, **where)
+            context = FusionContext(X=rows.features.T)
+            fusion.fit(outputs, rows.labels, context, sample_weight=weights)
         self.fusion_ = fusion
+
+    def _resolved_fusion(self):
+        asked = "product" if self.fusion == "auto" else self.fusion
+        return resolve_fusion(asked, offered=OFFERED, importance=self.importance)
 
     def _unseen_outputs(self, rows, settings, seeds, rng):
         """Each row's outputs by members of an ensemble fitted to the other folds."""
@@ -390,8 +385,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             return gated_proba(features, MixtureParameters(
                 coef, self.intercepts_, self.gate_coef_, self.gate_intercept_
             ))  # fmt: skip
-        where = {"X": features.T} if isinstance(self.fusion_, LocalCompetence) else {}
-        return self.fusion_.combine(self._member_outputs(features), **where)
+        return self.fusion_.combine(self._member_outputs(features), FusionContext(X=features.T))
 
     def predict(self, X):
         """Most likely class.

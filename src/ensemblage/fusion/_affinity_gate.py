@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
-from ensemblage.fusion._fusion import Fusion
-from ensemblage.fusion._logpool import SMALLEST, are_probabilities
+from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
+from ensemblage.fusion._log_pool import SMALLEST, are_probabilities
 
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
 """From half the affinities' own scale to where almost all members count alike."""
 
 
-def gate_rule(outputs, affinity, temperature=1.0):
+def gate_rule(outputs: Any, affinity: Any, temperature: float = 1.0) -> Array:
     r"""Average the members' outputs, each row with its own weights.
 
     Parameters
@@ -40,11 +42,11 @@ def gate_rule(outputs, affinity, temperature=1.0):
     array([[0.6, 0.4]])
     """
     weights = softmax(np.asarray(affinity) / temperature, axis=1)
-    return np.einsum("sk,ksc->sc", weights, np.asarray(outputs))
+    return np.asarray(np.einsum("sk,ksc->sc", weights, np.asarray(outputs)))
 
 
 class Gate(Fusion):
-    r"""Members weighted by how close a row is to their strata.
+    r"""Members weighted by how close a row is to their strata; needs the rows' affinity.
 
     Parameters
     ----------
@@ -69,117 +71,73 @@ class Gate(Fusion):
     Examples
     --------
     >>> import numpy as np
+    >>> from ensemblage.fusion import FusionContext, Gate
     >>> outputs = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
     >>> gate = Gate(temperature=1.0).fit(outputs, np.array([0]))
-    >>> gate.combine(outputs, affinity=np.log([[0.5, 0.5]]))
+    >>> gate.combine(outputs, FusionContext(affinity=np.log([[0.5, 0.5]])))
     array([[0.6, 0.4]])
     """
 
-    uses_affinity = True
+    needs = frozenset({"affinity"})
 
-    def __init__(self, temperature="auto"):
+    def __init__(self, temperature: Any = "auto") -> None:
         self.temperature = temperature
 
     @property
-    def learns(self) -> bool:  # numpydoc ignore=RT01
+    def learns(self) -> bool:  # type: ignore[override]  # a fixed temperature is nothing to learn
         """Whether the temperature is learned."""
         return isinstance(self.temperature, str)
 
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        """Choose the temperature.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen.
-        y : ndarray of shape (n_samples,)
-            Class numbers.
-        affinity : ndarray of shape (n_samples, n_members)
-            Log affinities of these rows.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        self : object
-            Fitted fusion.
-        """
+    def fit(
+        self,
+        outputs: Array | None,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> Self:
         if isinstance(self.temperature, Real):
             self.temperature_ = float(self.temperature)
             return self
-        return self._choose(_log_likelihoods(outputs, y, affinity), sample_weight)
+        return self._choose(_log_likelihoods(outputs, y, context.affinity), sample_weight)
 
-    def _choose(self, logs, sample_weight):
+    def _choose(self, logs: Array, sample_weight: Array | None) -> Self:
         best = np.argmax([np.average(each, weights=sample_weight) for each in logs])
         self.temperature_ = float(TEMPERATURES[best])
         return self
 
-    def fit_parts(self, parts, outputs, y, *, affinity=None, sample_weight=None) -> list:
-        """Choose a temperature on each part of the rows; each row is looked at once.
-
-        Parameters
-        ----------
-        parts : list of ndarray of int
-            Row numbers of each part.
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen.
-        y : ndarray of shape (n_samples,)
-            Class numbers.
-        affinity : ndarray of shape (n_samples, n_members)
-            Log affinities of these rows.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        list of Gate
-            Fitted, one per part.
-        """
-        gates = [clone(self) for _ in parts]
+    def fit_parts(
+        self,
+        parts: list[NDArray[np.intp]],
+        outputs: Array,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> list[Self]:
+        gates: list[Self] = [clone(self) for _ in parts]
         if isinstance(self.temperature, Real):
             return [gate.fit(outputs, y) for gate in gates]
-        logs = _log_likelihoods(outputs, y, affinity)
+        # each row is looked at once, not once per part
+        logs = _log_likelihoods(outputs, y, context.affinity)
         weights = [None if sample_weight is None else sample_weight[part] for part in parts]
         return [
             gate._choose(logs[:, part], own)  # noqa: SLF001
             for gate, part, own in zip(gates, parts, weights, strict=True)
         ]
 
-    def importance(self, n_members: int):
-        """Give no single number: a gate weighs members row by row.
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        return gate_rule(outputs, context.affinity, self.temperature_)
 
-        Parameters
-        ----------
-        n_members : int
-            Number of members.
+    def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        return np.asarray(softmax(np.asarray(context.affinity) / self.temperature_, axis=1))
 
-        Returns
-        -------
-        None
-            See :func:`gate_rule` for the weights of a row.
-        """
-        return
-
-    def combine(self, outputs, affinity=None):
-        """Fuse by affinity.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        affinity : ndarray of shape (n_samples, n_members)
-            Log affinities.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Fused outputs.
-        """
-        return gate_rule(outputs, affinity, self.temperature_)
+    def importance(self, n_members: int) -> None:
+        return None
 
 
-def _log_likelihoods(outputs, y, affinity) -> np.ndarray:
-    """Log probability of each row's own class at each temperature."""
+def _log_likelihoods(outputs: Any, y: NDArray[np.intp], affinity: Any) -> Array:
+    """Log probability of each row's own class, (n_temperatures, n_samples)."""
     outputs, affinity = np.asarray(outputs), np.asarray(affinity)
     if are_probabilities(outputs.reshape(-1, outputs.shape[2])):
         # a mean of probabilities is one: the other classes need not be looked at
@@ -188,15 +146,15 @@ def _log_likelihoods(outputs, y, affinity) -> np.ndarray:
     return np.stack([_log_softmax_at(y, each) for each in fused])
 
 
-def _log_shares(own, affinity) -> np.ndarray:
-    """Log probability of each row's own class at each temperature, given each member's of it."""
+def _log_shares(own: Array, affinity: Array) -> Array:
+    """Give the same, from members' probabilities of the row's own class (n_samples, n_members)."""
     weights = np.exp((affinity - affinity.max(axis=1, keepdims=True)) / TEMPERATURES[-1])
     shares, ones = np.empty((len(TEMPERATURES), len(own))), np.ones(affinity.shape[1])
     for share in shares[::-1]:
         share[:] = np.einsum("sk,sk->s", weights, own) / (weights @ ones)
         np.square(weights, out=weights)  # half the temperature
-    return np.log(np.maximum(shares, SMALLEST))
+    return np.asarray(np.log(np.maximum(shares, SMALLEST)))
 
 
-def _log_softmax_at(y, decisions) -> np.ndarray:
-    return np.take_along_axis(log_softmax(decisions, axis=1), y[:, None], axis=1)[:, 0]
+def _log_softmax_at(y: NDArray[np.intp], decisions: Array) -> Array:
+    return np.asarray(np.take_along_axis(log_softmax(decisions, axis=1), y[:, None], axis=1)[:, 0])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.fusion import LocalCompetence, local_accuracies
+from ensemblage.fusion import FusionContext, LocalCompetence, local_accuracies
 
 
 def test_accuracies_by_hand():
@@ -24,16 +24,24 @@ def test_each_side_trusts_the_member_that_is_right_there():
     truth = np.eye(2)[y] * 0.6 + 0.2
     left = np.where(X < 0, truth, truth[:, ::-1])
     outputs = np.array([left, np.where(X >= 0, truth, truth[:, ::-1])])
-    fused = LocalCompetence(15).fit(outputs, y, X=X).combine(outputs, X=X)
+    rows = FusionContext(X=X)
+    fusion = LocalCompetence(15).fit(outputs, y, rows)
+    fused = fusion.combine(outputs, rows)
     assert (fused.argmax(axis=1) == y).mean() > 0.9
+    weights = fusion.row_weights(outputs, rows)
+    assert weights.shape == (200, 2)
+    assert ((weights[:, 0] > 0.5) == (X[:, 0] < 0)).mean() > 0.9
+    assert fusion.importance(2) is None
 
 
 def test_fewer_rows_than_neighbours():
     outputs = np.full((2, 3, 2), 0.5)
-    fusion = LocalCompetence(25).fit(outputs, np.array([0, 1, 0]), X=np.eye(3))
+    fusion = LocalCompetence(25).fit(outputs, np.array([0, 1, 0]), FusionContext(X=np.eye(3)))
     assert fusion.neighbors_.n_neighbors == 3
 
 
 def test_no_neighbours():
     with pytest.raises(ValueError, match="n_neighbors"):
-        LocalCompetence(0).fit(np.full((1, 2, 2), 0.5), np.array([0, 1]), X=np.eye(2))
+        LocalCompetence(0).fit(
+            np.full((1, 2, 2), 0.5), np.array([0, 1]), FusionContext(X=np.eye(2))
+        )

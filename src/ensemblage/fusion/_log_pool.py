@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from ensemblage.fusion._fusion import Fusion
+from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 
 SMALLEST = 1e-12
 """Probabilities count as at least this, so that one member cannot rule a class out."""
@@ -14,19 +17,8 @@ SMALLEST = 1e-12
 MOST_BONUS = 20.0
 
 
-def are_probabilities(outputs) -> bool:
-    """Tell probabilities from decision values.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_classes)
-        Of one member.
-
-    Returns
-    -------
-    bool
-        Whether each row is not negative and adds up to one.
-    """
+def are_probabilities(outputs: Array) -> bool:
+    """Tell one member's probabilities from decision values, both (n_samples, n_classes)."""
     # a product adds up short rows faster than sum does
     sums = outputs @ np.ones(outputs.shape[1])
     return bool(outputs.min() >= 0 and np.abs(sums - 1).max() <= 1e-5)
@@ -78,29 +70,19 @@ class LogPool(Fusion):
 
     learns = True
 
-    def __init__(self, ridge=10.0):
+    def __init__(self, ridge: float = 10.0) -> None:
         self.ridge = ridge
 
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None):
-        """Learn temperatures and importances.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen.
-        y : ndarray of shape (n_samples,)
-            Class numbers.
-        affinity : None
-            Ignored.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        self : object
-            Fitted fusion.
-        """
+    def fit(
+        self,
+        outputs: Array | None,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> Self:
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
+        outputs = np.asarray(outputs)
         self.probable_ = np.array([are_probabilities(each) for each in outputs])
         logits = self._logits(outputs)
         pairs = [
@@ -109,32 +91,23 @@ class LogPool(Fusion):
         ]
         self.temperatures_, self.bonuses_ = np.array(pairs).T
         scores = self._scores(outputs)
-        equal = np.full(len(scores), 1 / len(scores))
-
-        def loss(importance):
-            log_p = log_softmax(np.tensordot(importance, scores, 1), axis=1)
-            gap = np.exp(log_p)
-            gap[np.arange(len(y)), y] -= 1
-            slope = np.einsum("ksc,sc->k", scores, gap * weights[:, None])
-            pull = importance - equal
-            value = -weights @ log_p[np.arange(len(y)), y] + self.ridge * pull @ pull
-            return value, slope + 2 * self.ridge * pull
-
-        best = minimize(loss, equal, jac=True, bounds=[(0, None)] * len(equal), method="L-BFGS-B")
-        self.weights_ = best.x
-        self.influence_ = best.x * scores.std(axis=2).mean(axis=1)
+        self.weights_ = _importances(scores, y, weights, self.ridge)
+        self.influence_ = self.weights_ * scores.std(axis=2).mean(axis=1)
         return self
 
-    def _logits(self, outputs) -> np.ndarray:
+    def _logits(self, outputs: Array) -> Array:
         probable = self.probable_[:, None, None]
         return np.where(probable, np.log(np.maximum(outputs, SMALLEST)), outputs)
 
-    def _scores(self, outputs) -> np.ndarray:
+    def _scores(self, outputs: Array) -> Array:
         """Calibrated log probabilities, of shape (n_members, n_samples, n_classes)."""
         parts = zip(self._logits(outputs), self.temperatures_, self.bonuses_, strict=True)
         return np.stack([_calibrated(*each) for each in parts])
 
-    def importance(self, n_members: int):
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        return np.asarray(softmax(np.tensordot(self.weights_, self._scores(outputs), 1), axis=1))
+
+    def importance(self, n_members: int) -> Array:
         """Share of each member's influence on the product.
 
         Parameters
@@ -147,56 +120,50 @@ class LogPool(Fusion):
         ndarray of shape (n_members,)
             Adds up to one, unless no member counts.
         """
-        return self.influence_ / max(self.influence_.sum(), SMALLEST)
-
-    def combine(self, outputs, affinity=None):
-        """Pool the members.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs.
-        affinity : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        return softmax(np.tensordot(self.weights_, self._scores(outputs), 1), axis=1)
+        return np.asarray(self.influence_ / max(self.influence_.sum(), SMALLEST))
 
     def gives_probabilities(self, from_probabilities: bool) -> bool:
-        """Tell that a pool always gives probabilities.
-
-        Parameters
-        ----------
-        from_probabilities : bool
-            Ignored.
-
-        Returns
-        -------
-        bool
-            True.
-        """
         return True
 
 
-def _calibrated(logits, temperature: float, bonus: float) -> np.ndarray:
+def _importances(scores: Array, y: NDArray[np.intp], weights: Array, ridge: float) -> Array:
+    """Minimise the class's Notes' loss, given calibrated (n_members, n_samples, n_classes)."""
+    equal, each = np.full(len(scores), 1 / len(scores)), np.arange(len(y))
+
+    def loss(importance: Array) -> tuple[float, Array]:
+        log_p = log_softmax(np.tensordot(importance, scores, 1), axis=1)
+        gap = np.exp(log_p)
+        gap[each, y] -= 1
+        slope = np.einsum("ksc,sc->k", scores, gap * weights[:, None])
+        pull = importance - equal
+        value = -weights @ log_p[each, y] + ridge * pull @ pull
+        return value, slope + 2 * ridge * pull
+
+    best = minimize(loss, equal, jac=True, bounds=[(0, None)] * len(equal), method="L-BFGS-B")
+    return np.asarray(best.x)
+
+
+def _calibrated(logits: Array, temperature: float, bonus: float) -> Array:
     first = logits == logits.max(axis=1, keepdims=True)
-    return log_softmax(logits / temperature + bonus * first, axis=1)
+    return np.asarray(log_softmax(logits / temperature + bonus * first, axis=1))
 
 
-def _calibration(logits, y, weights, *, with_bonus: bool) -> tuple[float, float]:
+def _calibration(
+    logits: Array, y: NDArray[np.intp], weights: Array, *, with_bonus: bool
+) -> tuple[float, float]:
     """Temperature and bonus with the least log loss."""
 
-    def loss(log_t, bonus=0.0):
+    def loss(log_t: float, bonus: float = 0.0) -> float:
         log_p = _calibrated(logits, np.exp(log_t), bonus)
-        return -weights @ log_p[np.arange(len(y)), y]
+        return float(-weights @ log_p[np.arange(len(y)), y])
 
     start = minimize_scalar(loss, bounds=(-4, 4), method="bounded").x
     if not with_bonus:
         return float(np.exp(start)), 0.0
-    best = minimize(lambda pair: loss(*pair), [start, 0.0], bounds=[(-4, 4), (0, MOST_BONUS)])
+
+    def loss_of_pair(pair: Array) -> float:
+        return loss(pair[0], pair[1])
+
+    best = minimize(loss_of_pair, [start, 0.0], bounds=[(-4, 4), (0, MOST_BONUS)])
     log_t, bonus = best.x if best.fun < loss(start) else (start, 0.0)
     return float(np.exp(log_t)), float(bonus)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval
 
-from ensemblage.fusion._fusion import Fusion
+from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._product import product_rule
 
 
-def local_accuracies(right, neighbours, sample_weight=None):
+def local_accuracies(
+    right: NDArray[np.bool_], neighbours: NDArray[np.intp], sample_weight: Array | None = None
+) -> Array:
     """Share of each point's neighbours that each member gets right.
 
     Parameters
@@ -40,11 +44,13 @@ def local_accuracies(right, neighbours, sample_weight=None):
     weights = np.ones(right.shape[1]) if sample_weight is None else sample_weight
     near = weights[neighbours]
     hits = np.einsum("kin,in->ik", right[:, neighbours].astype(float), near)
-    return (hits + 0.5) / (near.sum(axis=1, keepdims=True) + 1.0)
+    return np.asarray((hits + 0.5) / (near.sum(axis=1, keepdims=True) + 1.0))
 
 
 class LocalCompetence(Fusion):
     r"""Product of the members, each with its accuracy around the point as importance.
+
+    It needs the rows themselves, as numbers, on a scale in which near means similar.
 
     Parameters
     ----------
@@ -69,69 +75,49 @@ class LocalCompetence(Fusion):
     Examples
     --------
     >>> import numpy as np
+    >>> from ensemblage.fusion import FusionContext, LocalCompetence
     >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
     >>> says_zero = np.tile([0.9, 0.1], (4, 1))
     >>> outputs = np.array([says_zero, says_zero[:, ::-1]])
-    >>> local = LocalCompetence(n_neighbors=2).fit(outputs, y, X=X)
-    >>> local.combine(outputs, X=X).argmax(axis=1)
+    >>> rows = FusionContext(X=X)
+    >>> local = LocalCompetence(n_neighbors=2).fit(outputs, y, rows)
+    >>> local.combine(outputs, rows).argmax(axis=1)
     array([0, 0, 1, 1])
     """
 
     learns = True
+    needs = frozenset({"X"})
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_neighbors=25):
+    def __init__(self, n_neighbors: int = 25) -> None:
         self.n_neighbors = n_neighbors
 
-    def fit(self, outputs, y, *, affinity=None, sample_weight=None, X=None):
-        """Remember where each member was right.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' outputs on rows that they have not seen.
-        y : ndarray of shape (n_samples,)
-            Class numbers.
-        affinity : None
-            Ignored.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Row weights.
-        X : ndarray of shape (n_samples, n_features)
-            The rows, on the scale in which near means similar.
-
-        Returns
-        -------
-        self : object
-            Fitted fusion.
-        """
+    def fit(
+        self,
+        outputs: Array | None,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> Self:
         self._validate_params()
         count = min(self.n_neighbors, len(y))
         # no search tree: a model file must not hold one
-        self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(X)
+        self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(context.X)
         self.right_ = np.asarray(outputs).argmax(axis=2) == np.asarray(y)
         self.weights_ = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
         return self
 
-    def combine(self, outputs, affinity=None, *, X=None):
-        """Multiply the members' probabilities, each to the power of its importance.
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        return product_rule(outputs, self.row_weights(outputs, context))
 
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_members, n_samples, n_classes)
-            Members' probabilities.
-        affinity : None
-            Ignored.
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        near = self.neighbors_.kneighbors(X, return_distance=False)
+    def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        near = self.neighbors_.kneighbors(context.X, return_distance=False)
         accuracies = local_accuracies(self.right_, near, self.weights_)
-        return product_rule(outputs, accuracies / accuracies.sum(axis=1, keepdims=True))
+        return np.asarray(accuracies / accuracies.sum(axis=1, keepdims=True))
+
+    def importance(self, n_members: int) -> None:
+        return None

@@ -1,0 +1,211 @@
+"""How members' outputs become one: the contract of a fusion."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing
+
+Array = NDArray[np.float64]
+
+
+def take_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Copy some rows of an array or a frame; ``rows`` are numbers, or a mask."""
+    if isinstance(X, np.ndarray):
+        return X[rows] if rows.dtype == bool else X.take(rows, axis=0)
+    return _safe_indexing(X, rows)
+
+
+class FusionContext(NamedTuple):
+    """What is known of the rows beside what members say of them; None where it is not known.
+
+    Attributes
+    ----------
+    affinity : ndarray of shape (n_samples, n_strata) or None
+        How close each row is to each stratum, in logs.
+    X : array-like of shape (n_samples, n_features) or None
+        The rows themselves, as members see them.
+    sources : ndarray of shape (n_samples,) or None
+        Where each row comes from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> FusionContext(X=np.eye(3)).take(np.array([1])).X
+    array([[0., 1., 0.]])
+    """
+
+    affinity: Array | None = None
+    X: Any = None
+    sources: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[Any]) -> FusionContext:
+        """Give the context of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            Row numbers, or a mask.
+
+        Returns
+        -------
+        FusionContext
+            What is not known stays so.
+        """
+        return FusionContext(*(None if each is None else take_rows(each, rows) for each in self))
+
+
+NOTHING_KNOWN = FusionContext()
+
+
+class Fusion(BaseEstimator):
+    """Contract of a fusion.
+
+    Member outputs have shape (n_members, n_samples, n_classes); with two classes decision values
+    are the pair (-d, d).
+
+    Attributes
+    ----------
+    learns : bool
+        Whether ``fit`` needs outputs on rows that the members have not seen.
+    needs : frozenset of str
+        Fields of :class:`FusionContext` without which it can neither learn nor speak.
+    """
+
+    learns: bool = False
+    needs: frozenset[str] = frozenset()
+
+    def fit(
+        self,
+        outputs: Array | None,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> Self:
+        """Learn from outputs and true classes.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs on rows that they have not seen; None will do if it learns nothing.
+        y : ndarray of shape (n_samples,)
+            Class numbers, 0 to n_classes - 1.
+        context : FusionContext, default=FusionContext()
+            What else is known of the rows.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        self : object
+            Fitted fusion.
+        """
+        return self
+
+    def fit_parts(
+        self,
+        parts: list[NDArray[np.intp]],
+        outputs: Array,
+        y: NDArray[np.intp],
+        context: FusionContext = NOTHING_KNOWN,
+        *,
+        sample_weight: Array | None = None,
+    ) -> list[Self]:
+        """Fit one fusion on each part of the rows; this one stays as it is.
+
+        Parameters
+        ----------
+        parts : list of ndarray of int
+            Row numbers of each part.
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs on rows that they have not seen.
+        y : ndarray of shape (n_samples,)
+            Class numbers.
+        context : FusionContext, default=FusionContext()
+            What else is known of the rows.
+        sample_weight : ndarray of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        list of Fusion
+            Fitted, one per part.
+        """
+        return [
+            clone(self).fit(
+                outputs[:, part],
+                y[part],
+                context.take(part),
+                sample_weight=None if sample_weight is None else sample_weight[part],
+            )
+            for part in parts
+        ]
+
+    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+        """Fuse member outputs.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        context : FusionContext, default=FusionContext()
+            What else is known of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The largest entry of a row is the prediction.
+        """
+        raise NotImplementedError  # look: ok
+
+    def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array | None:
+        """Tell each member's share in the answer for each row.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+        context : FusionContext, default=FusionContext()
+            What else is known of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_members) or None
+            None where there is no such number.
+        """
+        shares = self.importance(len(outputs))
+        return None if shares is None else np.tile(shares, (outputs.shape[1], 1))
+
+    def importance(self, n_members: int) -> Array | None:
+        """Share of each member in the result, where that is one number.
+
+        Parameters
+        ----------
+        n_members : int
+            Number of members.
+
+        Returns
+        -------
+        ndarray of shape (n_members,) or None
+            Adds up to one; None where there is no such number, or it differs from row to row.
+        """
+        return np.full(n_members, 1 / n_members)
+
+    def gives_probabilities(self, from_probabilities: bool) -> bool:
+        """Tell whether fused outputs are probabilities.
+
+        Parameters
+        ----------
+        from_probabilities : bool
+            Whether the members' outputs are.
+
+        Returns
+        -------
+        bool
+            Whether ``combine`` gives probabilities.
+        """
+        return from_probabilities
