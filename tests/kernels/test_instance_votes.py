@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemblage.kernels._instance_votes import _vote_by_instance, instance_votes
+from ensemblage.kernels._instance_votes import Draws, _vote_by_instance, instance_votes
 from reference.inner_kmeans import vote
 
 MASK = 2**64 - 1
@@ -39,7 +39,7 @@ def draw(seed, n=40, d=6, n_clusters=3):
 
 def test_one_full_view_without_replacement_is_the_nearest_centre():
     rows, centers = draw(0)
-    labels, counts = instance_votes(rows, centers, 1, 6, False, seed=1)
+    labels, counts = instance_votes(rows, centers, Draws(1, 6, False, seed=1))
     nearest = ((rows[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(labels, nearest)
     assert set(counts.tolist()) == {1}
@@ -50,7 +50,7 @@ def test_one_full_view_without_replacement_is_the_nearest_centre():
 def test_equals_the_papers_loop_on_the_rows_own_views(seed, replace):
     rows, centers = draw(seed)
     incumbents = np.random.default_rng(seed).integers(-1, 3, len(rows)).astype(np.int32)
-    labels, counts = instance_votes(rows, centers, 9, 3, replace, seed, incumbents)
+    labels, counts = instance_votes(rows, centers, Draws(9, 3, replace, seed), incumbents)
     for row, label, count, incumbent in zip(rows, labels, counts, incumbents, strict=True):
         expected, tally = vote(row, centers, row_views(row, 9, 3, replace, seed), incumbent)
         assert (label, count) == (expected, tally[expected])
@@ -61,8 +61,9 @@ def test_equals_the_papers_loop_on_the_rows_own_views(seed, replace):
 def test_a_rows_views_do_not_depend_on_where_it_stands(seed):
     rows, centers = draw(seed)
     order = np.random.default_rng(seed).permutation(len(rows))
-    labels = instance_votes(rows, centers, 5, 2, True, seed).labels
-    shuffled = instance_votes(rows[order], centers, 5, 2, True, seed).labels
+    draws = Draws(5, 2, True, seed)
+    labels = instance_votes(rows, centers, draws).labels
+    shuffled = instance_votes(rows[order], centers, draws).labels
     np.testing.assert_array_equal(labels[order], shuffled)
 
 
@@ -79,6 +80,6 @@ def test_the_plain_function_gives_what_the_compiled_one_gives(replace):
     for kernel in (_vote_by_instance.python, _vote_by_instance):
         labels, counts = np.full(8, -1, np.int32), np.zeros(8, np.int32)
         with np.errstate(over="ignore"):
-            kernel(rows, centers, 4, 2, replace, np.uint64(7), labels, counts)
+            kernel(rows, centers, Draws(4, 2, replace, np.uint64(7)), 1e-15, labels, counts)
         results.append((labels.tolist(), counts.tolist()))
     assert results[0] == results[1]

@@ -9,8 +9,8 @@ from ensemblage.kernels._prices import bound_memberships, settle_memberships
 
 
 def in_python(log_density, log_scales):
-    memberships, *bounds = bound_memberships.python(log_density, log_scales)
-    log_sums = settle_memberships.python(log_density, log_scales, memberships, *bounds)
+    memberships, bounds = bound_memberships.python(log_density, log_scales)
+    log_sums = settle_memberships.python(log_density, log_scales, memberships, bounds)
     return memberships, log_sums
 
 
@@ -91,7 +91,7 @@ def test_bounds_hold_and_sure_strata_are_full(seed):
     rng = np.random.default_rng(seed)
     log_density = rng.normal(scale=10 ** rng.uniform(-2, 2), size=(6, 20))
     log_scales = rng.normal(scale=10 ** rng.uniform(-2, 2), size=6)
-    sure, base, high, low, unsure = bound_memberships(log_density, log_scales)
+    sure, (base, high, low, unsure) = bound_memberships(log_density, log_scales)
     tau, log_sums = priced_memberships(log_density, log_scales)
     assert (base <= log_sums + 1e-12).all()
     assert (log_sums <= base + high).all()

@@ -10,6 +10,7 @@ from ensemblage.kernels._view_votes import (
     agreeing_views,
     bounded_view_votes,
     center_drift,
+    rounding_of,
     view_votes,
 )
 from reference.inner_kmeans import vote
@@ -94,15 +95,16 @@ def test_the_plain_functions_give_what_the_compiled_ones_give():
     rows, centers, views = draw(3)
     everyone = np.arange(len(rows))
     results = []
+    rounding = rounding_of(rows.dtype, 5)
     for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
                                      (_squares, _count, _bound)):  # fmt: skip
         squares = np.zeros((len(rows) * 4, 5))
         labels, counts = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
         bounds = np.zeros(len(rows))
-        squares_of(rows, centers, everyone, squares)
-        distances = squares @ views.T
-        count(distances, 4, 5, everyone, labels, counts, True)
-        bound(rows, distances, views.max(), everyone, labels, 4, bounds)
+        squares_of(rows, centers, everyone, rounding.grain, squares)
+        distances = (squares @ views.T).reshape(len(rows), 4, len(views))
+        count(distances, rounding.slack, everyone, labels, counts, True)
+        bound(rows, distances, rounding, views.max(), everyone, labels, bounds)
         results.append((squares, labels, counts, bounds))
     for plain, compiled in zip(*results, strict=True):
         np.testing.assert_allclose(plain, compiled, atol=1e-12)

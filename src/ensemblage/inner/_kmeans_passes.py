@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ensemblage.blocks import Block
 from ensemblage.inner._feature_views import Crowd
 from ensemblage.kernels import (
+    Draws,
     Votes,
     agreeing_views,
     bounded_view_votes,
@@ -125,8 +126,7 @@ def elect(rows: Array, centers: Array, crowd: Crowd, incumbents: Array | None = 
     """
     if crowd.views is not None:
         return view_votes(rows, centers, crowd.views, incumbents)
-    n_views, n_draws, replace, seed, _ = crowd
-    return instance_votes(rows, centers, n_views, n_draws, replace, seed, incumbents)
+    return instance_votes(rows, centers, Draws(*crowd[:4]), incumbents)
 
 
 def label_pass(

@@ -10,6 +10,7 @@ from ensemblage.kernels._cluster_sums import cluster_sums as cluster_sums
 from ensemblage.kernels._cluster_sums import own_distances as own_distances
 from ensemblage.kernels._compile import CompiledKernel as CompiledKernel
 from ensemblage.kernels._compile import compiled as compiled
+from ensemblage.kernels._exponential import exponentials as exponentials
 from ensemblage.kernels._gaussians import Gaussians as Gaussians
 from ensemblage.kernels._gaussians import Kind as Kind
 from ensemblage.kernels._gaussians import Moments as Moments
@@ -18,6 +19,7 @@ from ensemblage.kernels._gaussians import estimate as estimate
 from ensemblage.kernels._gaussians import log_densities as log_densities
 from ensemblage.kernels._gaussians import make_gaussians as make_gaussians
 from ensemblage.kernels._gaussians import moments as moments
+from ensemblage.kernels._instance_votes import Draws as Draws
 from ensemblage.kernels._instance_votes import instance_votes as instance_votes
 from ensemblage.kernels._k2 import ACCURACY as ACCURACY
 from ensemblage.kernels._k2 import BDEU as BDEU

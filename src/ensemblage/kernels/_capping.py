@@ -24,21 +24,13 @@ NEGLIGIBLE = -45.0
 
 
 class Caps(NamedTuple):
-    """Where each stratum caps its memberships.
+    """Where each stratum caps its memberships; fields of shape (n_strata,)."""
 
-    Attributes
-    ----------
-    pivots : ndarray of shape (n_strata,)
-        Reference affinities.
-    log_shares : ndarray of shape (n_strata,)
-        Log membership that a row at the pivot has before capping.
-    """
-
-    pivots: Floats
-    log_shares: Floats
+    pivots: Floats  # affinities to measure from
+    log_shares: Floats  # log membership that a row at the pivot has before capping
 
     @property
-    def log_scales(self) -> Floats:  # numpydoc ignore=RT01
+    def log_scales(self) -> Floats:
         """The log of c, as one number per stratum."""
         return self.log_shares - self.pivots
 
@@ -52,30 +44,13 @@ def cap_for_size(
     rest: float = 0.0,
     edge: float = 0.0,
 ) -> tuple[float, float]:
-    r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly.
+    r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly, for a pivot and a log share.
 
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_rows,)
-        Log affinities :math:`v_i`, finite, in any order: the rows that may stand on either side
-        of the cap.
-    weights : ndarray of shape (n_rows,)
-        Positive row weights.
-    size : float
-        Wanted size, at most the total weight of all rows.
-    above : float
-        Weight of further rows with higher affinity, all capped.
-    rest : float
-        :math:`\sum w_i e^{v_i - e}` over further rows with lower affinity, none capped.
-    edge : float
-        The :math:`e` in ``rest``, at most ``min(affinity)``.
+    ``affinity`` and ``weights`` are the rows that may stand on either side of the cap, in any
+    order. Further rows of weight ``above`` have higher affinities, and are capped; others have
+    lower ones, are not, and add up to ``rest``, :math:`\sum w_i e^{v_i - e}` with :math:`e` the
+    ``edge``, at most ``min(affinity)``. The size is at most the weight of all.
 
-    Returns
-    -------
-    pivot, log_share : float
-
-    Notes
-    -----
     In falling order, let the first :math:`m` rows be capped. The others carry what is left,
     and row :math:`m` stays under the cap iff
     :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
@@ -95,20 +70,7 @@ def cap_for_size(
 
 
 def log_memberships(affinity: NDArray[np.floating], caps: Caps) -> NDArray[np.floating]:
-    r"""Log memberships :math:`\min(0, g_j + (v_{ij} - p_j))`.
-
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_strata, n_rows)
-        Log affinities.
-    caps : Caps
-        One cap per stratum.
-
-    Returns
-    -------
-    ndarray of shape (n_strata, n_rows)
-        In the dtype of ``affinity``.
-    """
+    r"""Log memberships :math:`\min(0, g_j + (v_{ij} - p_j))`, of shape (n_strata, n_rows)."""
     below = affinity - caps.pivots[:, None] + caps.log_shares[:, None]
     return np.minimum(below, 0.0).astype(affinity.dtype, copy=False)
 
@@ -123,23 +85,10 @@ def bin_masses(
 ) -> tuple[Floats, Floats]:
     r"""Sort each stratum's affinities into equal bins; count them and add their exponentials.
 
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_strata, n_rows)
-        Log affinities.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    lower, width : ndarray of shape (n_strata,)
-        Where each stratum's bins start, and how wide each is; width 0 leaves a stratum out.
-    n_bins : int
-        Number of bins between the one for all lower and the one for all higher affinities.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_strata, n_bins + 2)
-        Weight in each bin; bin 0 lies below ``lower``.
-    masses : ndarray of shape (n_strata, n_bins + 2)
-        :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
+    Affinities are of shape (n_strata, n_rows). A stratum's bins start at ``lower`` and are
+    ``width`` wide; width 0 leaves it out. Both results are of shape (n_strata, n_bins + 2), with a
+    bin for all lower and one for all higher affinities: the weight in each bin, and
+    :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
     """
     n_strata, n_rows = affinity.shape
     counts = np.zeros((n_strata, n_bins + 2))
@@ -175,27 +124,10 @@ def rows_in_bins(
     width: Floats,
     found: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Find the rows that lie in one bin of each stratum.
+    """Find the entries of ``affinity`` that lie in one bin of each stratum.
 
-    Parameters
-    ----------
-    affinity : ndarray of shape (n_strata, n_rows)
-        Log affinities.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    lower, width : ndarray of shape (n_strata,)
-        Where each stratum's bins start, and how wide each is.
-    found : ndarray of shape (n_strata,)
-        The bin of each stratum, counted from the one that starts at ``lower``.
-
-    Returns
-    -------
-    strata : ndarray of shape (n_found,)
-        Stratum of each entry found, rising.
-    offsets : ndarray of shape (n_found,)
-        How far the entry lies above ``lower``.
-    found_weights : ndarray of shape (n_found,)
-        Weight of its row.
+    The bin, ``found``, is counted from the one that starts at ``lower``. Gives the entries' strata,
+    rising; how far they lie above ``lower``; and the weights of their rows.
     """
     n_strata, n_rows = affinity.shape
     entries, n_found = np.empty(64, dtype=np.int64), 0
@@ -232,19 +164,8 @@ def rows_in_bins(
 def sizes_at_edges(counts: Floats, masses: Floats, width: Floats) -> tuple[Floats, Floats]:
     r"""Sizes of the strata if the cap stood at each edge between two bins.
 
-    Parameters
-    ----------
-    counts, masses : ndarray of shape (n_strata, n_bins + 2)
-        From :func:`bin_masses`, merged over all blocks.
-    width : ndarray of shape (n_strata,)
-        Width of the bins.
-
-    Returns
-    -------
-    sizes : ndarray of shape (n_strata, n_bins + 1)
-        Falling along the last axis.
-    rests : ndarray of shape (n_strata, n_bins + 1)
-        The part of the size that rows below the edge hold.
+    From the counts and masses of ``bin_masses``, merged over all blocks. Of shape
+    (n_strata, n_bins + 1), falling; and the part of the size that rows below the edge hold.
     """
     n_strata, n_edges = counts.shape[0], counts.shape[1] - 1
     sizes = np.empty((n_strata, n_edges))

@@ -14,28 +14,8 @@ Array = NDArray[Any]
 
 @compiled
 def cluster_sums(rows: Array, weights: Array, labels: Array, n_clusters: int) -> tuple[Any, Any]:
-    """Weighted sum and total weight of each cluster's rows, in float64.
+    """Weighted sums (n_clusters, n_features) and total weights of each cluster's rows, in float64.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The data.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    labels : ndarray of shape (n_rows,), int
-        Cluster of each row.
-    n_clusters : int
-        Number of clusters.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_clusters, n_features)
-        Weighted sums.
-    totals : ndarray of shape (n_clusters,)
-        Sums of weights.
-
-    Notes
-    -----
     Sums are compensated, so that the mean of equal values is that value but for one rounding.
     """
     sums = np.zeros((n_clusters, rows.shape[1]))
@@ -55,22 +35,7 @@ def cluster_sums(rows: Array, weights: Array, labels: Array, n_clusters: int) ->
 
 @compiled
 def own_distances(rows: Array, centers: Array, labels: Array) -> Any:
-    """Squared Euclidean distance of each row to the centre of its own cluster, in float64.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        The data.
-    centers : ndarray of shape (n_clusters, n_features)
-        The centres.
-    labels : ndarray of shape (n_rows,), int
-        Cluster of each row.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        In the space of all features.
-    """
+    """Squared Euclidean distance of each row to the centre of its own cluster, in float64."""
     distances = np.zeros(len(rows))
     for i in range(len(rows)):
         total = 0.0

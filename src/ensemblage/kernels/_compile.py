@@ -19,7 +19,7 @@ logger = logging.getLogger("ensemblage")
 
 
 class CompiledKernel(Generic[P, R]):
-    """A function that Numba compiles when it is first called; ``python`` is it as written.
+    """A function that Numba compiles when it is first called.
 
     Importing Numba takes a third of a second, and many users never reach a compiled kernel. The
     machine code is cached beside the source, so only the first call on a new machine waits for the
@@ -28,25 +28,38 @@ class CompiledKernel(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], **options: Any) -> None:
         functools.update_wrapper(self, function)
-        self.python = function
+        self._function: Any = function
         self._options = options
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.dispatcher(*args, **kwargs)
 
     @functools.cached_property
+    def python(self) -> Callable[P, R]:
+        """The kernel, and all that it calls, as written, for tests that follow it line by line."""
+        plain: Callable[P, R] = _calling(self._function, lambda kernel: kernel.python)
+        return plain
+
+    @functools.cached_property
     def dispatcher(self) -> Callable[P, R]:
-        """Numba's own function, which other kernels are compiled against."""
+        """Numba's own function, which other kernels are compiled against.
+
+        Numba keeps its machine code under the function's qualified name and discards it when the
+        function's own file has changed. A digest in that name discards it too when a file has
+        changed from which the function has a kernel, a named tuple or a number.
+        """
         import numba  # noqa: PLC0415
 
-        logger.info("Preparing kernel %s; a new machine compiles it once.", self.python.__name__)
-        compiler = numba.njit(cache=True, nogil=True, **self._options)
-        compiled: Callable[P, R] = compiler(_for_numba(self.python))
+        logger.info("Preparing kernel %s; a new machine compiles it once.", self._function.__name__)
+        function = _calling(self._function, lambda kernel: kernel.dispatcher)
+        function.__qualname__ += f"_{_imported_digest(self._function)}"
+        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, **self._options)(function)
         return compiled
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle by name, as a plain function would be."""
-        return self.python.__qualname__
+        name: str = self._function.__qualname__
+        return name
 
 
 def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:
@@ -56,27 +69,22 @@ def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:
     return CompiledKernel(function, **options)
 
 
-def _for_numba(function: Any) -> FunctionType:
-    """Copy a function, with Numba's functions in the place of the kernels that it calls.
+def _calling(function: Any, counterpart: Callable[[CompiledKernel[..., Any]], Any]) -> Any:
+    """Copy a function, with counterparts in the place of the kernels that it calls."""
 
-    Numba keeps its machine code under the function's qualified name and discards it when the
-    function's own file has changed. A digest in that name discards it too when a file has
-    changed from which the function has a kernel, a named tuple or a number.
-    """
+    def seen(value: object) -> object:
+        return counterpart(value) if isinstance(value, CompiledKernel) else value
+
     namespace = dict(function.__globals__)
     for name in set(_global_names(function.__code__)) & namespace.keys():
-        namespace[name] = _seen_by_numba(namespace[name])
-    closure = [CellType(_seen_by_numba(cell.cell_contents)) for cell in function.__closure__ or ()]
+        namespace[name] = seen(namespace[name])
+    closure = tuple(CellType(seen(cell.cell_contents)) for cell in function.__closure__ or ())
     copy = FunctionType(
-        function.__code__, namespace, function.__name__, function.__defaults__, tuple(closure)
+        function.__code__, namespace, function.__name__, function.__defaults__, closure
     )
     copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__qualname__ = f"{function.__qualname__}_{_imported_digest(function)}"
+    copy.__qualname__ = function.__qualname__
     return copy
-
-
-def _seen_by_numba(value: object) -> object:
-    return value.dispatcher if isinstance(value, CompiledKernel) else value
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
@@ -86,7 +94,7 @@ def _global_names(code: CodeType) -> Iterator[str]:
             yield from _global_names(constant)
 
 
-def _imported_digest(function: FunctionType) -> str:
+def _imported_digest(function: Any) -> str:
     """Digest of the numbers in a function's module and of what it imports to be compiled.
 
     That is the modules which its kernels and named tuples come from, and theirs in turn.

@@ -18,67 +18,32 @@ NO_MASS = 1e-30
 
 
 class Gaussians(NamedTuple):
-    """One Gaussian per stratum.
+    """One Gaussian per stratum; factors make precisions quick to apply."""
 
-    Attributes
-    ----------
-    means : ndarray of shape (n_strata, n_features)
-        Centres.
-    covariances : ndarray
-        Of shape (n_strata,) if spherical, (n_strata, n_features) if diag, (n_features,
-        n_features) if tied, (n_strata, n_features, n_features) if full.
-    factors : ndarray
-        Inverse variances (spherical, diag) or a factor F of the precision F F' (tied, full);
-        of the same shape as ``covariances``.
-    """
-
-    means: Floats
+    means: Floats  # (n_strata, n_features)
+    # (n_strata,) if spherical, (n_strata, n_features) if diag, (n_features, n_features) if tied,
+    # (n_strata, n_features, n_features) if full
     covariances: Floats
+    # inverse variances (spherical, diag), or a factor F of the precision F F' (tied, full)
     factors: Floats
 
 
 class Moments(NamedTuple):
-    """Sufficient statistics of one block under given responsibilities; they add up.
+    """Sufficient statistics of one block under given responsibilities; they add up."""
 
-    Attributes
-    ----------
-    mass : ndarray of shape (n_strata,)
-        Responsibility per stratum.
-    first : ndarray of shape (n_strata, n_features)
-        Responsibility times row.
-    second : ndarray
-        Responsibility times squares: (n_strata, n_features) if diag or spherical,
-        (n_features, n_features) if tied, (n_strata, n_features, n_features) if full.
-    log_likelihood : float
-        Weighted sum of the rows' log likelihoods.
-    counts, masses : ndarray of shape (n_strata, n_bins + 2) or (0, n_bins + 2)
-        Histogram of the log responsibilities, where one was asked for.
-    """
-
-    mass: Floats
-    first: Floats
+    mass: Floats  # (n_strata,), responsibility
+    first: Floats  # (n_strata, n_features), responsibility times row
+    # responsibility times squares: (n_strata, n_features) if diag or spherical,
+    # (n_features, n_features) if tied, (n_strata, n_features, n_features) if full
     second: Floats
-    log_likelihood: float
+    log_likelihood: float  # weighted sum over the rows
+    # histogram of the log responsibilities, (n_strata, n_bins + 2), or (0, n_bins + 2) for none
     counts: Floats
     masses: Floats
 
 
 def make_gaussians(means: Floats, covariances: Floats, kind: Kind) -> Gaussians:
-    """Prepare Gaussians for :func:`log_densities`.
-
-    Parameters
-    ----------
-    means : ndarray of shape (n_strata, n_features)
-        Centres.
-    covariances : ndarray
-        Shaped as ``kind`` asks; positive (definite).
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-
-    Returns
-    -------
-    Gaussians
-    """
+    """Prepare Gaussians for ``log_densities`` from positive (definite) covariances."""
     if kind in ("spherical", "diag"):
         return Gaussians(means, covariances, 1 / covariances)
     values, vectors = np.linalg.eigh(covariances)
@@ -86,21 +51,9 @@ def make_gaussians(means: Floats, covariances: Floats, kind: Kind) -> Gaussians:
 
 
 def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
-    """Rows less their centre and, where densities are linear in them, their squares.
+    """Rows less their centre and, where densities are linear in them, their squares beside them.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        Rows.
-    centre : ndarray of shape (n_features,)
-        Subtracted, so that squares do not cancel.
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features) or (n_rows, 2 * n_features)
-        In the dtype of ``rows``; with squares if spherical or diag.
+    A centre keeps squares from cancelling. In the dtype of ``rows``.
     """
     centre = centre.astype(rows.dtype, copy=False)
     if kind not in ("spherical", "diag"):
@@ -123,21 +76,9 @@ def _with_squares(rows: Floats, centre: Floats) -> Floats:
 
 
 def log_densities(columns: Floats, gaussians: Gaussians, kind: Kind) -> Floats:
-    r"""Log density :math:`\log p_j(x_i)` of each row under each Gaussian (eq. 2).
+    r"""Log density :math:`\log p_j(x_i)` of each row under each Gaussian (eq. 2), strata first.
 
-    Parameters
-    ----------
-    columns : ndarray
-        From :func:`centred_columns`.
-    gaussians : Gaussians
-        In the same centred coordinates.
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-
-    Returns
-    -------
-    ndarray of shape (n_strata, n_rows)
-        In the dtype of ``columns``.
+    ``columns`` are ``centred_columns``, and the Gaussians are in the same coordinates.
     """
     if kind in ("spherical", "diag"):
         return _diagonal_log_densities(columns, gaussians)
@@ -166,21 +107,9 @@ def _diagonal_log_densities(columns: Floats, gaussians: Gaussians) -> Floats:
 def moments(
     columns: Floats, responsibilities: Floats, kind: Kind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Statistics of one block from which Gaussians are estimated.
+    """Mass, first and second of ``Moments``, in float64.
 
-    Parameters
-    ----------
-    columns : ndarray
-        From :func:`centred_columns`.
-    responsibilities : ndarray of shape (n_strata, n_rows)
-        With the rows' weights already in them.
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-
-    Returns
-    -------
-    mass, first, second : ndarray
-        As in :class:`Moments`, in float64.
+    Responsibilities, of shape (n_strata, n_rows), have the rows' weights in them.
     """
     # in their own dtype: numpy adds pairwise along rows, and blocks are added in float64
     mass = responsibilities.sum(axis=1).astype(np.float64, copy=False)
@@ -199,27 +128,11 @@ def moments(
 def estimate(total: Moments, previous: Gaussians, floor: float, kind: Kind) -> Gaussians:
     r"""Find the most likely Gaussians whose variance is nowhere below ``floor``.
 
-    Parameters
-    ----------
-    total : Moments
-        Merged over all blocks.
-    previous : Gaussians
-        Kept where a stratum has no mass.
-    floor : float
-        Lower bound on variances (spherical, diag) or eigenvalues (tied, full).
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-
-    Returns
-    -------
-    Gaussians
-
-    Notes
-    -----
     :math:`\mu_j = \sum_i \upsilon_{ij} x_i / \sum_i \upsilon_{ij}` and
-    :math:`\sigma_j^2 = \max(\sum_i \upsilon_{ij} x_i^2 / \sum_i \upsilon_{ij} - \mu_j^2, f)`.
-    The maximum is the constrained optimum, so the objective cannot fall; adding the floor to the
-    variance instead would not keep that promise.
+    :math:`\sigma_j^2 = \max(\sum_i \upsilon_{ij} x_i^2 / \sum_i \upsilon_{ij} - \mu_j^2, f)`, with
+    eigenvalues in the place of variances where covariances are tied or full. The maximum is the
+    constrained optimum, so the objective cannot fall; adding the floor to the variance instead
+    would not keep that promise. A stratum without mass keeps its previous Gaussian.
     """
     alive = total.mass > NO_MASS
     mass = np.where(alive, total.mass, 1.0)

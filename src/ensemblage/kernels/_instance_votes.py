@@ -1,122 +1,108 @@
-"""Votes by views that are drawn anew for each row (Inner Ensembles, Algorithm 6, literally)."""
+"""Votes by views that are drawn anew for each row (Inner Ensembles, Algorithm 6, literally).
+
+A row's stream of random numbers starts from its own values and the seed. The views therefore do
+not depend on the order of the rows or on the blocks they come in, and equal rows are treated
+alike. The generator is SplitMix64.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
-from ensemblage.kernels._view_votes import Votes
+from ensemblage.kernels._view_votes import Labels, Votes, rounding_of, squared_gap, winner
 
 Array = NDArray[Any]
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+
+
+class Draws(NamedTuple):
+    """How voters draw their features."""
+
+    n_views: int  # voters per row, the paper's E
+    n_draws: int  # features that each voter draws, s = max(1, round(S d))
+    replace: bool  # whether a voter may draw a feature twice
+    seed: int | np.uint64  # of the pass
+
 
 def instance_votes(
-    rows: Array,
-    centers: Array,
-    n_views: int,
-    n_draws: int,
-    replace: bool,
-    seed: int,
-    incumbents: NDArray[np.int32] | None = None,
+    rows: Array, centers: Array, draws: Draws, incumbents: Labels | None = None
 ) -> Votes:
     """Let each row's own views vote for its nearest centre; the most votes win.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        C-contiguous float32 or float64.
-    centers : ndarray of shape (n_clusters, n_features)
-        Same dtype, C-contiguous.
-    n_views : int
-        Views per row.
-    n_draws : int
-        Features per view.
-    replace : bool
-        Whether a view may draw a feature more than once.
-    seed : int
-        Seed of the pass.
-    incumbents : ndarray of shape (n_rows,), default=None
-        Each row's present centre, which keeps the row when votes tie.
-
-    Returns
-    -------
-    Votes
-        Labels and the number of votes behind them.
-
-    Notes
-    -----
-    A row's stream of random numbers starts from its own values and the seed. The views
-    therefore do not depend on the order of the rows or on the blocks they come in, and equal
-    rows are treated alike. The generator is SplitMix64.
+    Arrays, and what happens to ties, are as in ``view_votes``.
     """
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = np.zeros(len(rows), np.int32)
-    _vote_by_instance(
-        rows, centers, n_views, n_draws, replace, np.uint64(seed), labels, counts
-    )  # fmt: skip
+    seeded = draws._replace(seed=np.uint64(draws.seed))
+    grain = rounding_of(rows.dtype, rows.shape[1]).grain
+    _vote_by_instance(rows, centers, seeded, grain, labels, counts)
     return Votes(labels, counts)
 
 
 @compiled
-def _vote_by_instance(  # noqa: C901  one loop nest; compiled kernels cannot call each other
-    rows: Array,
-    centers: Array,
-    n_views: int,
-    n_draws: int,
-    replace: bool,
-    seed: Any,
-    labels: Array,
-    counts: Array,
+def _vote_by_instance(
+    rows: Array, centers: Array, draws: Draws, grain: float, labels: Labels, counts: Labels
 ) -> None:
     """Vote on every row, in place."""
     n_clusters, n_features = centers.shape
     squares = np.zeros((n_features, n_clusters), rows.dtype)
-    distances = np.zeros(n_clusters, rows.dtype)
     tally = np.zeros(n_clusters, np.int32)
-    deck = np.arange(n_features)
-    # as for shared views: no view may decide on a difference that is only rounding
-    grain = rows.dtype.type(16 * (1.2e-7 if rows.itemsize == 4 else 2.3e-16))
-    bits = np.zeros(n_features)
-    golden, one, two = (
-        np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB),
-    )  # fmt: skip
-    s27, s30, s31, s11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+    own_grain = rows.dtype.type(grain)
     for i in range(len(rows)):
         for j in range(n_features):
-            bits[j] = rows[i, j] + 0.0  # turns -0.0 into 0.0: equal rows draw alike
-            deck[j] = j
             for k in range(n_clusters):
-                difference = rows[i, j] - centers[k, j]
-                close = abs(difference) <= grain * abs(rows[i, j])
-                squares[j, k] = 0 if close else difference * difference
-        state = seed
-        for word in bits.view(np.uint64):
-            state = (state ^ word) * one + golden
-            state ^= state >> s31
-        tally[:] = 0
-        for _ in range(n_views):
-            distances[:] = 0
-            for draw in range(n_draws):
-                state += golden
-                mixed = (state ^ (state >> s30)) * one
-                mixed = (mixed ^ (mixed >> s27)) * two
-                mixed ^= mixed >> s31
-                share = (mixed >> s11) * 2.0**-53
-                if replace:
-                    feature = int(share * n_features)
-                else:
-                    swap = draw + int(share * (n_features - draw))
-                    feature = deck[swap]
-                    deck[swap] = deck[draw]
-                    deck[draw] = feature
-                for k in range(n_clusters):
-                    distances[k] += squares[feature, k]
-            tally[np.argmin(distances)] += 1
-        winner = labels[i]
-        if winner < 0 or tally[winner] < tally.max():
-            winner = np.argmax(tally)
-        labels[i] = winner
-        counts[i] = tally[winner]
+                squares[j, k] = squared_gap(rows[i, j], centers[k, j], own_grain)
+        _draw_and_count(squares, draws, _first_state(rows[i], draws.seed), tally)
+        labels[i] = winner(tally, labels[i])
+        counts[i] = tally[labels[i]]
+
+
+@compiled
+def _draw_and_count(squares: Array, draws: Draws, state: np.uint64, tally: Labels) -> None:
+    """Count the views of one row that vote for each centre."""
+    n_features, n_clusters = squares.shape
+    distances, deck = np.zeros(n_clusters, squares.dtype), np.arange(n_features)
+    tally[:] = 0
+    for _ in range(draws.n_views):
+        distances[:] = 0
+        for draw in range(draws.n_draws):
+            state += GOLDEN
+            share = _uniform(state)
+            if draws.replace:
+                feature = int(share * n_features)
+            else:
+                swap = draw + int(share * (n_features - draw))
+                feature = deck[swap]
+                deck[swap], deck[draw] = deck[draw], feature
+            for k in range(n_clusters):
+                distances[k] += squares[feature, k]
+        tally[np.argmin(distances)] += 1
+
+
+@compiled
+def _first_state(row: Array, seed: Any) -> Any:
+    """Where a row's stream begins."""
+    state, bits = seed, np.empty(row.size)
+    for j in range(row.size):
+        bits[j] = row[j] + 0.0  # turns -0.0 into 0.0: equal rows draw alike
+    for word in bits.view(np.uint64):
+        state = (state ^ word) * FIRST_FACTOR + GOLDEN
+        state ^= state >> S31
+    return state
+
+
+@compiled
+def _uniform(state: np.uint64) -> float:
+    """SplitMix64's number between zero and one of a state."""
+    mixed = (state ^ (state >> S30)) * FIRST_FACTOR
+    mixed = (mixed ^ (mixed >> S27)) * SECOND_FACTOR
+    mixed ^= mixed >> S31
+    share: float = (mixed >> S11) * 2.0**-53
+    return share

@@ -11,20 +11,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 
 def log_softmax(logits: Floats, axis: int) -> Floats:
-    """Logarithm of the softmax, without overflow.
-
-    Parameters
-    ----------
-    logits : ndarray
-        Any shape.
-    axis : int
-        The axis along which the exponentials add up to one.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape.
-    """
+    """Logarithm of the softmax along one axis, without overflow."""
     shifted = logits - logits.max(axis=axis, keepdims=True)
     result: Floats = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
     return result
@@ -40,20 +27,9 @@ class MixtureParameters(NamedTuple):
 
 
 def member_log_proba(features: Floats, coef: Floats, intercept: Floats) -> Floats:
-    """Log probabilities of every member (eq. 5).
+    """Log probabilities of every member (eq. 5), of shape (n_members, n_classes, n_rows).
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        Standardised features.
-    coef : ndarray of shape (n_members, n_classes, n_features)
-        Coefficients, zero where masked.
-    intercept : ndarray of shape (n_members, n_classes)
-        Intercepts.
-
-    Returns
-    -------
-    ndarray of shape (n_members, n_classes, n_rows)
+    Features are of shape (n_features, n_rows); coefficients are zero where masked.
     """
     n_members, n_classes, n_features = coef.shape
     logits = coef.reshape(-1, n_features) @ features + intercept.reshape(-1, 1)
@@ -67,27 +43,11 @@ def mixture_loss(
     parameters: MixtureParameters,
     decay: float,
 ) -> tuple[float, MixtureParameters]:
-    r"""Loss of the gated mixture and its slope in every parameter.
+    r"""Loss of the gated mixture and its slope in every parameter, masked ones included.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        Standardised features.
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Row weights that add up to one.
-    parameters : MixtureParameters
-        Where to evaluate.
-    decay : float
-        Strength of the ridge penalty on all coefficients; the intercepts go free.
-
-    Returns
-    -------
-    loss : float
-        :math:`-\sum_m w_m \log \sum_k g_k(x_m)\, p_k(y_m \mid x_m) + \frac{\rho}{2} \|\cdot\|^2`.
-    slope : MixtureParameters
-        Same shapes as ``parameters``; masked coefficients are not excluded.
+    The loss is :math:`-\sum_m w_m \log \sum_k g_k(x_m)\, p_k(y_m \mid x_m) + \frac{\rho}{2}
+    \|\cdot\|^2`, with weights that add up to one and a decay :math:`\rho` on all coefficients; the
+    intercepts go free. Features are of shape (n_features, n_rows).
     """
     coef, intercept, gate_coef, gate_intercept = parameters
     log_proba = member_log_proba(features, coef, intercept)

@@ -26,30 +26,14 @@ def expectation(
 ) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block and the statistics that follow from them.
 
-    Parameters
-    ----------
-    columns : ndarray
-        From :func:`centred_columns`.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    prior : Caps or ndarray of shape (n_strata, n_rows) or (n_strata, 1)
-        Memberships :math:`\tau_{ij}`: the caps that turn affinities into them, or their logs.
-    gaussians : Gaussians
-        One per stratum.
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-    affinity : ndarray of shape (n_strata, n_rows), default=None
-        Log responsibilities of the pass before, which caps need.
-    lower, width : ndarray of shape (n_strata,)
-        Bins of a histogram of the new log responsibilities; by default none is taken.
+    ``columns`` are ``centred_columns``. The prior is memberships :math:`\tau_{ij}`: their logs, of
+    shape (n_strata, n_rows) or (n_strata, 1), or the caps that turn affinities into them, which are
+    the log responsibilities of the pass before. ``lower`` and ``width`` are the bins of a histogram
+    of the new log responsibilities; by default none is taken.
 
-    Returns
-    -------
-    log_responsibilities : ndarray of shape (n_strata, n_rows)
-        :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
-        :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`.
-    statistics : Moments
-        With :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}` as its log likelihood.
+    Gives :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
+    :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`, strata first, and the statistics with
+    :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}` as their log likelihood.
     """
     joint = log_densities(columns, gaussians, kind)
     if not isinstance(prior, Caps):

@@ -19,25 +19,10 @@ def softmax_loss(
 ) -> tuple[float, Floats]:
     r"""Loss of one classifier (eq. 9, negated, with a ridge penalty) and its slope.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        The features that the mask lets through.
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    parameters : ndarray of shape (n_classes, n_features + 1)
-        Coefficients, the intercepts in the last column.
-    decay : float
-        Strength of the ridge penalty on the coefficients; the intercepts go free.
-
-    Returns
-    -------
-    loss : float
-        :math:`-\sum_m w_m \log p(y_m \mid x_m) + \frac{\rho}{2} \|\theta\|^2`.
-    slope : ndarray of shape (n_classes, n_features + 1)
-        Its derivatives.
+    The loss is :math:`-\sum_m w_m \log p(y_m \mid x_m) + \frac{\rho}{2} \|\theta\|^2`, with
+    :math:`\rho` the decay. ``features`` are those that the mask lets through, of shape
+    (n_features, n_rows); parameters and slope are of shape (n_classes, n_features + 1), with the
+    intercepts, which no penalty touches, in the last column.
     """
     coef = parameters[:, :-1]
     rows = np.arange(labels.size)

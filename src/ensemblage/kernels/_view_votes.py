@@ -1,4 +1,15 @@
-"""Rows assigned to centres by the votes of many feature views (Inner Ensembles, Algorithm 6)."""
+r"""Rows assigned to centres by the votes of many feature views (Inner Ensembles, Algorithm 6).
+
+View e votes for :math:`\arg\min_k D_e(k)`, :math:`D_e(k) = \sum_j w_{ej} (x_j - \mu_{kj})^2`, with
+:math:`w_{ej} \ge 0` how often it drew feature j; the lowest index on equal distances (lines 6 to
+11). Values and distances that differ by no more than rounding count as equal, so that the order in
+which a machine adds does not decide, and a view of constant features votes for the lowest index.
+The squared differences of a chunk of rows are formed once and multiplied by :math:`W^\top` in one
+matrix product that stays in cache, so nothing of size rows x views x centres is ever held.
+
+Rows (n_rows, n_features) and centres (n_clusters, n_features) are C-contiguous and both float32 or
+both float64; views are of shape (n_views, n_features).
+"""
 
 from __future__ import annotations
 
@@ -10,129 +21,72 @@ from numpy.typing import NDArray
 from ensemblage.kernels._compile import compiled
 
 Array = NDArray[Any]
+Labels = NDArray[np.int32]
+Bounds = NDArray[np.float64]
 
 CHUNK_ELEMENTS = 65536
 
 
 class Votes(NamedTuple):
-    """The outcome of one assignment pass.
+    """The outcome of one assignment pass."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,), int32
-        The centre with the most votes.
-    counts : ndarray of shape (n_rows,), int32
-        How many views voted for it.
-    """
-
-    labels: NDArray[np.int32]
-    counts: NDArray[np.int32]
+    labels: Labels  # the centre with the most votes
+    counts: Labels  # how many views voted for it
 
 
 class BoundedVotes(NamedTuple):
-    """The outcome of one assignment pass that skips rows which cannot change.
+    """The outcome of one assignment pass that skips rows which cannot change."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,), int32
-        The centre with the most votes.
-    bounds : ndarray of shape (n_rows,), float64
-        How far centres may move, in total, before the row must be looked at again.
-    n_evaluated : int
-        Rows whose distances were computed.
-    """
+    labels: Labels
+    bounds: Bounds  # how far centres may move, in total, before a row must be looked at again
+    n_evaluated: int  # rows whose distances were computed
 
-    labels: NDArray[np.int32]
-    bounds: NDArray[np.float64]
-    n_evaluated: int
+
+class Rounding(NamedTuple):
+    """What differs by no more than this, relatively, counts as equal."""
+
+    grain: float  # a row's value and a centre's
+    slack: float  # two distances
+
+
+def rounding_of(dtype: np.dtype[Any], n_features: int) -> Rounding:
+    """Allow for the rounding of a sum, and of centres next to a row, which differences magnify."""
+    if dtype == np.float32:
+        return Rounding(16 * 1.2e-7, max((n_features + 8) * 1.2e-7, 5e-6))
+    return Rounding(16 * 2.3e-16, max(n_features * 2.3e-16, 5e-11))
 
 
 def view_votes(
-    rows: Array, centers: Array, views: Array, incumbents: NDArray[np.int32] | None = None
+    rows: Array, centers: Array, views: Array, incumbents: Labels | None = None
 ) -> Votes:
-    r"""Let each view vote for its nearest centre; the most votes win.
+    """Let each view vote for its nearest centre; the most votes win.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        C-contiguous float32 or float64.
-    centers : ndarray of shape (n_clusters, n_features)
-        Same dtype, C-contiguous.
-    views : ndarray of shape (n_views, n_features)
-        Feature weights, :math:`w_{ej} \ge 0`: how often view e drew feature j.
-    incumbents : ndarray of shape (n_rows,), default=None
-        Each row's present centre, which keeps the row when votes tie. Without one, or where
-        it is -1, the lowest index wins a tie.
-
-    Returns
-    -------
-    Votes
-        Labels and the number of votes behind them.
-
-    Notes
-    -----
-    View e votes for :math:`\arg\min_k \sum_j w_{ej} (x_j - \mu_{kj})^2`, the lowest index on
-    equal distances (Algorithm 6, lines 6-11). Values and distances that differ by no more
-    than rounding count as equal, so that the order in which a machine adds does not decide,
-    and a view of constant features votes for the lowest index. The squared differences of a
-    chunk of rows are formed once and multiplied by :math:`W^\top` in one matrix product that
-    stays in cache, so nothing of size rows x views x centres is ever held.
+    When votes tie, the incumbent keeps the row; without one, or where it is -1, the lowest index
+    wins.
     """
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = _run(rows, centers, views, np.arange(len(rows)), labels, np.empty(0))
     return Votes(labels, counts)
 
 
-def agreeing_views(
-    rows: Array, centers: Array, views: Array, labels: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Count the views that vote for a given label of each row.
-
-    Parameters
-    ----------
-    rows, centers, views : ndarray
-        As for :func:`view_votes`.
-    labels : ndarray of shape (n_rows,), int32
-        The labels asked about.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int32
-        Votes for these labels, whoever won.
-    """
+def agreeing_views(rows: Array, centers: Array, views: Array, labels: Labels) -> Labels:
+    """Count the views that vote for a given label of each row, whoever won."""
     return _run(rows, centers, views, np.arange(len(rows)), labels.copy(), np.empty(0), False)
 
 
 def bounded_view_votes(
-    rows: Array,
-    centers: Array,
-    views: Array,
-    labels: NDArray[np.int32],
-    bounds: NDArray[np.float64],
+    rows: Array, centers: Array, views: Array, labels: Labels, bounds: Bounds
 ) -> BoundedVotes:
-    r"""Vote as :func:`view_votes` with incumbents, on the rows whose bound has run out.
+    r"""Vote as ``view_votes`` with incumbents, on the rows whose bound has run out.
 
-    Parameters
-    ----------
-    rows, centers, views : ndarray
-        As for :func:`view_votes`; the views must be those of the earlier passes.
-    labels : ndarray of shape (n_rows,), int32
-        Present centres, -1 where a row has none yet.
-    bounds : ndarray of shape (n_rows,)
-        What is left of each row's bound; rows with a positive one keep their label.
+    Rows with a positive bound keep their label. The views must be those of the earlier passes;
+    a label of -1 is none yet.
 
-    Returns
-    -------
-    BoundedVotes
-        Labels, fresh bounds for the rows evaluated, and their number.
-
-    Notes
-    -----
     :math:`\sqrt{D_e}` is a seminorm distance. A fresh bound is the
     :math:`\lceil E/2 \rceil`-th largest over views of
     :math:`\min_{k \ne own} \sqrt{D_e(k)} - \sqrt{D_e(own)}`, less a margin for rounding: while
     the centres have moved by less, half of the views still vote for the incumbent, and a tie
-    is the incumbent's. See :func:`center_drift` for what a move costs.
+    is the incumbent's. See ``center_drift`` for what a move costs.
     """
     labels, bounds = labels.copy(), bounds.copy()
     active = np.flatnonzero((bounds <= 0) | (labels < 0))
@@ -143,18 +97,8 @@ def bounded_view_votes(
 def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float64]:
     r"""Give what a move of the centres costs the bound of a row, by its own centre.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_clusters, n_features)
-        Centres of two passes.
-    views : ndarray of shape (n_views, n_features)
-        Feature weights.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters,)
-        :math:`\max_e (\delta_{own,e} + \max_{k \ne own} \delta_{ke})`, where
-        :math:`\delta_{ke} = \lVert \mu'_k - \mu_k \rVert_{w_e}`.
+    It is :math:`\max_e (\delta_{own,e} + \max_{k \ne own} \delta_{ke})`, where
+    :math:`\delta_{ke} = \lVert \mu'_k - \mu_k \rVert_{w_e}`.
     """
     squares = np.square(after.astype(np.float64) - before)
     moved = np.sqrt(squares @ views.T.astype(np.float64)) * (1 + 1e-9)
@@ -171,25 +115,27 @@ def _run(
     centers: Array,
     views: Array,
     active: Array,
-    labels: Array,
-    bounds: Array,
+    labels: Labels,
+    bounds: Bounds,
     elect: bool = True,
-) -> NDArray[np.int32]:
+) -> Labels:
     """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
     n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
+    rounding = rounding_of(rows.dtype, n_features)
     chunk = _chunk(centers, views)
     squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
-    distances = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
+    products = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
+    distances = products.reshape(chunk, n_clusters, len(views))
     for start in range(0, len(active), chunk):
         here = active[start : start + chunk]
         # the product always has the same shape, so that a row's sums do not depend on its block
-        _squares(rows, centers, here, squares)
-        np.matmul(squares, weights, out=distances)
-        _count(distances, n_clusters, n_features, here, labels, counts, elect)
+        _squares(rows, centers, here, rounding.grain, squares)
+        np.matmul(squares, weights, out=products)
+        _count(distances, rounding.slack, here, labels, counts, elect)
         if len(bounds):
-            _bound(rows, distances, weights.max(), here, labels, n_clusters, bounds)
+            _bound(rows, distances, rounding, weights.max(), here, labels, bounds)
     return counts
 
 
@@ -200,56 +146,65 @@ def _chunk(centers: Array, views: Array) -> int:
 
 
 @compiled
-def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None:
+def squared_gap(value: float, center: float, grain: float) -> float:
+    """Squared difference of a row's value to a centre's; zero if it is rounding.
+
+    A mean of equal values is off by rounding: no view may decide on that.
+    """
+    difference = value - center
+    return 0 if abs(difference) <= grain * abs(value) else difference * difference
+
+
+@compiled
+def winner(tally: Labels, incumbent: int) -> int:
+    """Elect the incumbent while nobody has more votes, else the first with the most."""
+    if incumbent < 0 or tally[incumbent] < tally.max():
+        return int(np.argmax(tally))
+    return incumbent
+
+
+@compiled
+def _squares(rows: Array, centers: Array, active: Array, grain: float, squares: Array) -> None:
     """Squared differences of the active rows to each centre, one line per row and centre."""
     n_clusters, n_features = centers.shape
-    grain = rows.dtype.type(16 * (1.2e-7 if rows.itemsize == 4 else 2.3e-16))
+    own_grain = rows.dtype.type(grain)
     for place in range(len(active)):
         row = rows[active[place]]
         for k in range(n_clusters):
             for j in range(n_features):
-                difference = row[j] - centers[k, j]
-                # a mean of equal values is off by rounding: no view may decide on that
-                close = abs(difference) <= grain * abs(row[j])
-                squares[place * n_clusters + k, j] = 0 if close else difference * difference
+                gap = squared_gap(row[j], centers[k, j], own_grain)
+                squares[place * n_clusters + k, j] = gap
 
 
 @compiled
 def _count(
-    distances: Array,
-    n_clusters: int,
-    n_features: int,
-    active: Array,
-    labels: Array,
-    counts: Array,
-    elect: bool,
+    distances: Array, slack: float, active: Array, labels: Labels, counts: Labels, elect: bool
 ) -> None:
-    """Let the views vote on the active rows; write the winners, if asked for, and their votes."""
-    n_views = distances.shape[1]
+    """Let the views vote on the active rows; write the winners, if asked for, and their votes.
+
+    Distances are of shape (n_places, n_clusters, n_views), the active rows first.
+    """
+    _, n_clusters, n_views = distances.shape
     nearest = np.zeros(n_views, distances.dtype)
     choice = np.zeros(n_views, np.int32)
     tally = np.zeros(n_clusters, np.int32)
-    # rounding of a sum, and of centres next to a row, which its difference magnifies
-    narrow = distances.itemsize == 4
-    slack = max((n_features + 8) * 1.2e-7, 5e-6) if narrow else max(n_features * 2.3e-16, 5e-11)
     shrink = distances.dtype.type(1 - 2 * slack)
     for place in range(len(active)):
-        first = place * n_clusters
         for e in range(n_views):
-            nearest[e] = distances[first, e] * shrink
+            nearest[e] = distances[place, 0, e] * shrink
             choice[e] = 0
         for k in range(1, n_clusters):
             # both branches written out, so that the compiler makes vector selects of them
             for e in range(n_views):
-                closer = distances[first + k, e] < nearest[e]
-                nearest[e] = distances[first + k, e] * shrink if closer else nearest[e]
+                closer = distances[place, k, e] < nearest[e]
+                nearest[e] = distances[place, k, e] * shrink if closer else nearest[e]
                 choice[e] = k if closer else choice[e]
         tally[:] = 0
         for e in range(n_views):
             tally[choice[e]] += 1
         row = active[place]
-        if elect and (labels[row] < 0 or tally[labels[row]] < tally.max()):
-            labels[row] = np.argmax(tally)
+        if elect:
+            labels[row] = winner(tally, labels[row])
         counts[row] = tally[labels[row]]
 
 
@@ -257,29 +212,27 @@ def _count(
 def _bound(
     rows: Array,
     distances: Array,
+    rounding: Rounding,
     heaviest: float,
     active: Array,
-    labels: Array,
-    n_clusters: int,
-    bounds: Array,
+    labels: Labels,
+    bounds: Bounds,
 ) -> None:
     """Write how far centres may move before half of a row's views can have changed their vote."""
-    n_features, n_views = rows.shape[1], distances.shape[1]
-    narrow = rows.itemsize == 4
-    epsilon = 1.2e-7 if narrow else 2.3e-16
-    slack = max((n_features + 8) * 1.2e-7, 5e-6) if narrow else max(n_features * 2.3e-16, 5e-11)
+    _, n_clusters, n_views = distances.shape
+    slack = rounding.slack
     nearest = np.zeros(n_views, rows.dtype)
     gaps = np.zeros(n_views)
     for place in range(len(active)):
-        first, own = place * n_clusters, labels[active[place]]
+        own = labels[active[place]]
         nearest[:] = np.inf
         for k in range(n_clusters):
             for e in range(n_views):
-                other = np.inf if k == own else distances[first + k, e]
+                other = np.inf if k == own else distances[place, k, e]
                 nearest[e] = min(nearest[e], other)
         for e in range(n_views):
-            here = np.sqrt(distances[first + own, e])
+            here = np.sqrt(distances[place, own, e])
             gaps[e] = np.sqrt(nearest[e]) * (1 - slack) - here * (1 + slack)
         row = rows[active[place]]
-        grain = 64 * epsilon * np.sqrt(heaviest * np.sum(row * row))
-        bounds[active[place]] = np.sort(gaps)[n_views // 2] - grain
+        margin = 4 * rounding.grain * np.sqrt(heaviest * np.sum(row * row))
+        bounds[active[place]] = np.sort(gaps)[n_views // 2] - margin

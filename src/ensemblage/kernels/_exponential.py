@@ -1,0 +1,60 @@
+"""An exponential that becomes vector instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.kernels._compile import compiled
+
+Floats = NDArray[np.floating[Any]]
+
+# exp(x) = 2^k exp(r) with k = round(x / log 2) and |r| <= log(2) / 2. Adding ROUND leaves k in the
+# last bits of a float; log 2 comes in two parts, the first short enough for k * LN2_HIGH to be
+# exact; exp(r) is its Taylor series, up to r^13 / 13! in float64 and r^7 / 7! in float32.
+LOG2_E, LOG2_E_32 = 1.4426950408889634, np.float32(1.4426950408889634)
+ROUND, ROUND_32 = 6755399441055744.0, np.float32(12582912.0)
+LN2_HIGH, LN2_HIGH_32 = 0.69314718036912382, np.float32(0.693359375)
+LN2_LOW, LN2_LOW_32 = 1.9082149292705877e-10, np.float32(-2.12194440054690583e-4)
+EXPONENT_BIT, EXPONENT_BIT_32 = 52, np.int32(23)
+C2, C3, C4, C5 = 1 / 2, 1 / 6, 1 / 24, 1 / 120
+C6, C7, C8, C9 = 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
+C10, C11, C12, C13 = 1 / 3628800, 1 / 39916800, 1 / 479001600, 1 / 6227020800
+S1, S2, S3, S4 = np.float32(1), np.float32(C2), np.float32(C3), np.float32(C4)
+S5, S6, S7 = np.float32(C5), np.float32(C6), np.float32(C7)
+
+
+@compiled
+def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
+    """Fill ``out`` with the exponentials of ``logs``, of the same dtype, none of them above zero.
+
+    What is at or below ``negligible`` becomes zero. Good to 4e-16 in float64 and to 2e-7 in
+    float32. The loops hold no branch and no call: NumPy's exponential would stop the compiler
+    from making vectors of them.
+    """
+    if logs.itemsize == 4:
+        least = np.float32(negligible)
+        for i in range(logs.size):
+            x = max(least, np.float32(logs[i]))
+            t = x * LOG2_E_32 + ROUND_32
+            k = t - ROUND_32
+            r = x - k * LN2_HIGH_32 - k * LN2_LOW_32
+            p = S3 + r * (S4 + r * (S5 + r * (S6 + r * S7)))
+            p = S1 + r * (S1 + r * (S2 + r * p))
+            bits = np.float32(p).view(np.int32)
+            bits += np.float32(t).view(np.int32) << EXPONENT_BIT_32
+            out[i] = np.int32(bits).view(np.float32) if x > least else np.float32(0)
+    else:
+        for i in range(logs.size):
+            y = max(negligible, np.float64(logs[i]))
+            u = y * LOG2_E + ROUND
+            h = u - ROUND
+            s = y - h * LN2_HIGH - h * LN2_LOW
+            q = C9 + s * (C10 + s * (C11 + s * (C12 + s * C13)))
+            q = C4 + s * (C5 + s * (C6 + s * (C7 + s * (C8 + s * q))))
+            q = 1.0 + s * (1.0 + s * (C2 + s * (C3 + s * q)))
+            wide = np.float64(q).view(np.int64)
+            wide += np.float64(u).view(np.int64) << EXPONENT_BIT
+            out[i] = np.int64(wide).view(np.float64) if y > negligible else 0.0

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ensemblage.kernels import exponentials
+
+RUNS = pytest.mark.parametrize(
+    "run", [exponentials, exponentials.python], ids=["compiled", "python"]
+)
+
+
+@RUNS
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_at_the_bound_or_below_is_none(run, dtype):
+    logs, out = np.array([0.0, -1.0, -39.0, -40.0, -1e30, -np.inf], dtype), np.empty(6, dtype)
+    run(logs, -40.0, out)
+    np.testing.assert_allclose(out, [1.0, np.exp(-1.0), np.exp(-39.0), 0, 0, 0], rtol=2e-7)
+    assert out.dtype == dtype
+
+
+@given(arrays(np.float64, 9, elements=st.floats(-85.0, 0.0, exclude_min=True)))
+def test_precision(logs):
+    out = np.empty(9)
+    exponentials(logs, -85.0, out)
+    np.testing.assert_allclose(out, np.exp(logs), rtol=4e-16)
+    narrow, exact = np.empty(9, np.float32), np.exp(logs.astype(np.float32).astype(np.float64))
+    exponentials(logs.astype(np.float32), -86.0, narrow)
+    np.testing.assert_allclose(narrow, exact, rtol=2e-7)
