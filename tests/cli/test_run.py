@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import ensemblage.papers
 from ensemblage.cli import app
-from ensemblage.cli._reproduce import PaperTable
 from runs.arithmetic import experiment
 
 STUDY = """
@@ -179,7 +178,8 @@ def test_quick_and_full_exclude_each_other(run):
 
 
 def test_every_paper_table_has_a_name(run):
-    assert [each.value for each in PaperTable] == list(ensemblage.papers.PAPER_EXPERIMENTS)
+    shown = run("reproduce", "--help").stdout
+    assert all(name in shown for name in ensemblage.papers.PAPER_EXPERIMENTS)
     result = run("reproduce", "hiss-table9")
     assert result.exit_code == 2
     assert "hiss-table2" in result.stderr

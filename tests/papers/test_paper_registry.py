@@ -1,190 +1,32 @@
-"""The ten reproductions as declarations: sizes, keys, a few cells, and partial tables."""
+import pkgutil
+from importlib import import_module
 
-import json
-import math
-import pickle
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from ensemblage.datasets._catalogue import PAPER_DATASETS
-from ensemblage.papers import PAPER_EXPERIMENTS, paper_experiment
-from ensemblage.papers.joint import _joint_figure1
-from ensemblage.runs._experiment import CellResult
-
-FULL = {
-    "hiss-table2": 7 * 8 * 10,
-    "hiss-table3": 7 * 3 * 10,
-    "joint-figure1": 6 * 100,
-    "joint-figure2": 2 * 2 * 100,
-    "joint-table2": 3 * 100,
-    # three networks, ten bags, the grid twice, and the nested choice
-    "inner-table1": 14 * 10 * (3 + 10 + 2 * 10 * 10 + 1),
-    "inner-figure2": 14 * 10 * 3,
-    # K-means, the grid, linkage, and the graph-based methods in three blocks of starts
-    "inner-table2": 15 * (1 + 100 + 100 + 3 * 100),
-    "inner-table3": 15 * (1 + 100 + 100 + 3 * 100),
-    "inner-noise": 15 * 4 * 2 * (3 + 3),
-}
-# Two cells of each that take little time; the first is what others are compared with.
-CHEAP = {
-    "hiss-table2": ({"method": "svm"}, {"method": "rbf-svm"}),
-    "hiss-table3": ({"method": "em-3"}, {"method": "hiss"}),
-    "joint-figure1": ({"repeat": 0}, {"repeat": 1}),
-    "joint-figure2": ({"variant": "literal"}, {"variant": "selector"}),
-    "joint-table2": ({"dataset": "segment"}, {"dataset": "abalone"}),
-    "inner-table1": ({"method": "plain"}, {"method": "inner"}),
-    "inner-figure2": ({"method": "inner"}, {"method": "crowd"}),
-    "inner-table2": ({"method": "kmeans"}, {"method": "inner"}),
-    "inner-table3": ({"method": "linkage"}, {"method": "inner"}),
-    "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
-}
-
-
-@pytest.fixture(autouse=True)
-def few_test_rows(monkeypatch):
-    """A hundred thousand rows to score on would take most of the time."""
-    monkeypatch.setattr(_joint_figure1, "TEST_ROWS", 500)
-    _joint_figure1._test_rows.cache_clear()
-    yield
-    _joint_figure1._test_rows.cache_clear()
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    """A folder with a few rows under the name of each of the papers' datasets."""
-    folder = tmp_path_factory.mktemp("data")
-    for seed, name in enumerate(PAPER_DATASETS):
-        rng = np.random.default_rng(seed)
-        classes = np.repeat([0, 1, 2], [40, 25, 15])
-        X = np.round(rng.normal(size=(80, 4)) + classes[:, None], 3)
-        lines = [",".join(map(str, [*row, f"c{label}"])) for row, label in zip(X, classes)]  # noqa: B905
-        (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,class", *lines]) + "\n")
-    return str(folder)
-
-
-def find(experiment, wanted):
-    return next(
-        cell for cell in experiment.cells
-        if all(cell.params.get(key) == value for key, value in wanted.items())
-    )  # fmt: skip
-
-
-def finite(table):
-    for row in table.rows:
-        for value in (row.paper, row.ours, row.standard_error):
-            assert value is None or math.isfinite(value), row
-        assert row.repeats >= 0
-        assert (row.ours is None) == (row.repeats == 0), row
-    assert not any("nan" in sentence.lower().split() for sentence in table.summary)
+import ensemblage.papers
+from ensemblage.papers import PAPER_EXPERIMENTS, _paper_table, paper_experiment
+from ensemblage.papers._paper_table import PaperTable, find_table
 
 
 def test_all_ten_are_there():
-    assert set(PAPER_EXPERIMENTS) == set(FULL)
+    assert set(PAPER_EXPERIMENTS) == {
+        "hiss-table2", "hiss-table3", "inner-figure2", "inner-noise", "inner-table1",
+        "inner-table2", "inner-table3", "joint-figure1", "joint-figure2", "joint-table2",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
-def test_declarations_are_data(name, tiny):
-    keys = {}
-    for scale in ("quick", "standard", "full"):
-        experiment = paper_experiment(name, scale=scale, data_dir=tiny)
-        keys[scale] = [cell.key for cell in experiment.cells]
-        assert len(set(keys[scale])) == len(keys[scale])
-        assert all(cell.params["seed"] == 0 for cell in experiment.cells)
-    assert len(keys["full"]) == FULL[name]
-    assert len(keys["quick"]) < len(keys["full"])
-    again = paper_experiment(name, scale="quick", data_dir=tiny)
-    assert [cell.key for cell in again.cells] == keys["quick"]
-    other = paper_experiment(name, scale="quick", data_dir=tiny, seed=1)
-    assert not set(keys["quick"]) & {cell.key for cell in other.cells}
+def test_every_name_is_a_table_of_the_registry(name):
+    table = find_table(name)
+    assert isinstance(table, PaperTable)
+    assert table.name == name
+    assert table.printed.title
 
 
-@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
-def test_declarations_travel_to_other_processes(name, tiny):
-    experiment = paper_experiment(name, scale="quick", data_dir=tiny)
-    copy = pickle.loads(pickle.dumps(experiment))  # noqa: S301
-    assert copy.compute is experiment.compute
-    assert copy.cells[0].key == experiment.cells[0].key
-    assert [table.name for table in copy.summarise([])] == [
-        table.name for table in experiment.summarise([])
-    ]
-
-
-@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
-def test_a_partial_table_has_numbers_or_nothing(name, tiny):
-    experiment = paper_experiment(name, scale="quick", data_dir=tiny)
-    nothing = experiment.summarise([])
-    results = []
-    for wanted in CHEAP[name]:
-        cell = find(experiment, wanted)
-        values = experiment.compute(cell, tiny)
-        assert json.loads(json.dumps(values, allow_nan=False)) == values
-        results.append(CellResult(cell, values, 0.1))
-    done = {result.cell.key for result in results}
-    broken = next(cell for cell in experiment.cells if cell.key not in done)
-    results.append(CellResult(broken, {}, 0.1, "ValueError: on purpose"))
-    tables = experiment.summarise(results)
-    for table in (*nothing, *tables):
-        finite(table)
-    assert not any(row.ours is not None or row.failures for t in nothing for row in t.rows)
-    assert any(row.ours is not None for table in tables for row in table.rows)
-    assert any(row.failures for table in tables for row in table.rows)
-    places = [[(row.row, row.column) for row in table.rows] for table in tables]
-    assert places == [[(row.row, row.column) for row in table.rows] for table in nothing]
-    assert all(len(set(each)) == len(each) for each in places)
-
-
-@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
-def test_the_same_cell_gives_the_same_values(name, tiny):
-    experiment = paper_experiment(name, scale="quick", data_dir=tiny)
-    cell = find(experiment, CHEAP[name][1])
-    one, other = (dict(experiment.compute(cell, tiny)) for _ in range(2))
-    if name == "inner-figure2":
-        assert one.pop("milliseconds") > 0
-        assert other.pop("milliseconds") > 0
-    assert one == other
-
-
-def test_tables_2_and_3_share_their_cells(tiny):
-    for one, other in (("inner-table2", "inner-table3"), ("hiss-table2", "hiss-table3")):
-        first, second = (paper_experiment(name, scale="quick", data_dir=tiny).cells
-                         for name in (one, other))  # fmt: skip
-        assert {cell.key for cell in first} & {cell.key for cell in second}
-
-
-def test_other_rows_are_another_cell(tiny, tmp_path):
-    text = (Path(tiny) / "glass.csv").read_text()
-    (tmp_path / "glass.csv").write_text(text.replace("c2", "c1"))
-    cells = [
-        paper_experiment("hiss-table3", scale="quick", data_dir=folder, datasets=["glass"]).cells
-        for folder in (tiny, str(tmp_path))
-    ]
-    assert cells[0][0].params == cells[1][0].params
-    assert cells[0][0].key != cells[1][0].key
-
-
-@pytest.fixture
-def offline(monkeypatch):
-    def refuse(name, *_):
-        raise ValueError(f"Dataset {name!r} is fetched from OpenML, which cannot be reached.")
-
-    monkeypatch.setattr("ensemblage.datasets._loaders.fetch_dataset", refuse)
-    monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
-
-
-@pytest.mark.usefixtures("offline")
-def test_a_dataset_that_is_not_at_hand_is_left_out_with_a_note():
-    experiment = paper_experiment("inner-table2", scale="quick")  # scikit-learn brings these along
-    assert {cell.params["dataset"] for cell in experiment.cells} == {"iris", "wine"}
-    notes = experiment.summarise([])[0].notes
-    assert any(note.startswith("ecoli is left out") and "OpenML" in note for note in notes)
-
-
-@pytest.mark.usefixtures("offline")
-def test_nothing_at_hand_is_an_error_before_work_starts():
-    with pytest.raises(ValueError, match=r"None of the datasets is at hand \(ecoli, glass\)"):
-        paper_experiment("hiss-table2", datasets=["ecoli", "glass"])
+def test_every_table_of_the_registry_has_a_name():
+    for module in pkgutil.walk_packages(ensemblage.papers.__path__, "ensemblage.papers."):
+        import_module(module.name)
+    assert sorted(_paper_table._TABLES) == sorted(PAPER_EXPERIMENTS)
 
 
 def test_what_is_not_known_is_refused(tmp_path):

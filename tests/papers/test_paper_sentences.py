@@ -1,8 +1,6 @@
 """Sentences say what the rows say, and nothing where there is nothing."""
 
-import pytest
-
-from ensemblage.papers._paper_rows import averaged, entry, improving, mean_rows, paired_gain
+from ensemblage.papers._paper_rows import entry
 from ensemblage.papers._paper_sentences import (
     closeness,
     complete_scores,
@@ -10,7 +8,7 @@ from ensemblage.papers._paper_sentences import (
     gain_sentence,
     who_wins,
 )
-from ensemblage.runs._experiment import ResultRow
+from ensemblage.runs import ResultRow
 
 ROWS = [
     entry("one", "a", [0.1, 0.3], paper=0.25),
@@ -20,14 +18,6 @@ ROWS = [
     entry("three", "a", []),
     entry("three", "b", [0.9]),
 ]
-
-
-def test_an_entry_is_the_mean_and_its_error():
-    row = entry("one", "a", {0: 1.0, 1: 3.0})
-    assert (row.ours, row.standard_error, row.repeats) == (2.0, 1.0, 2)
-    single = entry("one", "a", [1.0], failures=2)
-    assert (single.ours, single.standard_error, single.failures) == (1.0, None, 2)
-    assert entry("one", "a", {}).ours is None
 
 
 def test_differences_to_the_paper():
@@ -43,21 +33,6 @@ def test_only_complete_rows_compete():
     (less,) = who_wins(ROWS, ("a", "b"), greater_is_better=False)
     assert less == "Best (ties count for all) of 2 complete rows: a on 1, b on 1."
     assert who_wins(ROWS[4:], ("a", "b"), greater_is_better=True) == []
-
-
-def test_means_are_over_rows_that_can_be_compared():
-    a, b = mean_rows([*ROWS, ResultRow("x", "a", 9.0, 9.0, None, 1, comparable=False)], ("a", "b"))
-    assert (a.ours, a.paper, a.repeats) == (pytest.approx(0.35), pytest.approx(0.375), 2)
-    assert b.paper is None  # the paper does not have all of them
-    assert (a.is_mean, ROWS[0].is_mean) == (True, False)
-
-
-def test_gains_are_paired_by_repeat():
-    plain = {0: 1.0, 1: 2.0, 2: 9.0}
-    assert paired_gain({0: 2.0, 1: 2.0}, plain) == 0.5
-    assert paired_gain({7: 2.0}, plain) is None
-    assert improving([{0: 0.5}, {1: 2.5}, {2: 9.0}], plain) == [{1: 2.5}]
-    assert averaged([{0: 1.0, 1: 2.0}, {0: 3.0}]) == {0: 2.0, 1: 2.0}
 
 
 def test_tests_need_enough_datasets():

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -21,26 +20,26 @@ from ensemblage.cli._experiment import (
     run_and_show,
 )
 from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Report, Seed
+from ensemblage.papers import PAPER_EXPERIMENTS
 
 
-class PaperTable(StrEnum):
-    """Tables and figures that can be reproduced."""
-
-    hiss_table2 = "hiss-table2"
-    hiss_table3 = "hiss-table3"
-    joint_figure1 = "joint-figure1"
-    joint_figure2 = "joint-figure2"
-    joint_table2 = "joint-table2"
-    inner_table1 = "inner-table1"
-    inner_figure2 = "inner-figure2"
-    inner_table2 = "inner-table2"
-    inner_table3 = "inner-table3"
-    inner_noise = "inner-noise"
+def _known(name: str) -> str:
+    if name not in PAPER_EXPERIMENTS:
+        raise typer.BadParameter(f"{name!r} is none of: {', '.join(PAPER_EXPERIMENTS)}.")
+    return name
 
 
 @guarded
 def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as help
-    name: Annotated[PaperTable, typer.Argument(help="Which table.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help=f"Which table: {', '.join(PAPER_EXPERIMENTS)}.",
+            callback=_known,
+            autocompletion=lambda: list(PAPER_EXPERIMENTS),
+            show_default=False,
+        ),
+    ],
     *,
     quick: Annotated[
         bool, typer.Option("--quick", help="A declared part of it, in under two minutes.")
@@ -74,7 +73,5 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
         results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
     )
     check_outputs(options)
-    experiment = paper_experiment(
-        name.value, scale=scale, seed=seed, data_dir=folder, datasets=dataset
-    )
+    experiment = paper_experiment(name, scale=scale, seed=seed, data_dir=folder, datasets=dataset)
     run_and_show(experiment, options)

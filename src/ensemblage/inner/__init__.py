@@ -16,3 +16,5 @@ __all__ = [
     "draw_views",
     "inner_score",
 ]
+
+from ensemblage.inner._feature_views import draw_feature_views as draw_feature_views

@@ -1,28 +1,19 @@
-"""The papers' tables and figures by name, as experiments to run."""
+"""The papers' tables and figures by name, known without importing what computes them."""
+# ruff: noqa: PLC0415  the command line's --help lists the names: NumPy waits inside the function
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ensemblage.messages import suggestion
-from ensemblage.papers._paper_scope import SCALES
-from ensemblage.runs import Experiment
 
-_HOMES = {
-    "hiss-table2": ("hiss._hiss_tables", "declare_hiss"),
-    "hiss-table3": ("hiss._hiss_tables", "declare_hiss"),
-    "joint-figure1": ("joint._joint_figure1", "declare_joint_figure1"),
-    "joint-figure2": ("joint._joint_figure2", "declare_joint_figure2"),
-    "joint-table2": ("joint._joint_table2", "declare_joint_table2"),
-    "inner-table1": ("inner._inner_table1", "declare_inner_table1"),
-    "inner-figure2": ("inner._inner_figure2", "declare_inner_figure2"),
-    "inner-table2": ("inner._inner_tables23", "declare_inner_clusters"),
-    "inner-table3": ("inner._inner_tables23", "declare_inner_clusters"),
-    "inner-noise": ("inner._inner_noise", "declare_inner_noise"),
-}
-PAPER_EXPERIMENTS = tuple(_HOMES)
+if TYPE_CHECKING:
+    from ensemblage.runs import Experiment
+
+PAPER_EXPERIMENTS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("*/*-*.toml")))
+"""Each table has a file of its name that holds what the paper printed, beside its module."""
 
 
 def paper_experiment(
@@ -61,16 +52,17 @@ def paper_experiment(
     >>> len(experiment.cells)
     400
     """
-    if name not in _HOMES:
+    from ensemblage.papers._paper_scope import SCALES, PaperRequest
+    from ensemblage.papers._paper_table import find_table
+
+    if name not in PAPER_EXPERIMENTS:
         raise ValueError(
-            f"There is no experiment {name!r}.{suggestion(name, _HOMES)} "
-            f"The experiments are: {', '.join(_HOMES)}."
+            f"There is no experiment {name!r}.{suggestion(name, PAPER_EXPERIMENTS)} "
+            f"The experiments are: {', '.join(PAPER_EXPERIMENTS)}."
         )
     if scale not in SCALES:
         raise ValueError(f"scale={scale!r} is not known; give one of: {', '.join(SCALES)}.")
     if seed < 0:
         raise ValueError(f"seed={seed} is negative; give 0 or more.")
-    module, function = _HOMES[name]
-    declare = partial(getattr(import_module(f"ensemblage.papers.{module}"), function), name)
     folder = None if data_dir is None else str(data_dir)
-    return declare(scale, seed, folder, datasets)
+    return find_table(name).declare(PaperRequest(scale, seed, folder, datasets))

@@ -9,53 +9,32 @@ import numpy as np
 
 from ensemblage.runs import CellResult, ResultRow
 
-Repeats: TypeAlias = Mapping[Any, float]
+Repeats: TypeAlias = Mapping[int, float]
 """One value per repeat."""
 
+Groups: TypeAlias = dict[tuple[Any, ...], list[CellResult]]
 
-def grouped(results: Iterable[CellResult], *names: str) -> dict[tuple[Any, ...], list[CellResult]]:
-    """Sort results by some of their cells' parameters.
 
-    Parameters
-    ----------
-    results : iterable of CellResult
-        Any.
-    *names : str
-        Parameters; one that a cell does not have counts as None.
-
-    Returns
-    -------
-    dict of tuple to list of CellResult
-        In the order of the results.
-    """
-    groups: dict[tuple[Any, ...], list[CellResult]] = {}
+def grouped(results: Iterable[CellResult], *names: str) -> Groups:
+    """Sort results by some of their cells' parameters; one that a cell lacks counts as None."""
+    groups: Groups = {}
     for result in results:
         key = tuple(result.cell.params.get(name) for name in names)
         groups.setdefault(key, []).append(result)
     return groups
 
 
-def by_repeat(results: Iterable[CellResult], value: str) -> dict[Any, float]:
-    """One value of each cell that did not fail.
+def by_repeat(results: Iterable[CellResult], value: str) -> dict[int, float]:
+    """One value of each cell that did not fail, by its repeat.
 
-    Parameters
-    ----------
-    results : iterable of CellResult
-        Cells that differ in ``repeat``.
-    value : str
-        Which of their values: a number, or a list of them with one number per start.
-
-    Returns
-    -------
-    dict
-        By repeat; by ``first`` start plus position where a cell holds a list.
+    A cell that holds a list has one number per start, counted from its ``first``.
     """
-    found: dict[Any, float] = {}
+    found: dict[int, float] = {}
     for result in results:
         if result.error:
             continue
-        numbers = result.values[value]
-        params = result.cell.params
+        numbers: Any = result.values[value]
+        params: Mapping[str, Any] = result.cell.params
         if isinstance(numbers, list):
             first = params.get("first", 0)
             found |= {first + i: float(number) for i, number in enumerate(numbers)}
@@ -65,17 +44,7 @@ def by_repeat(results: Iterable[CellResult], value: str) -> dict[Any, float]:
 
 
 def failed(results: Iterable[CellResult]) -> int:
-    """Count the cells that failed.
-
-    Parameters
-    ----------
-    results : iterable of CellResult
-        Any.
-
-    Returns
-    -------
-    int
-    """
+    """Count the cells that failed."""
     return sum(bool(result.error) for result in results)
 
 
@@ -89,28 +58,7 @@ def entry(
     note: str = "",
     comparable: bool = True,
 ) -> ResultRow:
-    """Average the repeats into one entry of a table.
-
-    Parameters
-    ----------
-    row, column : str
-        Where it stands.
-    values : mapping or iterable of float
-        One per repeat; may be empty.
-    paper : float or None, default=None
-        The paper's value.
-    failures : int, default=0
-        Cells that failed.
-    note : str, default=""
-        One sentence.
-    comparable : bool, default=True
-        Whether the two values are of the same data.
-
-    Returns
-    -------
-    ResultRow
-        Without NaN: what is not there is None.
-    """
+    """Average the repeats into one entry of a table; what is not there is None, never NaN."""
     numbers = np.array(list(values.values() if isinstance(values, Mapping) else values), float)
     several = len(numbers) > 1
     spread = float(numbers.std(ddof=1) / np.sqrt(len(numbers))) if several else None
@@ -120,19 +68,8 @@ def entry(
     )
 
 
-def averaged(settings: Sequence[Repeats]) -> dict[Any, float]:
-    """Average settings within each repeat.
-
-    Parameters
-    ----------
-    settings : sequence of mapping
-        Values by repeat; a setting may lack some.
-
-    Returns
-    -------
-    dict
-        By repeat.
-    """
+def averaged(settings: Sequence[Repeats]) -> dict[int, float]:
+    """Average settings within each repeat; a setting may lack some."""
     repeats = dict.fromkeys(repeat for setting in settings for repeat in setting)
     return {
         repeat: float(np.mean([setting[repeat] for setting in settings if repeat in setting]))
@@ -141,52 +78,23 @@ def averaged(settings: Sequence[Repeats]) -> dict[Any, float]:
 
 
 def mean_of(setting: Repeats) -> float:
-    """Average over the repeats.
-
-    Parameters
-    ----------
-    setting : mapping
-        Values by repeat, at least one.
-
-    Returns
-    -------
-    float
-    """
+    """Average over the repeats, of which there is at least one."""
     return float(np.mean(list(setting.values())))
 
 
+def best_of(settings: Iterable[Repeats]) -> Repeats:
+    """Take the setting of the highest mean; without settings there are no repeats."""
+    return max(settings, key=mean_of, default={})
+
+
 def improving(settings: Sequence[Repeats], plain: Repeats) -> list[Repeats]:
-    """Keep the settings whose mean is above the plain method's on the same repeats.
-
-    Parameters
-    ----------
-    settings : sequence of mapping
-        Values by repeat.
-    plain : mapping
-        The plain method's.
-
-    Returns
-    -------
-    list of mapping
-        In their order.
-    """
+    """Keep the settings whose mean is above the plain method's on the same repeats."""
     # a gain of rounding alone is none
     return [setting for setting in settings if (paired_gain(setting, plain) or 0.0) > 1e-9]
 
 
 def paired_gain(setting: Repeats, plain: Repeats) -> float | None:
-    """Mean difference to the plain method on the repeats that both have.
-
-    Parameters
-    ----------
-    setting, plain : mapping
-        Values by repeat.
-
-    Returns
-    -------
-    float or None
-        None without a common repeat.
-    """
+    """Mean difference to the plain method on the repeats that both have, if there is one."""
     gains = [setting[repeat] - plain[repeat] for repeat in setting if repeat in plain]
     return float(np.mean(gains)) if gains else None
 
@@ -196,31 +104,25 @@ def mean_rows(
 ) -> list[ResultRow]:
     """Average each column over the rows that have a value, ours and the paper's alike.
 
-    Parameters
-    ----------
-    rows : sequence of ResultRow
-        A table's.
-    columns : sequence of str
-        Which.
-    title : str, default="mean"
-        Name of the new row.
-
-    Returns
-    -------
-    list of ResultRow
-        Only rows that can be compared with the paper count; ``repeats`` is their number. A
-        standard error over datasets would only say that these differ.
+    Only rows that can be compared with the paper count; ``repeats`` is their number. A standard
+    error over datasets would only say that these differ.
     """
-    made = []
-    for column in columns:
-        known = [r for r in rows if r.column == column and r.ours is not None and r.comparable]
-        theirs = [r.paper for r in known if r.paper is not None]
-        paper = float(np.mean(theirs)) if theirs and len(theirs) == len(known) else None
-        failures = sum(r.failures for r in rows if r.column == column)
-        ours = [r.ours for r in known if r.ours is not None]
-        mean = float(np.mean(ours)) if ours else None
-        note = f"Mean over {len(ours)} rows." if ours else ""
-        made.append(
-            ResultRow(title, column, paper, mean, None, len(ours), failures, note, is_mean=True)
-        )
-    return made
+    return [_mean_row([row for row in rows if row.column == column], column, title)
+            for column in columns]  # fmt: skip
+
+
+def _mean_row(rows: Sequence[ResultRow], column: str, title: str) -> ResultRow:
+    known = [row for row in rows if row.ours is not None and row.comparable]
+    theirs = [row.paper for row in known if row.paper is not None]
+    ours = [row.ours for row in known if row.ours is not None]
+    return ResultRow(
+        title,
+        column,
+        paper=float(np.mean(theirs)) if theirs and len(theirs) == len(known) else None,
+        ours=float(np.mean(ours)) if ours else None,
+        standard_error=None,
+        repeats=len(ours),
+        failures=sum(row.failures for row in rows),
+        note=f"Mean over {len(ours)} rows." if ours else "",
+        is_mean=True,
+    )

@@ -3,174 +3,104 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, wraps
-from typing import Any
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from threadpoolctl import threadpool_limits
+import msgspec
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, list_datasets, load_dataset
-from ensemblage.runs import Cell, recorded_warnings
+from ensemblage.runs import Cell
 
-SCALES = ("quick", "standard", "full")
 SEED_STEP = 1000
 
+ScaleT = TypeVar("ScaleT")
 
-@dataclass(frozen=True)
-class PaperScope:
-    """What to run of a paper's experiment.
 
-    Parameters
-    ----------
-    scale : {"quick", "standard", "full"}
-        How much.
-    seed : int
-        The user's seed.
-    data_dir : str or None
-        Folder of CSV files.
-    prints : mapping of str to str
-        The datasets to run, in order, with their fingerprints; empty for generated ones.
-    missing : mapping of str to str
-        Those that are not at hand, and why.
-    """
+class Scales(NamedTuple, Generic[ScaleT]):
+    """What a table runs at each scale: a declared part, a substantial run, the whole protocol."""
+
+    quick: ScaleT
+    standard: ScaleT
+    full: ScaleT
+
+
+SCALES = Scales._fields
+
+
+class PaperRequest(NamedTuple):
+    """What a user asks of a paper's table; no datasets named means all that the scale has."""
 
     scale: str
     seed: int
     data_dir: str | None = None
+    datasets: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class PaperScope:
+    """What to run: ``prints`` are the fingerprints of the datasets at hand, in order.
+
+    Generated data have an empty print. ``missing`` says why a dataset is not at hand.
+    """
+
+    scale: str
+    seed: int
     prints: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
-    def cell(self, experiment: str, version: int, **params: Any) -> Cell:
-        """Declare one cell, with the user's seed and its dataset's fingerprint.
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Those to run."""
+        return tuple(self.prints)
 
-        Parameters
-        ----------
-        experiment : str
-            Name that the cell's key holds; two tables made from the same cells share it.
-        version : int
-            Of the protocol.
-        **params : plain values
-            What distinguishes the cell.
-
-        Returns
-        -------
-        Cell
-        """
-        data = self.prints.get(params.get("dataset", ""), "")
-        return Cell(experiment, {**params, "seed": self.seed}, version, data)
+    def cell(self, experiment: str, version: int, params: msgspec.Struct) -> Cell:
+        """Declare one cell, with its dataset's fingerprint."""
+        facts: dict[str, Any] = msgspec.to_builtins(params)
+        return Cell(experiment, facts, version, self.prints.get(facts.get("dataset", ""), ""))
 
     @property
-    def missing_notes(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
+    def missing_notes(self) -> tuple[str, ...]:
         """One sentence on each dataset that was left out."""
         return tuple(f"{name} is left out: {why}" for name, why in self.missing.items())
 
 
-def make_scope(
-    scale: str,
-    seed: int,
-    data_dir: str | None,
-    known: Sequence[str],
-    chosen: Sequence[str] | None = None,
-    generated: Sequence[str] = (),
+def find_scope(
+    request: PaperRequest, known: Sequence[str], generated: Sequence[str] = ()
 ) -> PaperScope:
-    """Look for the datasets before any work starts.
-
-    Parameters
-    ----------
-    scale : {"quick", "standard", "full"}
-        How much to run.
-    seed : int
-        The user's seed.
-    data_dir : str or None
-        Folder of CSV files.
-    known : sequence of str
-        The datasets that the experiment has.
-    chosen : sequence of str or None, default=None
-        Some of them; all if not given.
-    generated : sequence of str, default=()
-        Those that are made, not loaded.
-
-    Returns
-    -------
-    PaperScope
-        With at least one dataset.
-    """
-    names = tuple(dict.fromkeys(known if chosen is None else chosen))
+    """Look for the datasets before any work starts; at least one is at hand."""
+    names = tuple(dict.fromkeys(known if request.datasets is None else request.datasets))
     for name in names:
         if name not in known:
             raise ValueError(f"The table has no dataset {name!r}; it has: {', '.join(known)}.")
-    list_datasets(data_dir)  # a folder that is none is an error at once, not a missing dataset
+    folder = request.data_dir
+    list_datasets(folder)  # a folder that is none is an error at once, not a missing dataset
     prints, missing = {}, {}
     for name in names:
         try:
             made = name in generated
-            prints[name] = "" if made else _fingerprint(name, data_dir, _environment())
+            prints[name] = "" if made else _fingerprint(name, folder, _environment())
         except (ValueError, OSError) as error:
             missing[name] = str(error)
     if names and not prints:
         raise ValueError(
             f"None of the datasets is at hand ({', '.join(names)}). {next(iter(missing.values()))}"
         )
-    return PaperScope(scale, seed, data_dir, prints, missing)
+    return PaperScope(request.scale, request.seed, prints, missing)
 
 
 def paper_dataset(name: str, data_dir: str | None) -> Dataset:
     """Load a dataset, once per process: a cell often takes less time than reading its file.
 
-    Parameters
-    ----------
-    name : str
-        As for :func:`ensemblage.datasets.load_dataset`.
-    data_dir : str or None
-        Likewise.
-
-    Returns
-    -------
-    Dataset
-        Shared: not to be written to.
+    It is shared, and not to be written to.
     """
     return _loaded(name, data_dir, _environment())
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """Seed of one repeat, the same for all methods, so that they share its split.
-
-    Parameters
-    ----------
-    seed : int
-        The user's seed.
-    repeat : int
-        Below 1000.
-
-    Returns
-    -------
-    int
-        The repeat itself for a seed of zero.
-    """
+    """Seed of one repeat (below 1000), the same for all methods, so that they share its split."""
     return SEED_STEP * seed + repeat
-
-
-def paper_cell(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute on one thread, so that sums have one order, and without warnings.
-
-    Parameters
-    ----------
-    compute : callable
-        ``compute(cell, data_dir)``.
-
-    Returns
-    -------
-    callable
-        With the same name, so that it can be sent to another process.
-    """
-
-    @wraps(compute)
-    def guarded(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
-        with threadpool_limits(limits=1), recorded_warnings():
-            return dict(compute(cell, data_dir))
-
-    return guarded
 
 
 @lru_cache(maxsize=32)

@@ -1,37 +1,31 @@
-"""The rows of a paper's table to plain sentences."""
+"""The rows of a paper's table, without its means, to plain sentences: one, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from ensemblage.evaluation import compare_methods
 from ensemblage.runs import ResultRow
 
+Source: TypeAlias = Literal["ours", "paper"]
+
+
+class CompleteScores(NamedTuple):
+    """Names of rows, and their values of shape (n_rows, n_columns)."""
+
+    names: list[str]
+    scores: NDArray[np.float64]
+
 
 def complete_scores(
-    rows: Sequence[ResultRow], columns: Sequence[str], source: str = "ours"
-) -> tuple[list[str], np.ndarray]:
-    """Table of the rows in which every one of some columns has a value.
-
-    Parameters
-    ----------
-    rows : sequence of ResultRow
-        A table's, without its means.
-    columns : sequence of str
-        Which.
-    source : {"ours", "paper"}, default="ours"
-        Whose values.
-
-    Returns
-    -------
-    names : list of str
-        Of the complete rows.
-    scores : ndarray of shape (n_rows, n_columns)
-        Their values.
-    """
+    rows: Sequence[ResultRow], columns: Sequence[str], source: Source = "ours"
+) -> CompleteScores:
+    """Table of the rows in which every one of some columns has a value."""
     place = {(row.row, row.column): getattr(row, source) for row in rows}
     names = [
         name
@@ -39,24 +33,11 @@ def complete_scores(
         if all(place.get((name, column)) is not None for column in columns)
     ]
     scores = [[place[name, column] for column in columns] for name in names]
-    return names, np.array(scores, dtype=float).reshape(len(names), len(columns))
+    return CompleteScores(names, np.array(scores, dtype=float).reshape(len(names), len(columns)))
 
 
 def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:
-    """Say how far the columns are from the paper's.
-
-    Parameters
-    ----------
-    rows : sequence of ResultRow
-        A table's, without its means.
-    digits : int, default=3
-        After the point.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none if nothing can be compared.
-    """
+    """Say how far the columns are from the paper's."""
     parts = []
     for column in dict.fromkeys(row.column for row in rows):
         gaps = [abs(r.difference) for r in rows if r.column == column and r.difference is not None]
@@ -68,22 +49,7 @@ def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:
 def who_wins(
     rows: Sequence[ResultRow], columns: Sequence[str], *, greater_is_better: bool
 ) -> list[str]:
-    """Say in how many rows each column is best.
-
-    Parameters
-    ----------
-    rows : sequence of ResultRow
-        A table's, without its means.
-    columns : sequence of str
-        Those that compete.
-    greater_is_better : bool
-        Direction.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none if no row is complete.
-    """
+    """Say in how many rows each column is best."""
     names, scores = complete_scores(rows, columns)
     if not names:
         return []
@@ -99,22 +65,7 @@ def who_wins(
 
 
 def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2) -> list[str]:
-    """Say how one method compares with another over the datasets.
-
-    Parameters
-    ----------
-    one, other : str
-        Their names.
-    gains : sequence of float
-        One per dataset.
-    digits : int, default=2
-        After the point.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none without gains.
-    """
+    """Say how one method compares with another, given its gain on each dataset."""
     values = np.array(gains, dtype=float)
     if not len(values):
         return []
@@ -130,28 +81,11 @@ def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2)
 def friedman(
     rows: Sequence[ResultRow],
     columns: Sequence[str],
-    source: str = "ours",
+    source: Source = "ours",
     *,
     greater_is_better: bool = True,
 ) -> list[str]:
-    """Test whether some columns differ, over the complete rows.
-
-    Parameters
-    ----------
-    rows : sequence of ResultRow
-        A table's, without its means.
-    columns : sequence of str
-        At least three.
-    source : {"ours", "paper"}, default="ours"
-        Whose values.
-    greater_is_better : bool, default=True
-        Direction.
-
-    Returns
-    -------
-    list of str
-        One text, or none if there are too few rows.
-    """
+    """Test whether some columns differ, over the complete rows."""
     names, scores = complete_scores(rows, columns, source)
     if len(names) < 3 or len(columns) < 3:
         return []

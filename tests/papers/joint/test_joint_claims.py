@@ -4,36 +4,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from ensemblage.datasets import load_dataset, make_quarter_circle, table_encoder
-from ensemblage.papers.joint._joint_claims import (
+from ensemblage.datasets import load_dataset, table_encoder
+from papers.joint.claims import (
     COMPARED,
-    _rankings,
     compare_with_logistic,
     gate_gains,
+    rankings,
     selection_precision,
 )
-from ensemblage.papers.joint._joint_figure2 import N_DUMMIES, true_pair
-
-
-def found_pairs(n_rows, seeds, **parameters):
-    made = [
-        true_pair(*make_quarter_circle(n_rows, n_dummies=N_DUMMIES, random_state=seed), seed,
-                  **parameters)
-        for seed in seeds
-    ]  # fmt: skip
-    return {name: sum(each[name] for each in made) / 100 for name in made[0]}
-
-
-def test_figure_2_in_a_few_runs():
-    assert found_pairs(100, range(3), n_estimators=5)["both"] >= 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_rows", "least"), [(20, 90), (100, 95)])
-def test_true_pair_is_found_whatever_the_column_order(n_rows, least):
-    count = found_pairs(n_rows, range(1000, 1100))
-    assert count["both"] >= least
-    assert count["score"] >= least
 
 
 @pytest.mark.slow
@@ -55,7 +33,7 @@ def test_rankings_of_small_data():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 10)), np.repeat([0, 1], 40)
     X[:, 3] += 3 * y
-    for name, ranks in _rankings(X, y, 2, seed=0).items():
+    for name, ranks in rankings(X, y, 2, seed=0).items():
         assert np.argmin(ranks) == 3, name
 
 

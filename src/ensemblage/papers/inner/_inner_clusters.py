@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -15,28 +17,32 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage.consensus import CSPA, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import Dataset
-from ensemblage.inner import InnerKMeans
-from ensemblage.inner._feature_views import draw_feature_views
+from ensemblage.inner import InnerKMeans, draw_feature_views
+from ensemblage.papers._paper_scope import paper_dataset, repeat_seed
 
-Array = NDArray[Any]
+Array: TypeAlias = NDArray[Any]
+Score: TypeAlias = Callable[[Array, Array], float]
+"""Of classes and labels."""
+
 N_ROWS = 500
 GRAPH = {"CSPA": CSPA, "MCLA": MCLA, "HGPA": HGPA}
 LINKAGE = ("single", "average", "complete")
+# The graph-based methods are slow: their starts are spread over several cells.
+GRAPH_BLOCK = 10
+
+
+class Views(NamedTuple):
+    """Ensemble size, and sample size of the features, drawn with replacement."""
+
+    n_views: int
+    view_size: float
 
 
 class Start(NamedTuple):
     """The rows of one start, and the centres that all methods begin with.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Features.
-    y : ndarray of shape (n_rows,)
-        Classes.
-    centers : ndarray of shape (n_clusters, n_features)
-        Rows drawn at random, one per class.
-    seed : int
-        For whatever else is drawn.
+    ``centers``, of shape (n_clusters, n_features), are rows drawn at random, one per class; the
+    seed is for whatever else is drawn.
     """
 
     X: Array
@@ -45,19 +51,33 @@ class Start(NamedTuple):
     seed: int
 
 
+class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The starts of one dataset that a cell is about: so many, counted from the first."""
+
+    dataset: str
+    first: int
+    starts: int
+    seed: int
+
+
+def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
+    """Draw the starts that a cell is about, the same for all methods."""
+    dataset = paper_dataset(params.dataset, data_dir)
+    X = numeric_features(dataset)
+    numbers = range(params.first, params.first + params.starts)
+    return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
+
+
+def graph_blocks(n_starts: int) -> list[dict[str, int]]:
+    """Spread the starts of a slow method over cells."""
+    return [
+        {"first": first, "starts": min(GRAPH_BLOCK, n_starts - first)}
+        for first in range(0, n_starts, GRAPH_BLOCK)
+    ]
+
+
 def numeric_features(dataset: Dataset) -> Array:
-    """Numbers as they are, categories by their position, as the paper's program read them.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Without missing cells.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-        In float64.
-    """
+    """Numbers as they are, categories by their position, as the paper's program read them."""
     columns = []
     for name, kind, column in zip(dataset.feature_names, dataset.kinds, dataset.X.T, strict=True):
         if kind == "word":
@@ -70,24 +90,7 @@ def numeric_features(dataset: Dataset) -> Array:
 
 
 def draw_start(X: Array, y: Array, n_rows: int, seed: int) -> Start:
-    """Draw rows without replacement, and starting centres among them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        All rows.
-    y : ndarray of shape (n_samples,)
-        Classes.
-    n_rows : int
-        Most rows.
-    seed : int
-        Of this start.
-
-    Returns
-    -------
-    Start
-        As many centres as there are classes among the rows.
-    """
+    """Draw so many rows at most, without replacement, and starting centres among them."""
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(X))[:n_rows] if len(X) > n_rows else np.arange(len(X))
     X, y = X[chosen], y[chosen]
@@ -96,19 +99,9 @@ def draw_start(X: Array, y: Array, n_rows: int, seed: int) -> Start:
 
 
 def add_noise(start: Start, share: float) -> Start:
-    """Replace entries of the more significant half of the features by uniform noise.
+    """Replace a share of the entries of the more significant half of the features by uniform noise.
 
-    Parameters
-    ----------
-    start : Start
-        Clean rows.
-    share : float
-        Share of the entries of a feature that are replaced.
-
-    Returns
-    -------
-    Start
-        The same rows and starting rows, with noise.
+    The starting centres are drawn anew from the noisy rows.
     """
     rng = np.random.default_rng(start.seed + 1)
     with warnings.catch_warnings():
@@ -124,88 +117,34 @@ def add_noise(start: Start, share: float) -> Start:
 
 
 def standardise(start: Start) -> Start:
-    """Scale the features to mean 0 and variance 1.
-
-    Parameters
-    ----------
-    start : Start
-        Rows in their own units.
-
-    Returns
-    -------
-    Start
-        Rows and centres scaled.
-    """
+    """Scale the features of rows and centres to mean 0 and variance 1."""
     scaler = StandardScaler().fit(start.X)
     return start._replace(X=scaler.transform(start.X), centers=scaler.transform(start.centers))
 
 
 def plain_labels(start: Start) -> Array:
-    """Cluster by K-means.
-
-    Parameters
-    ----------
-    start : Start
-        Rows and centres.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Labels.
-    """
+    """Cluster by K-means."""
     model = KMeans(len(start.centers), init=start.centers, n_init=1, tol=0.0)
     return _quietly(model, start.X)
 
 
-def inner_labels(start: Start, n_views: int, view_size: float, max_iter: int) -> Array:
-    """Cluster by Inner K-means as in Algorithm 6, views drawn anew in each pass.
-
-    Parameters
-    ----------
-    start : Start
-        Rows and centres.
-    n_views : int
-        Ensemble size.
-    view_size : float
-        Sample size, with replacement.
-    max_iter : int
-        Most passes.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Labels.
-    """
+def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
+    """Cluster by Inner K-means as in Algorithm 6, views drawn anew in each pass."""
     model = InnerKMeans(
-        len(start.centers), n_views=n_views, view_size=view_size, schedule="paper",
+        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
         init=start.centers, max_iter=max_iter, random_state=start.seed,
     )  # fmt: skip
     return _quietly(model, start.X)
 
 
-def view_partitions(start: Start, n_views: int, view_size: float) -> Array:
-    """Cluster by K-means on each of many feature views: the members of a cluster ensemble.
-
-    Parameters
-    ----------
-    start : Start
-        Rows.
-    n_views : int
-        Number of members.
-    view_size : float
-        Sample size, with replacement.
-
-    Returns
-    -------
-    ndarray of shape (n_views, n_rows)
-        Labels.
-    """
+def view_partitions(start: Start, views: Views) -> Array:
+    """Cluster by K-means on each feature view: a cluster ensemble of shape (n_views, n_rows)."""
     n_features = start.X.shape[1]
-    n_draws = max(1, round(view_size * n_features))
-    views = draw_feature_views(n_features, n_views, n_draws, True, start.seed)
+    n_draws = max(1, round(views.view_size * n_features))
+    drawn = draw_feature_views(n_features, views.n_views, n_draws, True, start.seed)
     rng = np.random.default_rng(start.seed + 2)
     partitions = []
-    for view in views:
+    for view in drawn:
         seen = np.ascontiguousarray((start.X * np.sqrt(view))[:, view > 0])
         first = seen[rng.choice(len(seen), size=len(start.centers), replace=False)]
         partitions.append(_quietly(KMeans(len(first), init=first, n_init=1), seen))
@@ -213,22 +152,7 @@ def view_partitions(start: Start, n_views: int, view_size: float) -> Array:
 
 
 def graph_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Array]:
-    """Combine partitions by each graph-based method of the paper.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_rows)
-        Labels.
-    n_clusters : int
-        Number of clusters.
-    seed : int
-        Of the partitioners.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_rows,)
-        Labels by method.
-    """
+    """Combine partitions by each graph-based method of the paper."""
     return {
         name: method(n_clusters, random_state=seed).fit_partitions(partitions).labels_
         for name, method in GRAPH.items()
@@ -236,22 +160,7 @@ def graph_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Arr
 
 
 def linkage_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Array]:  # noqa: ARG001
-    """Combine partitions by each linkage of the paper.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_rows)
-        Labels.
-    n_clusters : int
-        Number of clusters.
-    seed : int
-        Not needed: nothing is drawn.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_rows,)
-        Labels by linkage.
-    """
+    """Combine partitions by each linkage of the paper; nothing is drawn."""
     return {
         linkage: EvidenceAccumulation(n_clusters, linkage=linkage)
         .fit_partitions(partitions)
@@ -265,6 +174,21 @@ CONSENSUS: dict[str, Callable[[Array, int, int], dict[str, Array]]] = {
     "linkage": linkage_labels,
 }
 CONSENSUS_NAMES = {"graph": tuple(GRAPH), "linkage": LINKAGE}
+
+
+def consensus_scores(
+    method: str, starts: Sequence[Start], views: Views, measures: Mapping[str, Score]
+) -> dict[str, list[float]]:
+    """Score consensus clusterings of many feature views, "graph" or "linkage".
+
+    One number per start, under keys such as ``"nmi:MCLA"``.
+    """
+    scores: dict[str, list[float]] = {}
+    for start in starts:
+        found = CONSENSUS[method](view_partitions(start, views), len(start.centers), start.seed)
+        for (name, labels), (measure, score) in product(found.items(), measures.items()):
+            scores.setdefault(f"{measure}:{name}", []).append(score(start.y, labels))
+    return scores
 
 
 def _quietly(model: Any, X: Array) -> Array:

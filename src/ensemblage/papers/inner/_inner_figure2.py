@@ -3,153 +3,111 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
-from ensemblage.papers._paper_rows import entry, failed, grouped
-from ensemblage.papers._paper_scope import (
-    PaperScope,
-    make_scope,
-    paper_cell,
-    paper_dataset,
-)
-from ensemblage.papers.inner._inner_networks import DATASETS, as_frame, paper_model
-from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
+import msgspec
 
-SIZES = {
-    "quick": (10, 50),
-    "standard": (10, 40, 70, 100),
-    "full": tuple(range(10, 101, 10)),
-}
+from ensemblage.papers._paper_rows import failed, grouped
+from ensemblage.papers._paper_scope import PaperScope, Scales, paper_dataset
+from ensemblage.papers._paper_table import PaperTable, paper_cell, paper_table
+from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers.inner._inner_networks import as_frame, paper_model
+from ensemblage.runs import CellResult, ResultTable
+
 COLUMNS = {
     "inner": "inner score, one network",
     "crowd": "inner score, pooled tables (ours)",
     "bagging": "bagging",
 }
-BEST_OF = {"quick": 3, "standard": 5, "full": 20}
 VIEW_SIZE = 0.3
-TITLE = "Prediction time against ensemble size (Figure 2)"
-VERSION = 1
-NOTES = (
-    (
-        "Milliseconds to predict all rows of a dataset, the best of several tries, averaged over "
-        "the datasets as in the paper. Times are those of the machine that ran this, and of what "
-        "else it was doing: the ratio of the columns is what can be compared."
-    ),
-    "The paper draws this figure and prints no numbers.",
-)
 
 
-@paper_cell
-def compute_inner_figure2(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
-    """Time the prediction of one fitted model.
+class TimeParams(msgspec.Struct, frozen=True):
+    """One model on one dataset."""
 
-    Parameters
-    ----------
-    cell : Cell
-        Dataset, method, ensemble size, number of tries and seed.
-    data_dir : str or None
-        Folder of CSV files.
-
-    Returns
-    -------
-    dict
-        ``milliseconds`` for all rows, and the number of ``rows``.
-    """
-    params = cell.params
-    X, y = as_frame(paper_dataset(params["dataset"], data_dir))
-    sampling = {} if params["method"] == "bagging" else {"view_size": VIEW_SIZE, "replace": False}
-    model = paper_model(params["method"], params["seed"], n_views=params["n_views"], **sampling)
-    model.fit(X, y).predict(X)  # what is made at the first call is not timed
-    seconds = []
-    for _ in range(params["best_of"]):
-        start = time.perf_counter()
-        model.predict(X)
-        seconds.append(time.perf_counter() - start)
-    return {"milliseconds": 1000.0 * min(seconds), "rows": len(y)}
+    dataset: str
+    method: str
+    n_views: int
+    best_of: int
+    seed: int
 
 
-def declare_inner_figure2(
-    name: str,
-    scale: str,
-    seed: int = 0,
-    data_dir: str | None = None,
-    datasets: Sequence[str] | None = None,
-) -> Experiment:
-    """Declare the figure.
+class TimeCounts(NamedTuple):
+    """Ensemble sizes, and how often to try."""
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    scale : {"quick", "standard", "full"}
-        Two ensemble sizes, four, or ten as in the paper.
-    seed : int, default=0
-        The user's seed.
-    data_dir : str or None, default=None
-        Folder of CSV files.
-    datasets : sequence of str or None, default=None
-        Some of the datasets.
-
-    Returns
-    -------
-    Experiment
-    """
-    scope = make_scope(scale, seed, data_dir, DATASETS, datasets)
-    cells = [
-        scope.cell(name, VERSION, dataset=each, method=method, n_views=size, best_of=BEST_OF[scale])
-        for each in scope.prints
-        for size in SIZES[scale]
-        for method in COLUMNS
-    ]
-    summarise = partial(summarise_inner_figure2, name=name, scope=scope)
-    return Experiment(name, TITLE, cells, compute_inner_figure2, summarise, data_dir)
+    sizes: tuple[int, ...]
+    best_of: int
 
 
-def summarise_inner_figure2(
-    results: Sequence[CellResult], name: str, scope: PaperScope
-) -> list[ResultTable]:
-    """Average the times over the datasets.
+@paper_table("inner-figure2")
+class InnerFigure2(PaperTable[TimeCounts]):
+    """Two ensemble sizes, four, or ten as in the paper, on the datasets of Table 1."""
 
-    Parameters
-    ----------
-    results : sequence of CellResult
-        Those that there are.
-    name : str
-        Of the experiment.
-    scope : PaperScope
-        What was declared.
+    scales = Scales(
+        TimeCounts((10, 50), 3),
+        TimeCounts((10, 40, 70, 100), 5),
+        TimeCounts(tuple(range(10, 101, 10)), 20),
+    )
 
-    Returns
-    -------
-    list of ResultTable
-        One.
-    """
-    groups = grouped(results, "method", "n_views")
-    sizes = SIZES[scope.scale]
-    rows, means = [], {}
-    for size in sizes:
-        for method, title in COLUMNS.items():
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        """Those of Table 1."""
+        return tuple(read_printed("inner-table1").rows)
+
+    def grid(self, scope: PaperScope) -> Iterator[TimeParams]:
+        """Datasets first."""
+        counts = self.scale_of(scope)
+        for name, size, method in product(scope.datasets, counts.sizes, COLUMNS):
+            yield TimeParams(name, method, size, counts.best_of, scope.seed)
+
+    @staticmethod
+    @paper_cell(TimeParams)
+    def compute(params: TimeParams, data_dir: str | None) -> dict[str, float]:
+        """Time the prediction of all rows by one fitted model."""
+        X, y = as_frame(paper_dataset(params.dataset, data_dir))
+        sampled = {} if params.method == "bagging" else {"view_size": VIEW_SIZE, "replace": False}
+        model = paper_model(params.method, params.seed, n_views=params.n_views, **sampled)
+        model.fit(X, y).predict(X)  # what is made at the first call is not timed
+        seconds = []
+        for _ in range(params.best_of):
+            start = time.perf_counter()
+            model.predict(X)
+            seconds.append(time.perf_counter() - start)
+        return {"milliseconds": 1000.0 * min(seconds), "rows": len(y)}
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Average the times over the datasets."""
+        groups = grouped(results, "method", "n_views")
+        sizes = self.scale_of(scope).sizes
+        rows, means = [], {}
+        for size, (method, title) in product(sizes, COLUMNS.items()):
             found = groups.get((method, size), [])
-            times = [float(r.values["milliseconds"]) for r in found if not r.error]
-            rows.append(entry(f"ensemble size {size}", title, times, failures=failed(found)))
+            times: list[Any] = [r.values["milliseconds"] for r in found if not r.error]
+            rows.append(self.entry(f"ensemble size {size}", title, times, failed(found)))
             means[method, size] = rows[-1].ours
-    summary = []
+        return [
+            ResultTable(
+                self.name, self.printed.title, "prediction time (ms)", rows,
+                _sentences(means, sizes), (*self.printed.notes, *scope.missing_notes),
+                greater_is_better=False,
+            )
+        ]  # fmt: skip
+
+
+def _sentences(means: Mapping[tuple[str, int], float | None], sizes: Sequence[int]) -> list[str]:
+    """Say how times grow from the smallest to the largest ensemble."""
+    small, large = sizes[0], sizes[-1]
+    sentences = []
     for method, title in COLUMNS.items():
-        first, last = means[method, sizes[0]], means[method, sizes[-1]]
+        first, last = means[method, small], means[method, large]
         if first is not None and last is not None:
-            summary.append(
-                f"{title}: {first:.2f} ms with {sizes[0]}, {last:.2f} ms with {sizes[-1]}: "
+            sentences.append(
+                f"{title}: {first:.2f} ms with {small}, {last:.2f} ms with {large}: "
                 f"{last / first:.1f} times as long."
             )
-    inner, bagging = means["inner", sizes[-1]], means["bagging", sizes[-1]]
+    inner, bagging = means["inner", large], means["bagging", large]
     if inner is not None and bagging is not None:
-        ratio = bagging / inner
-        summary.append(f"Bagging of {sizes[-1]} takes {ratio:.0f} times as long as one network.")
-    return [
-        ResultTable(
-            name, TITLE, "prediction time (ms)", rows, summary, (*NOTES, *scope.missing_notes),
-            greater_is_better=False,
-        )
-    ]  # fmt: skip
+        ratio = f"{bagging / inner:.0f} times as long as one network"
+        sentences.append(f"Bagging of {large} takes {ratio}.")
+    return sentences

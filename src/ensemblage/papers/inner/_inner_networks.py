@@ -14,27 +14,12 @@ from ensemblage.datasets import Dataset
 from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.parallel import draw_seeds
 
-PAPER_NETWORK = {"init": "empty", "criterion": "probability", "max_parents": None}
+PAPER_NETWORK: dict[str, Any] = {"init": "empty", "criterion": "probability", "max_parents": None}
 """The network that reproduces the paper's column BN."""
-
-DATASETS = (
-    "breast-w", "credit-a", "ecoli", "glass", "heart-c", "heart-statlog", "hepatitis", "iris",
-    "labor", "liver", "lymph", "pima", "tic-tac-toe", "vote",
-)  # fmt: skip
 
 
 class BaggedNetworks:
-    """Bagging that hands frames on by rows, so that declared categories survive.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The network.
-    n_estimators : int
-        How many bootstraps.
-    random_state : int
-        Where their seeds come from.
-    """
+    """Bagging that hands frames on by rows, so that declared categories survive."""
 
     def __init__(self, estimator: Any, n_estimators: int, random_state: int) -> None:
         self.estimator = estimator
@@ -42,20 +27,7 @@ class BaggedNetworks:
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> BaggedNetworks:
-        """Fit each member on its bootstrap.
-
-        Parameters
-        ----------
-        X : dataframe or ndarray
-            Features.
-        y : array-like
-            Classes.
-
-        Returns
-        -------
-        BaggedNetworks
-            Fitted.
-        """
+        """Fit each member on its bootstrap."""
         self.members_ = []
         for seed in draw_seeds(self.random_state, self.n_estimators):
             rows = np.random.default_rng(seed).integers(len(y), size=len(y))
@@ -64,71 +36,34 @@ class BaggedNetworks:
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Take the class of the highest mean probability.
-
-        Parameters
-        ----------
-        X : dataframe or ndarray
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Classes.
-        """
-        total = sum(member.predict_proba(X) for member in self.members_)
-        return self.members_[0].classes_[np.asarray(total).argmax(axis=1)]
+        """Take the class of the highest mean probability."""
+        total = np.asarray(sum(member.predict_proba(X) for member in self.members_))
+        return np.asarray(self.members_[0].classes_[total.argmax(axis=1)])
 
 
 def as_frame(dataset: Dataset) -> tuple[Any, Any]:
-    """Give a dataset its declared categories, as a frame.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Any.
-
-    Returns
-    -------
-    X : pandas.DataFrame
-        Features.
-    y : pandas.Series
-        Classes, categorical.
-    """
+    """Give a dataset its declared categories: a pandas frame, and a series of classes."""
     import pandas as pd  # noqa: PLC0415  optional; only frames can declare categories
 
     columns = {}
     for j, (name, kind) in enumerate(zip(dataset.feature_names, dataset.kinds, strict=True)):
-        cells = dataset.X[:, j]
+        values = dataset.X[:, j]
         if kind == "number":
-            columns[name] = pd.Series(cells.astype(float))
+            columns[name] = pd.Series(values.astype(float))
         else:
-            declared = dataset.categories.get(name)
-            categories = list(declared) if declared else sorted({c for c in cells if c is not None})
-            columns[name] = pd.Series(pd.Categorical(cells, categories=categories))
-    declared = dataset.categories.get(dataset.target)
-    classes = list(declared) if declared else np.unique(dataset.y).tolist()
-    y = pd.Series(pd.Categorical(dataset.y, categories=classes), name=dataset.target)
+            known = dataset.categories.get(name) or sorted({v for v in values if v is not None})
+            columns[name] = pd.Series(pd.Categorical(values, categories=list(known)))
+    classes = dataset.categories.get(dataset.target) or np.unique(dataset.y).tolist()
+    y = pd.Series(pd.Categorical(dataset.y, categories=list(classes)), name=dataset.target)
     return pd.DataFrame(columns), y
 
 
 def paper_model(method: str, seed: int, **setting: Any) -> Any:
     """Make one of the networks that the paper compares, or one of ours.
 
-    Parameters
-    ----------
-    method : {"plain", "inner", "bagging", "crowd", "default"}
-        The paper's network, alone, with the inner score, or bagged; ours with pooled tables; ours
-        alone.
-    seed : int
-        Of the samples.
-    **setting : parameters
-        ``n_views``, ``view_size`` and ``replace`` of the inner score; ``n_views`` of the bag.
-
-    Returns
-    -------
-    estimator
-        Unfitted.
+    "plain", "inner" and "bagging" are the paper's network, alone, with the inner score, or bagged;
+    "crowd" and "default" are ours with pooled tables, and alone. ``setting`` has ``n_views`` (the
+    bag's size), ``view_size`` and ``replace``.
     """
     if method == "inner":
         return InnerBayesNetClassifier(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ensemblage.papers._paper_rows import Repeats, averaged, entry, improving, mean_of
-from ensemblage.runs import ResultRow
+from ensemblage.papers._paper_rows import Repeats, averaged, best_of, by_repeat, failed, improving
+from ensemblage.papers._paper_table import PaperTable
+from ensemblage.runs import CellResult, ResultRow
 
 ALL, IMPROVING, BEST = "inner, all settings", "inner, improving settings", "inner, best setting"
+IMPROVED = "improved"
+"""The paper's column of the share of the settings that improved."""
 
 SELECTION_NOTE = (
     f"'{IMPROVING}' is the paper's average: it leaves out the settings that did not beat the plain "
@@ -16,79 +20,45 @@ SELECTION_NOTE = (
 )
 
 
+class SettingValues(NamedTuple):
+    """Values by repeat of each setting that has any, and how many cells failed."""
+
+    values: list[Repeats]
+    failures: int
+
+
+def setting_values(cells: Sequence[Sequence[CellResult]], value: str) -> SettingValues:
+    """Collect a value from the cells of each setting."""
+    found = [by_repeat(part, value) for part in cells]
+    return SettingValues([each for each in found if each], sum(map(failed, cells)))
+
+
 def selection_rows(
-    row: str,
-    settings: Sequence[Repeats],
-    plain: Repeats,
-    paper: tuple[float | None, float | None],
-    failures: int,
-    note: str = "",
+    table: PaperTable[Any], row: str, inner: SettingValues, plain: Repeats
 ) -> list[ResultRow]:
     """Average over a grid, over its improving settings, and take its best.
 
-    Parameters
-    ----------
-    row : str
-        The dataset.
-    settings : sequence of mapping
-        Values by repeat, one mapping per setting that has any.
-    plain : mapping
-        The plain method's values.
-    paper : tuple of float or None
-        The paper's average over improving settings, and its best.
-    failures : int
-        Cells that failed.
-    note : str, default=""
-        Of the dataset.
-
-    Returns
-    -------
-    list of ResultRow
-        Three; where no setting improved, the second is the plain method, as in the paper.
+    Where no setting improved, the second is the plain method, as in the paper.
     """
+    settings, failures = inner
     better = improving(settings, plain)
-    none = f"No setting improved: the plain method's value. {note}".strip()
-    best = max(settings, key=mean_of, default={})
     mean = averaged(settings)
     chosen = averaged(better) if better else {r: plain[r] for r in mean if r in plain}
+    none = None if better or not settings else "No setting improved: the plain method's value."
     return [
-        entry(row, ALL, mean, failures=failures, note=note),
-        entry(
-            row, IMPROVING, chosen, paper=paper[0], failures=failures,
-            note=note if better or not settings else none,
-        ),
-        entry(row, BEST, best, paper=paper[1], failures=failures, note=note),
-    ]  # fmt: skip
+        table.entry(row, ALL, mean, failures),
+        table.entry(row, IMPROVING, chosen, failures, none),
+        table.entry(row, BEST, best_of(settings), failures),
+    ]
 
 
 def share_row(
-    row: str,
-    column: str,
-    settings: Sequence[Repeats],
-    plain: Repeats,
-    paper: float | None,
-    failures: int = 0,
+    row: str, column: str, inner: SettingValues, plain: Repeats, paper: float | None
 ) -> ResultRow:
     """Share of the settings that improved on the plain method, in per cent.
 
-    Parameters
-    ----------
-    row, column : str
-        Where it stands.
-    settings : sequence of mapping
-        Values by repeat, one mapping per setting that has any.
-    plain : mapping
-        The plain method's values.
-    paper : float or None
-        The paper's share.
-    failures : int, default=0
-        Cells that failed.
-
-    Returns
-    -------
-    ResultRow
-        ``repeats`` counts the settings; a standard error would mean nothing.
+    ``repeats`` counts the settings; a standard error would mean nothing.
     """
-    known = [setting for setting in settings if setting] if plain else []
+    known = inner.values if plain else []
     share = 100.0 * len(improving(known, plain)) / len(known) if known else None
-    return ResultRow(row, column, paper, share, None, len(known), failures)
+    return ResultRow(row, column, paper, share, None, len(known), inner.failures)

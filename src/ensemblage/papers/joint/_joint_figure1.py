@@ -2,143 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-import numpy as np
+import msgspec
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.papers._paper_rows import grouped
-from ensemblage.papers._paper_scope import PaperScope, make_scope, paper_cell, repeat_seed
+from ensemblage.papers._paper_scope import PaperScope, Scales, repeat_seed
+from ensemblage.papers._paper_table import paper_cell, paper_table
 from ensemblage.papers.joint._joint_literal import (
-    GAINS,
-    NOTES,
-    accuracy_rows,
-    gain_rows,
-    joint_tables,
+    LiteralTable,
+    Parts,
+    Rows,
+    Settings,
     literal_scores,
 )
-from ensemblage.runs import Cell, CellResult, Experiment, ResultTable
+from ensemblage.runs import CellResult, ResultTable
 
-SIZES = {
-    "quick": (20, 100),
-    "standard": (10, 20, 50, 100, 200, 500),
-    "full": (10, 20, 50, 100, 200, 500),
-}
-REPEATS = {"quick": 10, "standard": 25, "full": 100}
+SIZES = (10, 20, 50, 100, 200, 500)
+ROWS = {f"{size} per class": size for size in SIZES}
 TEST_ROWS, TEST_SEED = 50_000, 10**6
-SETTINGS = (0.1, 1e-4)
-TITLES = (
-    "Joint feature subsets on the quarter circle: gains over one classifier (Figure 1)",
-    "Joint feature subsets on the quarter circle: the base and a tuned baseline",
-)
-VERSION = 1
-ROW_NOTE = "The paper draws this figure and prints no numbers."
-OWN_NOTES = (
-    (
-        "Two features, equally many rows of both classes, 50,000 fresh rows per class to test, "
-        "the number of members chosen on the training rows, as in the paper, which averages 100 "
-        "datasets per size. The sizes on its axis cannot be read from the text; ours are ours."
-    ),
-    (
-        "The paper reports that every ensemble beats the base at every size, most of all with "
-        "few rows, and that choosing features helps."
-    ),
-    (
-        "Step 0.1 and threshold 1e-4. A smaller step gives a weaker base and larger gains. With "
-        "two features and a few steps a flip is hardly ever kept, so the columns with features "
-        "fixed and chosen are nearly the same."
-    ),
-)
+SETTINGS = Settings(0.1, 1e-4)
+
+
+class CircleParams(msgspec.Struct, frozen=True):
+    """One training set."""
+
+    rows_per_class: int
+    repeat: int
+    seed: int
+
+
+class CircleCounts(NamedTuple):
+    """Rows per class of the training sets, and how many sets of each size."""
+
+    sizes: tuple[int, ...]
+    repeats: int
 
 
 @lru_cache(maxsize=1)
-def _test_rows() -> tuple[np.ndarray, np.ndarray]:
-    return make_quarter_circle(TEST_ROWS, random_state=TEST_SEED)
+def _test_rows() -> Rows:
+    return Rows(*make_quarter_circle(TEST_ROWS, random_state=TEST_SEED))
 
 
-@paper_cell
-def compute_joint_figure1(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:  # noqa: ARG001
-    """Score the ensembles of one training set.
+@paper_table("joint-figure1")
+class JointFigure1(LiteralTable[CircleCounts]):
+    """Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each."""
 
-    Parameters
-    ----------
-    cell : Cell
-        Rows per class, repeat and seed.
-    data_dir : str or None
-        Not needed: the data are generated.
+    scales = Scales(CircleCounts((20, 100), 10), CircleCounts(SIZES, 25), CircleCounts(SIZES, 100))
+    accuracy_title = "Joint feature subsets on the quarter circle: the base and a tuned baseline"
 
-    Returns
-    -------
-    dict of str to float
-        Accuracies in per cent.
-    """
-    seed = repeat_seed(cell.params["seed"], cell.params["repeat"])
-    train = make_quarter_circle(cell.params["rows_per_class"], random_state=seed)
-    return literal_scores(train, train, _test_rows(), SETTINGS, seed)
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        """One per size."""
+        counts: CircleCounts = getattr(self.scales, scale)
+        return tuple(row for row, size in ROWS.items() if size in counts.sizes)
 
+    def generated(self, scale: str) -> tuple[str, ...]:
+        """All, as in the paper."""
+        return self.datasets(scale)
 
-def declare_joint_figure1(
-    name: str,
-    scale: str,
-    seed: int = 0,
-    data_dir: str | None = None,
-    datasets: Sequence[str] | None = None,
-) -> Experiment:
-    """Declare the figure.
+    def grid(self, scope: PaperScope) -> Iterator[CircleParams]:
+        """Repeats first."""
+        for repeat in range(self.scale_of(scope).repeats):
+            for row in scope.datasets:
+                yield CircleParams(ROWS[row], repeat, scope.seed)
 
-    Parameters
-    ----------
-    name : str
-        Of the experiment.
-    scale : {"quick", "standard", "full"}
-        Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each.
-    seed : int, default=0
-        The user's seed.
-    data_dir : str or None, default=None
-        Not needed.
-    datasets : sequence of str or None, default=None
-        Some of the rows, such as ``"20 per class"``.
+    @staticmethod
+    @paper_cell(CircleParams)
+    def compute(params: CircleParams, data_dir: str | None) -> dict[str, float]:  # noqa: ARG004
+        """Accuracies in per cent of the ensembles of one training set."""
+        seed = repeat_seed(params.seed, params.repeat)
+        train = Rows(*make_quarter_circle(params.rows_per_class, random_state=seed))
+        return literal_scores(Parts(train, train, _test_rows()), SETTINGS, seed)
 
-    Returns
-    -------
-    Experiment
-    """
-    rows = {f"{size} per class": size for size in SIZES[scale]}
-    scope = make_scope(scale, seed, data_dir, tuple(rows), datasets, tuple(rows))
-    cells = [
-        scope.cell(name, VERSION, rows_per_class=rows[row], repeat=repeat)
-        for repeat in range(REPEATS[scale])
-        for row in scope.prints
-    ]
-    summarise = partial(summarise_joint_figure1, name=name, scope=scope)
-    return Experiment(name, TITLES[0], cells, compute_joint_figure1, summarise, data_dir)
-
-
-def summarise_joint_figure1(
-    results: Sequence[CellResult], name: str, scope: PaperScope
-) -> list[ResultTable]:
-    """Average the gains by size.
-
-    Parameters
-    ----------
-    results : sequence of CellResult
-        Those that there are.
-    name : str
-        Of the experiment.
-    scope : PaperScope
-        What was declared.
-
-    Returns
-    -------
-    list of ResultTable
-        Gains, and accuracies.
-    """
-    groups = grouped(results, "rows_per_class")
-    accuracies, gains = [], []
-    for row in scope.prints:
-        found = groups.get((int(row.split()[0]),), [])
-        accuracies += accuracy_rows(row, found, note=ROW_NOTE)
-        gains += gain_rows(row, found, [None] * len(GAINS), note=ROW_NOTE)
-    return joint_tables(name, TITLES, accuracies, gains, (*OWN_NOTES, *NOTES))
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Average the gains by size."""
+        groups = grouped(results, "rows_per_class")
+        found = {row: groups.get((ROWS[row],), []) for row in scope.datasets}
+        return self.gain_tables(found, scope)

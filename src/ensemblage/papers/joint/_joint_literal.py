@@ -2,219 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensemblage.evaluation import oracle_score
 from ensemblage.fusion import product_rule
-from ensemblage.papers._paper_rows import (
-    by_repeat,
-    entry,
-    failed,
-)
-from ensemblage.papers._paper_sentences import (
-    closeness,
-)
+from ensemblage.papers._paper_rows import by_repeat, failed
+from ensemblage.papers._paper_scope import PaperScope, ScaleT
+from ensemblage.papers._paper_sentences import closeness
+from ensemblage.papers._paper_table import PaperTable
 from ensemblage.runs import CellResult, ResultRow, ResultTable
 from ensemblage.subspace import JointSubspaceClassifier
 
-Rows: TypeAlias = tuple[np.ndarray, np.ndarray]
+Array: TypeAlias = NDArray[Any]
+
 LITERAL_MEMBERS = 20
 # The paper's p_lambda: none, so that all features are used, and its own.
 FLIPS = {"features fixed": 0.0, "features chosen": 0.01}
 
 BASE, LOGISTIC, UNTRAINED = "base", "tuned logistic regression", "untrained members, oracle"
-GAINS = tuple(f"{fusion}, {flips}" for fusion in ("oracle", "equal weights") for flips in FLIPS)
-
-NOTES = (
-    (
-        "features fixed: all members see all features (the paper's Θ); features chosen: subsets "
-        "are learned with the coefficients, each feature flipped with probability 0.01 (Θ, Λ)."
-    ),
-    (
-        "The paper sets step and threshold by hand and does not tell them; ours are those that "
-        "come near its oracle. Converged members gain nothing by equal weights."
-    ),
-    (
-        f"The oracle needs the labels and flatters: the column '{UNTRAINED}' is that of as many "
-        "random classifiers that have learned nothing."
-    ),
-    "The tuned logistic regression is not in the paper; it chooses its C by cross-validation.",
-)
+EQUAL_WEIGHTS = tuple(f"equal weights, {flips}" for flips in FLIPS)
+GAINS = (*(f"oracle, {flips}" for flips in FLIPS), *EQUAL_WEIGHTS)
 
 
-def tuned_logistic():
-    """Logistic regression on standardised features, its ``C`` by cross-validation.
+class Rows(NamedTuple):
+    """Features and class numbers."""
 
-    Returns
-    -------
-    Pipeline
-        Unfitted.
-    """
-    grid = np.logspace(-3, 3, 7)
+    X: Array
+    y: Array
+
+
+class Parts(NamedTuple):
+    """Rows to learn from, to choose the number of members by, and to score."""
+
+    train: Rows
+    development: Rows
+    test: Rows
+
+
+class Settings(NamedTuple):
+    r"""Step :math:`\eta`, or "auto", and threshold of the paper, which does not tell them."""
+
+    step: float | str
+    threshold: float
+
+
+def tuned_logistic() -> Pipeline:
+    """Logistic regression on standardised features, its ``C`` by cross-validation."""
     return make_pipeline(
         StandardScaler(),
         LogisticRegressionCV(
-            Cs=grid, l1_ratios=(0.0,), max_iter=5000, scoring="accuracy",
+            Cs=np.logspace(-3, 3, 7), l1_ratios=(0.0,), max_iter=5000, scoring="accuracy",
             use_legacy_attributes=False,
         ),
     )  # fmt: skip
 
 
-def literal_scores(
-    train: Rows, development: Rows, test: Rows, settings: tuple[Any, float], seed: int
-) -> dict[str, float]:
-    r"""Accuracies of the paper's ensembles and of two controls, in per cent.
+def literal_scores(parts: Parts, settings: Settings, seed: int) -> dict[str, float]:
+    """Accuracies of the paper's ensembles and of two controls, in per cent.
 
-    Parameters
-    ----------
-    train, development, test : tuple of ndarrays
-        Features and class numbers: to learn from, to choose the number of members by, to score.
-    settings : tuple
-        Step :math:`\eta` and threshold.
-    seed : int
-        Of everything that is drawn.
-
-    Returns
-    -------
-    dict of str to float
-        ``base`` is the first member on all features; the oracle is over all members.
+    The base is the first member on all features; the oracle is over all members.
     """
+    development, test = parts.development, parts.test
     scores: dict[str, float] = {}
     for name, flip_probability in FLIPS.items():
         ensemble = JointSubspaceClassifier(
             LITERAL_MEMBERS, solver="paper", flip_probability=flip_probability,
-            learning_rate=settings[0], tol=settings[1], random_state=seed,
-        ).fit(*train)  # fmt: skip
-        held_out = ensemble.member_outputs(development[0])
-        path = [_equal_weights(held_out[: k + 1], development[1]) for k in range(LITERAL_MEMBERS)]
-        outputs = ensemble.member_outputs(test[0])
+            learning_rate=settings.step, tol=settings.threshold, random_state=seed,
+        ).fit(*parts.train)  # fmt: skip
+        held_out = ensemble.member_outputs(development.X)
+        path = [_equal_weights(held_out[: k + 1], development.y) for k in range(LITERAL_MEMBERS)]
+        outputs = ensemble.member_outputs(test.X)
         # the control does not depend on the ensemble: once is enough
         n_draws = 1 if UNTRAINED in scores else 20
-        bound = oracle_score(outputs, test[1], test[0], n_draws=n_draws, random_state=seed)
-        scores.setdefault(BASE, _equal_weights(outputs[:1], test[1]))
+        bound = oracle_score(outputs, test.y, test.X, n_draws=n_draws, random_state=seed)
+        scores.setdefault(BASE, _equal_weights(outputs[:1], test.y))
         scores.setdefault(UNTRAINED, bound.untrained)
         scores[f"oracle, {name}"] = bound.oracle
         best = outputs[: int(np.argmax(path)) + 1]
-        scores[f"equal weights, {name}"] = _equal_weights(best, test[1])
-    scores[LOGISTIC] = float(tuned_logistic().fit(*train).score(*test))
+        scores[f"equal weights, {name}"] = _equal_weights(best, test.y)
+    scores[LOGISTIC] = float(tuned_logistic().fit(*parts.train).score(*test))
     return {name: 100.0 * value for name, value in scores.items()}
 
 
-def _equal_weights(outputs: np.ndarray, labels: np.ndarray) -> float:
+def _equal_weights(outputs: Array, labels: Array) -> float:
     return float((product_rule(outputs).argmax(axis=1) == labels).mean())
 
 
-def accuracy_rows(
-    row: str, found: Sequence[CellResult], paper: float | None = None, **facts: Any
-) -> list[ResultRow]:
-    """Accuracies of the base and of the tuned baseline.
+class LiteralTable(PaperTable[ScaleT]):
+    """Two tables: what the ensembles add to the base, and what the base reaches."""
 
-    Parameters
-    ----------
-    row : str
-        Name of the row.
-    found : sequence of CellResult
-        Its splits.
-    paper : float or None, default=None
-        The paper's base.
-    **facts : str or bool
-        The entries' ``note`` and ``comparable``.
+    accuracy_title: str
 
-    Returns
-    -------
-    list of ResultRow
-        Two.
-    """
-    return [
-        entry(
-            row, column, by_repeat(found, column), paper=paper if column == BASE else None,
-            failures=failed(found), **facts,
-        )
-        for column in (BASE, LOGISTIC)
-    ]  # fmt: skip
+    def gain_tables(
+        self, found: Mapping[str, Sequence[CellResult]], scope: PaperScope
+    ) -> list[ResultTable]:
+        """Lay out the splits of each row; gains first."""
+        gains = [row for name, cells in found.items() for row in self._gains(name, cells)]
+        accuracies = [row for name, cells in found.items() for row in self._accuracies(name, cells)]
+        notes = (*self.printed.notes, *scope.missing_notes)
+        return [
+            ResultTable(
+                self.name, self.printed.title, "gain relative to the base's accuracy (%)", gains,
+                [*closeness(gains, 2), *_gain_sentences(gains)], notes, greater_is_better=True,
+            ),
+            ResultTable(
+                f"{self.name}-accuracy", self.accuracy_title, "accuracy (%)", accuracies,
+                closeness(accuracies, 2), notes, greater_is_better=True,
+            ),
+        ]  # fmt: skip
 
+    def _accuracies(self, row: str, found: Sequence[CellResult]) -> list[ResultRow]:
+        return [
+            self.entry(row, column, by_repeat(found, column), failed(found))
+            for column in (BASE, LOGISTIC)
+        ]
 
-def gain_rows(
-    row: str, found: Sequence[CellResult], paper: Sequence[float | None], **facts: Any
-) -> list[ResultRow]:
-    """Gains relative to the base of the same split, and the controls' gains.
-
-    Parameters
-    ----------
-    row : str
-        Name of the row.
-    found : sequence of CellResult
-        Its splits.
-    paper : sequence of float or None
-        The paper's gains, in the order of ``GAINS``.
-    **facts : str or bool
-        The entries' ``note`` and ``comparable``.
-
-    Returns
-    -------
-    list of ResultRow
-        One per column, in per cent of the base.
-    """
-    base = by_repeat(found, BASE)
-    printed = dict(zip(GAINS, paper, strict=True))
-    rows = []
-    for column in (*GAINS, UNTRAINED, LOGISTIC):
-        own = by_repeat(found, column)
-        gains = {repeat: 100.0 * (own[repeat] / base[repeat] - 1.0) for repeat in own}
-        rows.append(entry(row, column, gains, paper=printed.get(column), failures=failed(found),
-                          **facts))  # fmt: skip
-    return rows
-
-
-def joint_tables(
-    name: str,
-    titles: tuple[str, str],
-    accuracies: Sequence[ResultRow],
-    gains: Sequence[ResultRow],
-    notes: Sequence[str],
-) -> list[ResultTable]:
-    """Two tables: what the base reaches, and what the ensembles add.
-
-    Parameters
-    ----------
-    name : str
-        The experiment.
-    titles : tuple of str
-        Of the two.
-    accuracies, gains : sequence of ResultRow
-        Their rows.
-    notes : sequence of str
-        For both.
-
-    Returns
-    -------
-    list of ResultTable
-        Gains first.
-    """
-    summary = [*closeness(gains, 2), *_gain_sentences(gains)]
-    return [
-        ResultTable(
-            name, titles[0], "gain relative to the base's accuracy (%)", gains, summary, notes,
-            greater_is_better=True,
-        ),
-        ResultTable(
-            f"{name}-accuracy", titles[1], "accuracy (%)", accuracies, closeness(accuracies, 2),
-            notes, greater_is_better=True,
-        ),
-    ]  # fmt: skip
+    def _gains(self, row: str, found: Sequence[CellResult]) -> list[ResultRow]:
+        """In per cent of the base of the same split."""
+        base = by_repeat(found, BASE)
+        rows = []
+        for column in (*GAINS, UNTRAINED, LOGISTIC):
+            own = by_repeat(found, column)
+            gains = {repeat: 100.0 * (own[repeat] / base[repeat] - 1.0) for repeat in own}
+            rows.append(self.entry(row, column, gains, failed(found)))
+        return rows
 
 
 def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
     place = {(row.row, row.column): row for row in gains}
     sentences = []
     for name in dict.fromkeys(row.row for row in gains):
-        parts = [(column, place[name, column]) for column in (*GAINS[2:], LOGISTIC)]
+        parts = [(column, place[name, column]) for column in (*EQUAL_WEIGHTS, LOGISTIC)]
         known = [
             f"{column} {found.ours:+.2f} ± {found.standard_error or 0.0:.2f}"
             for column, found in parts

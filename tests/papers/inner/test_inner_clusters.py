@@ -9,56 +9,22 @@ from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import load_dataset
 from ensemblage.evaluation import nmi_score
 from ensemblage.inner import InnerKMeans
-from ensemblage.papers import paper_experiment
+from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers.inner._inner_cluster_rows import PLAIN
 from ensemblage.papers.inner._inner_clusters import (
+    Views,
     add_noise,
     draw_start,
-    inner_labels,
+    graph_blocks,
     numeric_features,
     plain_labels,
     standardise,
     view_partitions,
 )
-from ensemblage.papers.inner._inner_printed import TABLE_2, TABLE_3
-from ensemblage.papers.inner._inner_selection import ALL, BEST, IMPROVING
-from ensemblage.papers.inner._inner_tables23_rows import GRAPH, LINKAGE, PLAIN, STABLE
-from ensemblage.runs._experiment import CellResult
+from papers.inner.sets import all_sets
 from reference.papers_data import read
 
 X, Y = load_iris(return_X_y=True)
-
-
-def values_of(params):
-    """Made-up scores: the stable setting is not the best one."""
-    n = params["starts"]
-    if params["method"] == "kmeans":
-        return {"nmi": [0.5] * n, "purity": [0.6] * n}
-    if params["method"] == "inner":
-        good = params["view_size"] == 0.9
-        score, stability = (0.7, 0.2) if good else (0.4, 0.9)
-        return {"nmi": [score] * n, "purity": [score] * n, "stability": stability}
-    names = ("CSPA", "MCLA", "HGPA") if params["method"] == "graph" else (
-        "single", "average", "complete")  # fmt: skip
-    scores = dict(zip(names, (0.1, 0.8, 0.3), strict=True))
-    return {f"{measure}:{name}": [score] * n
-            for name, score in scores.items() for measure in ("nmi", "purity")}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "plain"), [("inner-table2", 0.5), ("inner-table3", 0.6)])
-def test_a_line_has_every_column_beside_the_papers(name, plain):
-    experiment = paper_experiment(name, scale="quick", datasets=["iris"])
-    results = [CellResult(cell, values_of(cell.params), 0.1) for cell in experiment.cells]
-    table, shares = experiment.summarise(results)
-    ours = {row.column: row.ours for row in table.rows if row.row == "iris"}
-    assert ours[PLAIN] == pytest.approx(plain)
-    assert ours[ALL] == pytest.approx(0.55)
-    assert ours[IMPROVING] == ours[BEST] == pytest.approx(0.7)
-    assert ours[STABLE] == pytest.approx(0.4)  # chosen without the classes
-    assert ours[GRAPH] == ours[LINKAGE] == pytest.approx(0.8)
-    assert shares.rows[0].ours == 50.0
-    paper = {row.column: row.paper for row in table.rows if row.row == "iris"}
-    assert paper[STABLE] is None
-    assert paper[PLAIN] == (0.71 if name == "inner-table2" else 0.83)
 
 
 def test_noise_changes_the_significant_half_of_the_features_only():
@@ -71,25 +37,18 @@ def test_noise_changes_the_significant_half_of_the_features_only():
     assert add_noise(start, 0.0).X.tolist() == start.X.tolist()
 
 
-def test_noise_is_reported_raw_and_standardised():
-    experiment = paper_experiment("inner-noise", scale="quick", datasets=["iris"])
-    noisy = [cell for cell in experiment.cells if cell.params["noise"] == 0.4]
-    wanted = [cell for cell in noisy if cell.params["method"] in {"kmeans", "inner"}]
-    results = [CellResult(cell, experiment.compute(cell, None), 0.1) for cell in wanted]
-    raw, scaled = experiment.summarise(results)
-    for table in (raw, scaled):
-        known = [row for row in table.rows if row.ours is not None]
-        assert {row.row for row in known} == {"iris, 40% noise", "mean, 40% noise"}
-        assert all(0 <= row.ours <= 1 for row in known)
+def test_slow_starts_are_spread_over_cells():
+    assert graph_blocks(25) == [
+        {"first": 0, "starts": 10},
+        {"first": 10, "starts": 10},
+        {"first": 20, "starts": 5},
+    ]
+    assert graph_blocks(2) == [{"first": 0, "starts": 2}]
 
 
 def test_categories_become_their_position(shared):
     data = numeric_features(load_dataset("vowel", shared / "data"))
     np.testing.assert_array_equal(data, read(shared, "vowel")[0])
-
-
-def all_sets(shared):
-    return {name: read(shared, name) for name in TABLE_2}
 
 
 @pytest.mark.slow
@@ -103,21 +62,10 @@ def test_kmeans_columns_are_the_papers(shared):
                                      for k in np.unique(each)]).sum()) / len(s.y)
                           for s, each in zip(starts, labels, strict=True)])  # fmt: skip
         good += (
-            abs(nmi - TABLE_2[name].kmeans) <= 0.03 and abs(purity - TABLE_3[name].kmeans) <= 0.03
+            abs(nmi - read_printed("inner-table2").value(name, PLAIN)) <= 0.03
+            and abs(purity - read_printed("inner-table3").value(name, PLAIN)) <= 0.03
         )
     assert good >= 13
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("scaled", "gain"), [(False, 0.02), (True, 0.0)])
-def test_resampled_views_withstand_noise(shared, scaled, gain):
-    gains = []
-    for data, y in all_sets(shared).values():
-        starts = [add_noise(draw_start(data, y, 500, seed), 0.4) for seed in range(8)]
-        starts = [standardise(start) for start in starts] if scaled else starts
-        gains.append(np.mean([nmi_score(s.y, inner_labels(s, 50, 0.5, 50))
-                              - nmi_score(s.y, plain_labels(s)) for s in starts]))  # fmt: skip
-    assert np.mean(gains) >= gain
 
 
 @pytest.mark.slow
@@ -158,7 +106,7 @@ def test_consensus_is_as_good_as_it_was_found_to_be(shared):
             for seed in range(6):
                 start = draw_start(data, y, 500, seed)
                 start = standardise(start) if scaled else start
-                partitions = view_partitions(start, 20, 0.5)
+                partitions = view_partitions(start, Views(20, 0.5))
                 for name, (make, *_) in CONSENSUS.items():
                     if name == "hgpa" and seed > 0:
                         continue  # several times as slow as the others together

@@ -98,7 +98,7 @@ def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informat
         )  # fmt: skip
         order = np.random.default_rng(seed).permutation(n_features)
         X = StandardScaler().fit_transform(X[:, order])
-        ranks = _rankings(X, y, n_informative, seed)
+        ranks = rankings(X, y, n_informative, seed)
         found.append({
             name: float((order[np.argsort(rank)[:n_informative]] < n_informative).mean())
             for name, rank in ranks.items()
@@ -106,7 +106,7 @@ def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informat
     return {name: np.array([row[name] for row in found]) for name in found[0]}
 
 
-def _rankings(X, y, n_informative, seed):
+def rankings(X, y, n_informative, seed):
     """Each method's ranks; ties by lot, so that column order decides nothing."""
     lot = np.random.default_rng(seed).uniform(0, 1e-9, X.shape[1])
     rfe = RFE(LogisticRegression(max_iter=2000), n_features_to_select=n_informative, step=5)

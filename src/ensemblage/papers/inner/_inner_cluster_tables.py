@@ -1,0 +1,130 @@
+"""K-means with an inner ensemble on 15 datasets: the cells of Tables 2 and 3 of its paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from ensemblage.evaluation import nmi_score, purity_score, stability_score
+from ensemblage.inner import InnerKMeans
+from ensemblage.papers._paper_rows import grouped
+from ensemblage.papers._paper_scope import PaperScope, Scales
+from ensemblage.papers._paper_table import PaperTable, paper_cell
+from ensemblage.papers.inner._inner_cluster_rows import (
+    ClusterMeasure,
+    ClusterResults,
+    cluster_tables,
+)
+from ensemblage.papers.inner._inner_clusters import (
+    Array,
+    Score,
+    Start,
+    StartParams,
+    Views,
+    consensus_scores,
+    graph_blocks,
+    inner_labels,
+    plain_labels,
+    starts_of,
+)
+from ensemblage.runs import CellResult, ResultTable
+
+MEASURES: dict[str, Score] = {"nmi": nmi_score, "purity": purity_score}
+MAX_ITER = 30
+
+
+class ClusterParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
+    """One method with one setting; K-means has none, and only the inner ensemble's is judged."""
+
+    method: str
+    n_views: int | None = None
+    view_size: float | None = None
+    stability_starts: int | None = None
+
+
+class ClusterGrid(NamedTuple):
+    """Settings from so many starts; the cluster ensembles cost most and have fewer of both."""
+
+    settings: tuple[Views, ...]
+    starts: int
+    consensus_settings: tuple[Views, ...]
+    consensus_starts: int
+    stability_starts: int
+
+
+def _views(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Views, ...]:
+    return tuple(Views(*setting) for setting in product(sizes, shares))
+
+
+QUICK = ClusterGrid(_views([10], [0.5, 0.9]), 10, _views([10], [0.5]), 2, stability_starts=4)
+STANDARD = ClusterGrid(
+    _views([10, 50, 100], [0.1, 0.3, 0.5, 0.7, 0.9]), 30, _views([20], [0.3, 0.5, 0.7]), 5,
+    stability_starts=8,
+)  # fmt: skip
+WHOLE = _views(range(10, 101, 10), [share / 10 for share in range(1, 11)])
+FULL = ClusterGrid(WHOLE, 30, WHOLE, 30, stability_starts=8)
+
+
+class ClusterTable(PaperTable[ClusterGrid]):
+    """One measure of the clusterings: the tables have the same cells."""
+
+    scales = Scales(QUICK, STANDARD, FULL)
+    family = "inner-clusters"
+    measure: ClusterMeasure
+
+    def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
+        """Datasets first: a start is drawn for all methods alike."""
+        for name in scope.datasets:
+            for facts in _methods(self.scale_of(scope)):
+                yield ClusterParams(dataset=name, seed=scope.seed, **facts)
+
+    @staticmethod
+    @paper_cell(ClusterParams)
+    def compute(params: ClusterParams, data_dir: str | None) -> dict[str, Any]:
+        """Score one method from each start; the ``stability`` of a setting needs no classes."""
+        starts = starts_of(params, data_dir)
+        if params.n_views is None or params.view_size is None:
+            return _scores(starts, [plain_labels(start) for start in starts])
+        views = Views(params.n_views, params.view_size)
+        if params.stability_starts is None:
+            return consensus_scores(params.method, starts, views, MEASURES)
+        values = _scores(starts, [inner_labels(start, views, MAX_ITER) for start in starts])
+        return {**values, "stability": _stability(starts[0], views, params.stability_starts)}
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Put the scores beside the paper's."""
+        groups = grouped(results, "dataset", "method", "n_views", "view_size")
+        grid = self.scale_of(scope)
+        found = ClusterResults(groups, self.measure, grid.settings, grid.consensus_settings)
+        return cluster_tables(self, found, scope)
+
+
+def _methods(grid: ClusterGrid) -> Iterator[dict[str, Any]]:
+    """Methods, settings and starts of one dataset."""
+    every = {"first": 0, "starts": grid.starts}
+    few = {"first": 0, "starts": grid.consensus_starts}
+    stability = {"stability_starts": grid.stability_starts}
+    yield {"method": "kmeans", **every}
+    for views in grid.settings:
+        yield {"method": "inner", **views._asdict(), **every, **stability}
+    for views in grid.consensus_settings:
+        yield {"method": "linkage", **views._asdict(), **few}
+    for views, block in product(grid.consensus_settings, graph_blocks(grid.consensus_starts)):
+        yield {"method": "graph", **views._asdict(), **block}
+
+
+def _scores(starts: Sequence[Start], labels: Sequence[Array]) -> dict[str, list[float]]:
+    pairs = list(zip(starts, labels, strict=True))
+    return {
+        measure: [score(start.y, each) for start, each in pairs]
+        for measure, score in MEASURES.items()
+    }
+
+
+def _stability(start: Start, views: Views, n_starts: int) -> float:
+    model = InnerKMeans(
+        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
+        init="random", n_init=1, max_iter=MAX_ITER,
+    )  # fmt: skip
+    return float(stability_score(model, start.X, n_starts=n_starts, random_state=start.seed))

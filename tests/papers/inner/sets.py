@@ -1,0 +1,8 @@
+"""The fifteen datasets of the paper's clusterings."""
+
+from ensemblage.papers._printed_table import read_printed
+from reference.papers_data import read
+
+
+def all_sets(shared):
+    return {name: read(shared, name) for name in read_printed("inner-table2").rows}

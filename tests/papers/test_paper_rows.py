@@ -1,0 +1,61 @@
+import pytest
+
+from ensemblage.papers._paper_rows import (
+    averaged,
+    best_of,
+    by_repeat,
+    entry,
+    grouped,
+    improving,
+    mean_rows,
+    paired_gain,
+)
+from ensemblage.runs import Cell, CellResult, ResultRow
+
+ROWS = [
+    entry("one", "a", [0.1, 0.3], paper=0.25),
+    entry("one", "b", [0.4, 0.4], paper=0.5),
+    entry("two", "a", [0.5, 0.5], paper=0.5),
+    entry("two", "b", [0.2, 0.2]),
+    entry("three", "a", []),
+    entry("three", "b", [0.9]),
+]
+
+
+def test_an_entry_is_the_mean_and_its_error():
+    row = entry("one", "a", {0: 1.0, 1: 3.0})
+    assert (row.ours, row.standard_error, row.repeats) == (2.0, 1.0, 2)
+    single = entry("one", "a", [1.0], failures=2)
+    assert (single.ours, single.standard_error, single.failures) == (1.0, None, 2)
+    assert entry("one", "a", {}).ours is None
+
+
+def test_means_are_over_rows_that_can_be_compared():
+    a, b = mean_rows([*ROWS, ResultRow("x", "a", 9.0, 9.0, None, 1, comparable=False)], ("a", "b"))
+    assert (a.ours, a.paper, a.repeats) == (pytest.approx(0.35), pytest.approx(0.375), 2)
+    assert b.paper is None  # the paper does not have all of them
+    assert (a.is_mean, ROWS[0].is_mean) == (True, False)
+
+
+def test_gains_are_paired_by_repeat():
+    plain = {0: 1.0, 1: 2.0, 2: 9.0}
+    assert paired_gain({0: 2.0, 1: 2.0}, plain) == 0.5
+    assert paired_gain({7: 2.0}, plain) is None
+    assert improving([{0: 0.5}, {1: 2.5}, {2: 9.0}], plain) == [{1: 2.5}]
+    assert averaged([{0: 1.0, 1: 2.0}, {0: 3.0}]) == {0: 2.0, 1: 2.0}
+
+
+def test_starts_of_several_cells_are_counted_on():
+    cells = [Cell("e", {"method": "graph", "first": first}) for first in (0, 2)]
+    results = [
+        CellResult(cells[0], {"nmi": [0.1, 0.2]}, 0.1),
+        CellResult(cells[1], {"nmi": [0.3]}, 0.1),
+        CellResult(Cell("e", {"method": "graph", "first": 3}), {}, 0.1, "ValueError: no"),
+    ]
+    assert by_repeat(results, "nmi") == {0: 0.1, 1: 0.2, 2: 0.3}
+    assert list(grouped(results, "method", "repeat")) == [("graph", None)]
+
+
+def test_the_best_setting_has_the_highest_mean():
+    assert best_of([{0: 1.0, 1: 2.0}, {0: 2.0, 1: 2.0}]) == {0: 2.0, 1: 2.0}
+    assert best_of([]) == {}
