@@ -11,7 +11,7 @@ from ensemblage.kernels import (
     mixture_loss,
     softmax_loss,
 )
-from ensemblage.subspace._gate import _pack, _unpack
+from ensemblage.subspace._gated_refit import _pack, _unpack
 
 
 def mixture(rng, n_members=3, n_classes=3, n_features=2):

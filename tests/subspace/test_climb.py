@@ -8,9 +8,9 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from ensemblage.subspace._climb import empties, step_length
 from ensemblage.subspace._member import as_rows, standardise
-from ensemblage.subspace._sequence import Settings, fit_sequence
+from ensemblage.subspace._sequence import fit_sequence
+from ensemblage.subspace._settings import Settings, step_length
 from reference.joint_subspace import algorithm_1
 
 DATASETS = {
@@ -26,7 +26,7 @@ DATASETS = {
 
 def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4):
     X, y = DATASETS[name]()
-    rows = as_rows(X, y, y.max() + 1, *standardise(X))
+    rows = as_rows(X, y, y.max() + 1, standardise(X))
     eta = step_length(rows)
     seeds = [1000 * seed + k for k in range(n_members)]
     settings = Settings("paper", p_lambda, 0.0, eta, 1.0, 50, tol, 500)
@@ -44,23 +44,3 @@ def test_equals_algorithm_1_literally(name):
             np.testing.assert_allclose(member.intercept, bias, atol=1e-10)
             flips += int((~mask).sum())
     assert flips > 0  # or the masks were never tried
-
-
-def test_step_length_is_four_over_the_largest_eigenvalue():
-    X, y = load_wine(return_X_y=True)
-    rows = as_rows(X, y, 3, *standardise(X))
-    largest = np.linalg.eigvalsh(rows.features @ rows.features.T / len(X))[-1]
-    assert step_length(rows) == pytest.approx(4 / largest)
-
-
-def test_step_length_of_constant_columns_is_one():
-    X = np.ones((4, 2))
-    assert step_length(as_rows(X, np.array([0, 1, 0, 1]), 2, *standardise(X))) == 1
-
-
-@pytest.mark.parametrize(
-    ("support", "flipped", "empty"),
-    [([1, 0], [0], True), ([1, 1], [0, 1], True), ([1, 0], [0, 1], False), ([1, 1], [], False)],
-)
-def test_empty_masks_are_seen(support, flipped, empty):
-    assert empties(np.array(support, bool), np.array(flipped, int)) is empty

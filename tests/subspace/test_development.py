@@ -1,84 +1,58 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_wine
 
 from ensemblage.subspace._development import (
     Plan,
+    Search,
     best_plan,
-    development_rows,
-    development_splits,
+    development_fold,
+    development_folds,
     mean_scores,
-    plan_name,
     plan_scores,
-    take_rows,
 )
 from ensemblage.subspace._member import as_rows, standardise
-from ensemblage.subspace._sequence import Settings
-from ensemblage.subspace._strength import STRENGTHS, choose_strength, fold_numbers
+from ensemblage.subspace._settings import Settings
 
 SETTINGS = Settings("lbfgs", 0.1, "auto", "auto", 1.0, 10, 1e-3, 50)
 
 
 def wine():
     X, y = load_wine(return_X_y=True)
-    return as_rows(X, y, 3, *standardise(X))
+    return as_rows(X, y, 3, standardise(X))
 
 
 @given(arrays(int, st.integers(1, 60), elements=st.integers(0, 4)), st.integers(0, 99))
 def test_every_class_keeps_a_row_for_training(labels, seed):
-    held = development_rows(labels, np.random.default_rng(seed))
-    assert set(labels[~held]) == set(labels)
+    train, held = development_fold(labels, np.random.default_rng(seed))
+    assert sorted([*train, *held]) == list(range(len(labels)))
+    assert set(labels[train]) == set(labels)
     for label in set(labels):
         count = (labels == label).sum()
-        assert held[labels == label].sum() == min(np.ceil(0.1 * count), count - 1)
+        assert (labels[held] == label).sum() == min(np.ceil(0.1 * count), count - 1)
 
 
 def test_few_rows_are_split_more_often():
     rng = np.random.default_rng(0)
-    assert len(development_splits(np.zeros(100, int), rng)) == 5
-    assert len(development_splits(np.zeros(1000, int), rng)) == 2
-    assert len(development_splits(np.zeros(5000, int), rng)) == 1
-
-
-@settings(deadline=None)
-@given(arrays(int, st.integers(5, 60), elements=st.integers(0, 3)))
-def test_folds_are_of_equal_size_and_share_the_classes(labels):
-    folds = fold_numbers(labels, 5, np.random.default_rng(0))
-    sizes = np.bincount(folds, minlength=5)
-    assert sizes.max() - sizes.min() <= 1
-    for label in set(labels):
-        each = np.bincount(folds[labels == label], minlength=5)
-        assert each.max() - each.min() <= 1
-
-
-def test_parts_of_weighted_rows_add_up():
-    rows = wine()
-    held = development_rows(rows.labels, np.random.default_rng(0))
-    train, rest = take_rows(rows, ~held), take_rows(rows, held)
-    assert train.total + rest.total == pytest.approx(rows.total)
-    assert train.weights.sum() == pytest.approx(1)
+    assert len(development_folds(np.zeros(100, int), rng)) == 5
+    assert len(development_folds(np.zeros(1000, int), rng)) == 2
+    assert len(development_folds(np.zeros(5000, int), rng)) == 1
 
 
 def test_plans_of_one_split():
     rows = wine()
-    held = development_rows(rows.labels, np.random.default_rng(0))
-    scores = plan_scores(
-        take_rows(rows, ~held), take_rows(rows, held), [1, 2, 3], SETTINGS, auto_size=False,
-        product=True, gates=[1.0],
-    )  # fmt: skip
+    fold = development_fold(rows.labels, np.random.default_rng(0))
+    scores = plan_scores(rows, fold, [1, 2, 3], SETTINGS, Search(False, True, (1.0,)))
     assert set(scores) == {Plan(3, None), Plan(3, 1.0)}
 
 
 def test_search_for_a_size_stops_when_nothing_improves():
     rows = wine()
-    held = development_rows(rows.labels, np.random.default_rng(0))
-    scores = plan_scores(
-        take_rows(rows, ~held), take_rows(rows, held), list(range(50)), SETTINGS, auto_size=True,
-        product=True, gates=[],
-    )  # fmt: skip
+    fold = development_fold(rows.labels, np.random.default_rng(0))
+    scores = plan_scores(rows, fold, list(range(50)), SETTINGS, Search(True, True, ()))
     assert Plan(1, None) in scores
     assert len(scores) < 50
 
@@ -94,15 +68,12 @@ def test_means_are_over_plans_that_every_split_tried():
 
 
 def test_plans_have_names():
-    assert plan_name(Plan(3, None)) == "product, 3 members"
-    assert plan_name(Plan(3, 0.3)) == "gate with C=0.3, 3 members"
+    assert Plan(3, None).name() == "product, 3 members"
+    assert Plan(3, 0.3).name() == "gate with C=0.3, 3 members"
 
 
-def test_noise_wants_a_strong_penalty_and_clean_data_a_weak_one():
-    rng = np.random.default_rng(0)
-    X, noise = rng.normal(size=(150, 20)), rng.integers(2, size=150)
-    means, clean = standardise(X), (X[:, 0] > 0).astype(int)
-    weak = choose_strength(as_rows(X, clean, 2, *means), np.random.default_rng(0))
-    strong = choose_strength(as_rows(X, noise, 2, *means), np.random.default_rng(0))
-    assert {weak, strong} <= set(STRENGTHS)
-    assert weak > strong
+def test_what_is_settled_need_not_be_tried():
+    assert Search(False, True, ()).only_plan(7) == Plan(7, None)
+    assert Search(False, False, (3.0,)).only_plan(7) == Plan(7, 3.0)
+    assert Search(False, True, (3.0,)).only_plan(7) is None
+    assert Search(True, True, ()).only_plan(7) is None

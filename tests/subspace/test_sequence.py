@@ -1,10 +1,9 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ensemblage.subspace._sequence import member_weights, resolved_penalty
+from ensemblage.subspace._sequence import member_weights
 
 
 def test_weights_by_hand():
@@ -17,8 +16,3 @@ def test_weights_are_above_zero_and_at_most_one(sums):
     weights = member_weights(sums, 5)
     assert weights.min() >= 1e-6
     assert weights.max() <= 1
-
-
-def test_automatic_penalty_is_four_rows():
-    assert resolved_penalty("auto", 200.0) == pytest.approx(0.02)
-    assert resolved_penalty(0.5, 200.0) == 0.5

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
@@ -12,30 +15,34 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ensemblage.parallel import CallbackSupportMixin, draw_seeds
+from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress
 from ensemblage.subspace._co_selection import co_selection
-from ensemblage.subspace._member import as_rows, standardise
-from ensemblage.subspace._sequence import Settings
+from ensemblage.subspace._member import Indices, Member, Rows, as_rows, standardise
+from ensemblage.subspace._sequence import fit_sequence
+from ensemblage.subspace._settings import Settings
 from ensemblage.subspace._strength import choose_strength
 
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 
 
-def encode_classes(y):
-    """Classes and their indices, two classes at least.
+class Encoded(NamedTuple):
+    """Sorted classes, and each row's index among them."""
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels.
+    classes: NDArray[Any]
+    labels: Indices
 
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        Sorted.
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-    """
+
+class Prepared(NamedTuple):
+    """What a fit starts from; both sources of chance go on where preparation left them."""
+
+    rows: Rows
+    settings: Settings
+    random_state: np.random.RandomState
+    rng: np.random.Generator
+
+
+def encode_classes(y: Any) -> Encoded:
+    """Find the classes, two at least."""
     check_classification_targets(y)
     encoder = LabelEncoder().fit(y)
     if len(encoder.classes_) < 2:
@@ -44,13 +51,13 @@ def encode_classes(y):
             f"y holds one class only, {only!r}; a classifier needs at least two classes. Check "
             "how the rows were chosen."
         )
-    return encoder.classes_, encoder.transform(y)
+    return Encoded(encoder.classes_, encoder.transform(y))
 
 
 class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
     """Parameters and preparation that the joint-subspace estimators share."""
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"lbfgs", "paper"})],
         "flip_probability": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "size_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -62,20 +69,19 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def _prepare(self, X, y, sample_weight):
-        """Validate, standardise, and draw what is random: gives rows, settings, a generator."""
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+        """Validate, standardise, and draw the seed of what is random."""
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         self.classes_, labels = encode_classes(y)
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )  # fmt: skip
-        self.mean_, self.scale_ = standardise(X, weights)
-        rows = as_rows(X, labels, len(self.classes_), self.mean_, self.scale_, weights)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        scaling = standardise(X, weights)
+        self.mean_, self.scale_ = scaling
+        rows = as_rows(X, labels, len(self.classes_), scaling, weights)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
-        return rows, self._settings(rows, rng), random_state, rng
+        return Prepared(rows, self._settings(rows, rng), random_state, rng)
 
-    def _settings(self, rows, rng):
+    def _settings(self, rows: Rows, rng: np.random.Generator) -> Settings:
         flip = self.flip_probability
         flip = FLIP_PROBABILITIES[self.solver] if flip == "auto" else float(flip)
         unused = self.solver == "paper"
@@ -86,7 +92,17 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
             self.tol, self.max_iter,
         )  # fmt: skip
 
-    def _store(self, members):
+    def _fit_members(self, rows: Rows, settings: Settings, seeds: Sequence[int]) -> list[Member]:
+        """Fit the members in turn; a callback may end it early."""
+        members = []
+        with fit_progress(self, "member", len(seeds)) as step:
+            for member in fit_sequence(rows, seeds, settings):
+                members.append(member)
+                if step():
+                    break
+        return members
+
+    def _store(self, members: list[Member]) -> None:
         self.coefs_ = np.array([member.coef for member in members])
         self.intercepts_ = np.array([member.intercept for member in members])
         self.supports_ = np.array([member.support for member in members])

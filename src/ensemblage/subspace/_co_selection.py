@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ensemblage.subspace._member import Array, Floats, Mask
 
-def co_selection(supports):
+
+def co_selection(supports: Any) -> Array:
     r"""Share of the members that use both features (eq. 12).
 
     Parameters
@@ -27,12 +31,17 @@ def co_selection(supports):
            [0. , 0. , 0. ]])
     """
     used = np.asarray(supports, dtype=float)
-    return used.T @ used / len(used)
+    return np.asarray(used.T @ used / len(used))
 
 
 def binary_co_selection(
-    matrix, *, cross_threshold=None, individual_threshold=None, top_pairs=None, top_features=None
-):
+    matrix: Any,
+    *,
+    cross_threshold: float | None = None,
+    individual_threshold: float | None = None,
+    top_pairs: int | None = None,
+    top_features: int | None = None,
+) -> Mask:
     """Most frequent features on the diagonal, most frequent pairs off it (eq. 13).
 
     Parameters
@@ -68,12 +77,14 @@ def binary_co_selection(
     individual = _threshold(
         "individual", "features", individual_threshold, top_features, np.diag(matrix)
     )  # fmt: skip
-    marked = matrix > cross
+    marked: Mask = matrix > cross
     np.fill_diagonal(marked, np.diag(matrix) > individual)
     return marked
 
 
-def _threshold(kind, what, threshold, top, values):
+def _threshold(
+    kind: str, what: str, threshold: float | None, top: int | None, values: Array
+) -> float:
     """Threshold that marks the top ones and their equals; half if nothing is asked for."""
     if threshold is not None and top is not None:
         raise ValueError(
@@ -86,32 +97,21 @@ def _threshold(kind, what, threshold, top, values):
     if top == 0:
         return np.inf
     last = np.sort(values)[::-1][int(top) - 1]
-    return max(0.0, np.nextafter(last, -np.inf))
+    return max(0.0, float(np.nextafter(last, -np.inf)))
 
 
-def power_mean_scores(coefs, supports, power=8.0):
-    r"""Rank features by how often and how strongly members use them.
+def power_mean_scores(coefs: Floats, supports: Mask, power: float = 8.0) -> Array:
+    r"""Score features by how often and how strongly members use them.
 
-    Parameters
-    ----------
-    coefs : ndarray of shape (n_members, n_classes, n_features)
-        Coefficients on standardised features.
-    supports : ndarray of shape (n_members, n_features)
-        Masks.
-    power : float, default=8.0
-        At 1 the score is frequency times mean size; the larger, the more one member's strong
-        use of a feature counts beside others' neglect.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
-        frequency to the power of :math:`1/r` times the power mean of the sizes
-        :math:`|\theta_{kd}|` where the feature is used. The size is the coefficients' spread
-        around their mean over classes, which a softmax does not see.
+    :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
+    frequency to the power of :math:`1/r` times the power mean of the sizes :math:`|\theta_{kd}|`
+    where the feature is used. At :math:`r = 1` it is frequency times mean size; the larger, the
+    more one member's strong use of a feature counts beside others' neglect. The size is the spread
+    of the coefficients, (n_members, n_classes, n_features), around their mean over classes, which
+    a softmax does not see.
     """
     centred = coefs - coefs.mean(axis=1, keepdims=True)
     sizes = np.sqrt((centred**2).sum(axis=1, dtype=float))
     largest = sizes.max(initial=np.finfo(float).tiny)
     used = np.where(supports, sizes / largest, 0.0) ** power
-    return largest * used.mean(axis=0) ** (1.0 / power)
+    return np.asarray(largest * used.mean(axis=0) ** (1.0 / power))

@@ -1,22 +1,24 @@
-"""What a development split decides: how many members, and fused how."""
+"""What development splits decide: how many members, and fused how."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ensemblage.fusion import product_rule
-from ensemblage.kernels import member_log_proba
-from ensemblage.subspace._gate import gated_proba, loosely_gated, refit_with_gate, ungated
-from ensemblage.subspace._member import Rows
-from ensemblage.subspace._sequence import Settings, fit_sequence
+from ensemblage.parallel import Fold
+from ensemblage.subspace._gated_refit import gated_proba, loosely_gated, refit_with_gate
+from ensemblage.subspace._member import Array, Indices, Member, Rows, member_outputs
+from ensemblage.subspace._sequence import fit_sequence
+from ensemblage.subspace._settings import Settings
 
 DEVELOPMENT_SHARE = 0.1
 ENOUGH_ROWS = 200
 MAX_SPLITS = 5
 MAX_MEMBERS = 50
-# With n_estimators="auto", so many members without a better ensemble end the search.
+# Where the size is searched for, so many members without a better ensemble end it.
 MEMBER_PATIENCE = 5
 GATE_SIZES = (2, 5, 10)
 GATE_STRENGTHS = (0.3, 3.0, 30.0, 300.0)
@@ -28,214 +30,106 @@ class Plan(NamedTuple):
     n_members: int
     gate: float | None
 
+    def name(self) -> str:
+        """Name the plan for people."""
+        fused = "product" if self.gate is None else f"gate with C={self.gate:g}"
+        return f"{fused}, {self.n_members} members"
 
-def development_rows(labels, rng, share=DEVELOPMENT_SHARE):
-    """Draw rows for development, class by class.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    rng : numpy.random.Generator
-        Draws the rows.
-    share : float, default=0.1
-        Share of each class, rounded up, that is drawn; every class keeps a row for training, so
-        none is seen in development alone.
+class Search(NamedTuple):
+    """Which plans to try."""
 
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Whether each row is for development.
+    sizes: bool  # whether other sizes than that of all seeds
+    product: bool  # whether the plain product
+    gates: tuple[float, ...]  # the C of each gate
+
+    def only_plan(self, n_members: int) -> Plan | None:
+        """Give the plan if there is just one, so that nothing must be tried."""
+        if self.sizes or self.product + len(self.gates) > 1:
+            return None
+        return Plan(n_members, self.gates[0] if self.gates else None)
+
+
+class Split(NamedTuple):
+    """Rows to learn from, and rows to score on."""
+
+    train: Rows
+    held: Rows
+
+    def score(self, proba: Array) -> float:
+        """Weighted accuracy of probabilities, (n_rows, n_classes), of the held-out rows."""
+        right = proba.argmax(axis=1) == self.held.labels
+        return float(self.held.weights[right].sum())
+
+
+def development_fold(labels: Indices, rng: np.random.Generator) -> Fold:
+    """Draw a tenth of each class, rounded up, for development.
+
+    Every class keeps a row for training, so none is seen in development alone.
     """
     held = np.zeros(labels.size, dtype=bool)
     for label in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == label))
-        count = min(int(np.ceil(share * members.size)), members.size - 1)
+        count = min(int(np.ceil(DEVELOPMENT_SHARE * members.size)), members.size - 1)
         held[members[:count]] = True
-    return held
+    return Fold(np.flatnonzero(~held), np.flatnonzero(held))
 
 
-def development_splits(labels, rng):
-    """As many splits as it takes to have enough rows for development, five at most.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    rng : numpy.random.Generator
-        Draws the rows.
-
-    Returns
-    -------
-    list of ndarray of shape (n_rows,)
-        For each split, whether each row is for development.
-    """
+def development_folds(labels: Indices, rng: np.random.Generator) -> list[Fold]:
+    """As many splits as it takes to have enough rows for development, five at most."""
     count = int(np.ceil(ENOUGH_ROWS / max(1, DEVELOPMENT_SHARE * labels.size)))
-    return [development_rows(labels, rng) for _ in range(min(MAX_SPLITS, count))]
+    return [development_fold(labels, rng) for _ in range(min(MAX_SPLITS, count))]
 
 
-def take_rows(rows: Rows, chosen):
-    """Rows of one part of a split.
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows.
-    chosen : ndarray of shape (n_rows,)
-        Which to take.
-
-    Returns
-    -------
-    Rows
-    """
-    weights = rows.weights[chosen]
-    share = float(weights.sum())
-    return Rows(
-        np.ascontiguousarray(rows.features[:, chosen]), rows.labels[chosen],
-        weights / max(share, np.finfo(weights.dtype).tiny), rows.n_classes, rows.total * share,
-    )  # fmt: skip
-
-
-def score(proba, rows: Rows):
-    """Weighted accuracy.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_rows, n_classes)
-        Probabilities.
-    rows : Rows
-        With the true classes.
-
-    Returns
-    -------
-    float
-    """
-    return float(rows.weights[proba.argmax(axis=1) == rows.labels].sum())
-
-
-def plain_product(features, members):
-    """Equally weighted product of the members (eq. 10).
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        Standardised features.
-    members : sequence of Member
-        Classifiers.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-    """
-    mixture = ungated(members)
-    log_proba = member_log_proba(features, mixture.coef, mixture.intercept)
-    return product_rule(np.exp(log_proba).transpose(0, 2, 1))
-
-
-def _product_path(train, held, seeds, settings, until_stale):
-    """Members in turn, and the product's score on the held-out rows after each."""
-    members, scores = [], []
-    for member in fit_sequence(train, seeds, settings):
+def _fit_product(
+    split: Split, seeds: Sequence[int], settings: Settings, patience: float
+) -> tuple[list[Member], list[float]]:
+    """Members in turn, and the product's score (eq. 10) on the held-out rows after each."""
+    members: list[Member] = []
+    scores: list[float] = []
+    for member in fit_sequence(split.train, seeds, settings):
         members.append(member)
-        scores.append(score(plain_product(held.features, members), held))
+        scores.append(split.score(product_rule(member_outputs(split.held.features, members))))
         stale = len(scores) - 1 - int(np.argmax(scores))
-        if until_stale is not None and stale >= until_stale and len(scores) >= max(GATE_SIZES):
+        if stale >= patience and len(scores) >= max(GATE_SIZES):
             break
     return members, scores
 
 
-def _gate_score(train, held, members, strength, seed):
+def _gate_score(split: Split, members: list[Member], strength: float, seed: int) -> float:
     supports = np.array([member.support for member in members])
     start = loosely_gated(members, seed)
-    mixture = refit_with_gate(train, start, supports, 1.0 / (strength * train.total))
-    return score(gated_proba(held.features, mixture), held)
+    mixture = refit_with_gate(split.train, start, supports, 1.0 / (strength * split.train.total))
+    return split.score(gated_proba(split.held.features, mixture))
 
 
-def plan_scores(train, held, seeds, settings: Settings, *, auto_size, product, gates):
-    """Try every plan on one split.
-
-    Parameters
-    ----------
-    train, held : Rows
-        The split.
-    seeds : list of int
-        One per member, at most.
-    settings : Settings
-        Resolved parameters.
-    auto_size : bool
-        Whether sizes are to be tried, or only that of all seeds.
-    product : bool
-        Whether to try the plain product.
-    gates : sequence of float
-        Values of ``C`` for which to try the gate.
-
-    Returns
-    -------
-    dict of Plan to float
-        Weighted accuracy on the held-out rows.
-    """
-    members, path = _product_path(
-        train, held, seeds, settings, MEMBER_PATIENCE if auto_size else None
-    )  # fmt: skip
-    sizes = range(1, len(path) + 1) if auto_size else [len(seeds)]
-    scores = {Plan(size, None): path[size - 1] for size in sizes if product}
-    gate_sizes = GATE_SIZES if auto_size else [len(seeds)]
-    for size in gate_sizes:
-        for strength in gates:
-            scores[Plan(size, strength)] = _gate_score(
-                train, held, members[:size], strength, seeds[0]
-            )  # fmt: skip
+def plan_scores(
+    rows: Rows, fold: Fold, seeds: Sequence[int], settings: Settings, search: Search
+) -> dict[Plan, float]:
+    """Weighted accuracy on the held-out rows of every plan to try, at most a member per seed."""
+    split = Split(rows.take(fold.train), rows.take(fold.test))
+    patience = MEMBER_PATIENCE if search.sizes else np.inf
+    members, path = _fit_product(split, seeds, settings, patience)
+    sizes = range(1, len(path) + 1) if search.sizes else [len(seeds)]
+    scores = {Plan(size, None): path[size - 1] for size in sizes if search.product}
+    for size in GATE_SIZES if search.sizes else [len(seeds)]:
+        for strength in search.gates:
+            scores[Plan(size, strength)] = _gate_score(split, members[:size], strength, seeds[0])
     return scores
 
 
-def mean_scores(scores):
-    """Mean over splits of each plan that every split tried.
-
-    Parameters
-    ----------
-    scores : list of dict of Plan to float
-        One per split.
-
-    Returns
-    -------
-    dict of Plan to float
-        In the first split's order.
-    """
+def mean_scores(scores: Sequence[Mapping[Plan, float]]) -> dict[Plan, float]:
+    """Mean over splits of each plan that every split tried, in the first split's order."""
     everywhere = set.intersection(*(set(split) for split in scores))
     return {
         plan: float(np.mean([split[plan] for split in scores]))
-        for plan in scores[0] if plan in everywhere
-    }  # fmt: skip
+        for plan in scores[0]
+        if plan in everywhere
+    }
 
 
-def best_plan(means):
-    """Plan with the best score; of equals, the plainest and smallest.
-
-    Parameters
-    ----------
-    means : dict of Plan to float
-        From :func:`mean_scores`.
-
-    Returns
-    -------
-    Plan
-    """
+def best_plan(means: Mapping[Plan, float]) -> Plan:
+    """Plan with the best score; of equals, the plainest and smallest."""
     top = max(means.values())
     equals = [plan for plan, mean in means.items() if mean >= top - 1e-12]
     return min(equals, key=lambda plan: (plan.gate is not None, plan.n_members, plan.gate or 0))
-
-
-def plan_name(plan: Plan):
-    """Name of a plan for people.
-
-    Parameters
-    ----------
-    plan : Plan
-        An ensemble that was tried.
-
-    Returns
-    -------
-    str
-    """
-    fused = "product" if plan.gate is None else f"gate with C={plan.gate:g}"
-    return f"{fused}, {plan.n_members} members"

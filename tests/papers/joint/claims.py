@@ -14,9 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from ensemblage.datasets import make_quarter_circle
+from ensemblage.fusion import SoftmaxGate
 from ensemblage.papers.joint._joint_literal import tuned_logistic
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
-from ensemblage.subspace._gate import gated_proba, random_mixture, refit_with_gate
+from ensemblage.subspace._gated_refit import gated_proba, random_mixture, refit_with_gate
 from ensemblage.subspace._member import as_features, as_rows, standardise
 
 TEST_ROWS = 20_000
@@ -25,12 +26,12 @@ COMPARED = ("abalone", "segment", "vehicle", "sonar", "waveform", "pima")
 
 def _random_gate(X, y, n_members, strength, seed):
     """Mixture of the same size from a random start; gives its predict function."""
-    mean, scale = standardise(X)
-    rows = as_rows(X, y, 2, mean, scale)
+    scaling = standardise(X)
+    rows = as_rows(X, y, 2, scaling)
     start = random_mixture(n_members, 2, X.shape[1], np.random.default_rng(seed))
     everything = np.ones((n_members, X.shape[1]), dtype=bool)
     mixture = refit_with_gate(rows, start, everything, 1.0 / (strength * rows.total))
-    return lambda new: gated_proba(as_features(new, mean, scale), mixture).argmax(axis=1)
+    return lambda new: gated_proba(as_features(new, scaling), mixture).argmax(axis=1)
 
 
 def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, first_seed=0):
@@ -178,7 +179,7 @@ def compare_with_logistic(X, y, n_splits=10, seed=0):
             JointSubspaceClassifier(C="auto", fusion="auto", random_state=i),
         )
         scores.append([model.fit(X[train], y[train]).score(X[test], y[test]) for model in models])
-        gates += models[2].fusion_ == "gate"
+        gates += isinstance(models[2].fusion_, SoftmaxGate)
     logistic, product, auto = 100 * np.array(scores).T
     gain = auto - logistic
     same = bool(np.allclose(gain, 0))

@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
-from ensemblage.subspace._selector import _ranks
+from ensemblage.subspace._joint_selector import _ranks
 
 QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
 

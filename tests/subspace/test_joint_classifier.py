@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 
 from ensemblage.datasets import make_quarter_circle
-from ensemblage.fusion import LocalCompetence, Mean, product_rule
+from ensemblage.fusion import Gate, LocalCompetence, Mean, SoftmaxGate, product_rule
 from ensemblage.subspace import JointSubspaceClassifier
 
 QUICK = {"patience": 10, "max_iter": 40, "random_state": 0}
@@ -84,15 +84,15 @@ def test_automatic_size_may_be_one_and_stops_early(wine):
 def test_automatic_fusion_takes_the_gate_where_it_pays():
     X, y = make_quarter_circle(150, random_state=0)
     ensemble = JointSubspaceClassifier(5, fusion="auto", **QUICK).fit(X, y)
-    assert ensemble.fusion_ == "gate"
-    assert ensemble.gate_coef_.shape == (5, 2)
+    assert isinstance(ensemble.fusion_, SoftmaxGate)
+    assert ensemble.fusion_.coef.shape == (5, 2)
     assert any(name.startswith("gate") for name in ensemble.development_scores_)
 
 
 def test_gate_with_automatic_strength_and_size():
     X, y = make_quarter_circle(60, random_state=0)
     ensemble = JointSubspaceClassifier("auto", refine="gate", C="auto", **QUICK).fit(X, y)
-    assert ensemble.fusion_ == "gate"
+    assert isinstance(ensemble.fusion_, SoftmaxGate)
     assert ensemble.n_estimators_ in {2, 5, 10}
 
 
@@ -158,6 +158,11 @@ def test_every_proposal_empty_keeps_the_feature():
 def test_wrong_parameters(wine, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceClassifier(**options).fit(*wine)
+
+
+def test_a_fusion_that_needs_strata_is_refused(wine):
+    with pytest.raises(ValueError, match="needs the rows' affinity to strata"):
+        JointSubspaceClassifier(fusion=Gate()).fit(*wine)
 
 
 def test_wrong_data(wine):

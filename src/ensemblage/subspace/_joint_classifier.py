@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.fusion import Fusion, FusionContext, resolve_fusion
-from ensemblage.kernels import MixtureParameters, member_log_proba
-from ensemblage.parallel import draw_seeds, fit_progress, run_tasks, with_callbacks
-from ensemblage.subspace._base import JointSubspaceBase
+from ensemblage.parallel import Fold, deal_folds, draw_seeds, run_tasks, with_callbacks
+from ensemblage.subspace._base import JointSubspaceBase, Prepared
 from ensemblage.subspace._development import (
     GATE_STRENGTHS,
     MAX_MEMBERS,
     Plan,
+    Search,
     best_plan,
-    development_splits,
+    development_folds,
     mean_scores,
-    plan_name,
     plan_scores,
-    take_rows,
 )
-from ensemblage.subspace._gate import gated_proba, loosely_gated, refit_with_gate, ungated
-from ensemblage.subspace._member import as_features
+from ensemblage.subspace._gated_refit import gate_of, loosely_gated, refit_with_gate
+from ensemblage.subspace._member import (
+    Array,
+    Floats,
+    Member,
+    Rows,
+    Scaling,
+    as_features,
+    member_outputs,
+    outputs_of,
+)
 from ensemblage.subspace._sequence import fit_sequence, member_weights
-from ensemblage.subspace._strength import N_FOLDS, fold_numbers
+from ensemblage.subspace._settings import Settings
+from ensemblage.subspace._strength import N_FOLDS
 
 FUSIONS = {"product", "mean", "vote", "stacking", "local"}
 OFFERED = frozenset({"X"})
 
 
-def _outputs(features, members):
-    """Members' probabilities, (n_members, n_rows, n_classes)."""
-    mixture = ungated(members)
-    log_proba = member_log_proba(features, mixture.coef, mixture.intercept)
-    return np.exp(log_proba).transpose(0, 2, 1).astype(float)
-
-
-def _outputs_elsewhere(rows, held, seeds, settings):
-    """Fit members to the other rows; give their outputs on the held-out ones."""
-    members = list(fit_sequence(take_rows(rows, ~held), seeds, settings))
-    return _outputs(rows.features[:, held], members)
-
-
-def _try_plans(rows, held, seeds, settings, options):
-    train, development = take_rows(rows, ~held), take_rows(rows, held)
-    return plan_scores(train, development, seeds, settings, **options)
+def _outputs_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Settings) -> Array:
+    """Fit members to the rows of a fold; give their outputs on the held-out ones."""
+    members = list(fit_sequence(rows.take(fold.train), seeds, settings))
+    return member_outputs(rows.features[:, fold.test], members)
 
 
 class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
@@ -118,12 +116,9 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
         Iterations of the member that took the most.
     n_estimators_ : int
         Number of members.
-    fusion_ : Fusion or "gate"
-        The fitted fusion.
-    gate_coef_ : ndarray of shape (n_estimators_, n_features)
-        The gate on standardised features; only if the gate was fitted.
-    gate_intercept_ : ndarray of shape (n_estimators_,)
-        As above.
+    fusion_ : Fusion
+        The fitted fusion; where members were refitted with a gate, a
+        :class:`~ensemblage.fusion.SoftmaxGate` on standardised features.
     development_scores_ : dict
         Accuracy on the development split of each ensemble tried; only if one was chosen there.
     C_ : float
@@ -167,7 +162,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
@@ -178,22 +173,22 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
 
     def __init__(
         self,
-        n_estimators=10,
+        n_estimators: Any = 10,
         *,
-        solver="lbfgs",
-        flip_probability="auto",
-        size_penalty="auto",
-        C=1.0,
-        fusion="product",
-        refine=None,
-        importance=None,
-        learning_rate="auto",
-        patience=50,
-        max_iter=500,
-        tol=1e-4,
-        n_jobs=None,
-        random_state=None,
-    ):
+        solver: str = "lbfgs",
+        flip_probability: Any = "auto",
+        size_penalty: Any = "auto",
+        C: Any = 1.0,
+        fusion: Any = "product",
+        refine: str | None = None,
+        importance: Any = None,
+        learning_rate: Any = "auto",
+        patience: int = 50,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.solver = solver
         self.flip_probability = flip_probability
@@ -211,7 +206,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, then what fuses them.
 
         Parameters
@@ -229,21 +224,21 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             Fitted estimator.
         """
         self._check_importance()
-        self._resolved_fusion()
-        rows, settings, random_state, rng = self._prepare(X, y, sample_weight)
-        auto_size = self.n_estimators == "auto"
-        seeds = draw_seeds(random_state, MAX_MEMBERS if auto_size else self.n_estimators)
-        plan = self._plan(rows, settings, seeds, rng)
+        fusion = self._resolve_fusion()
+        prepared = self._prepare(X, y, sample_weight)
+        most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
+        seeds = draw_seeds(prepared.random_state, most)
+        plan = self._plan(prepared, seeds)
         seeds = seeds[: plan.n_members]
-        members = self._fit_members(rows, settings, seeds)
+        members = self._fit_members(prepared.rows, prepared.settings, seeds)
         self._store(members)
-        if plan.gate is not None:
-            self._fit_gate(rows, members, plan.gate, seeds[0])
+        if plan.gate is None:
+            self.fusion_ = self._fit_fusion(fusion, prepared, seeds)
         else:
-            self._fit_fusion(rows, settings, seeds, rng)
+            self.fusion_ = self._refit_with_gate(prepared.rows, members, plan.gate, seeds[0])
         return self
 
-    def _check_importance(self):
+    def _check_importance(self) -> None:
         if self.importance is None:
             return
         if self.fusion != "product" or self.refine is not None:
@@ -257,79 +252,76 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
                 f"importance has shape {shape}; expected ({self.n_estimators},), one per member."
             )
 
-    def _plan(self, rows, settings, seeds, rng):
-        """Size and gate: as asked for, or the best on development splits."""
-        auto_size = self.n_estimators == "auto"
+    def _resolve_fusion(self) -> Fusion:
+        """Give the fusion that takes the place of a gate; ``"auto"`` tries the product."""
+        asked = "product" if self.fusion == "auto" else self.fusion
+        fusion: Fusion = clone(resolve_fusion(asked, offered=OFFERED, importance=self.importance))
+        return fusion
+
+    def _search(self) -> Search:
+        """Which ensembles to try: those that the parameters leave open."""
         product = self.refine is None
         if product and self.fusion != "auto":
-            gates = []
+            gates: tuple[float, ...] = ()
         elif product or self.C == "auto":
-            gates = list(GATE_STRENGTHS)
+            gates = GATE_STRENGTHS
         else:
-            gates = [float(self.C)]
-        if not auto_size and product + len(gates) == 1:
-            return Plan(len(seeds), gates[0] if gates else None)
-        options = {"auto_size": auto_size, "product": product, "gates": gates}
-        tasks = [
-            (rows, held, seeds, settings, options) for held in development_splits(rows.labels, rng)
-        ]
-        means = mean_scores(run_tasks(_try_plans, tasks, self.n_jobs))
-        self.development_scores_ = {plan_name(plan): mean for plan, mean in means.items()}
+            gates = (float(self.C),)
+        return Search(self.n_estimators == "auto", product, gates)
+
+    def _plan(self, prepared: Prepared, seeds: list[int]) -> Plan:
+        """Size and gate: as asked for, or the best on development splits."""
+        rows, settings, _, rng = prepared
+        search = self._search()
+        only = search.only_plan(len(seeds))
+        if only is not None:
+            return only
+        folds = development_folds(rows.labels, rng)
+        tasks = [(rows, fold, seeds, settings, search) for fold in folds]
+        means = mean_scores(run_tasks(plan_scores, tasks, self.n_jobs))
+        self.development_scores_ = {plan.name(): mean for plan, mean in means.items()}
         return best_plan(means)
 
-    def _fit_members(self, rows, settings, seeds):
-        members = []
-        with fit_progress(self, "member", len(seeds)) as step:
-            for member in fit_sequence(rows, seeds, settings):
-                members.append(member)
-                if step():
-                    break
-        return members
-
-    def _fit_gate(self, rows, members, strength, seed):
-        decay = 1.0 / (strength * rows.total)
-        mixture = refit_with_gate(
-            rows, loosely_gated(members, seed), self.supports_, decay
-        )  # fmt: skip
+    def _refit_with_gate(self, rows: Rows, members: list[Member], C: float, seed: int) -> Fusion:
+        """Refit the members together with a gate; store them, and give the gate."""
+        start, decay = loosely_gated(members, seed), 1.0 / (C * rows.total)
+        mixture = refit_with_gate(rows, start, self.supports_, decay)
         self.coefs_ = np.where(self.supports_[:, None, :], mixture.coef, self.coefs_)
         self.intercepts_ = mixture.intercept
-        self.gate_coef_, self.gate_intercept_ = mixture.gate_coef, mixture.gate_intercept
-        self.fusion_ = "gate"
+        return gate_of(mixture)
 
-    def _fit_fusion(self, rows, settings, seeds, rng):
-        fusion = clone(self._resolved_fusion())
-        if fusion.learns:
-            outputs = self._unseen_outputs(rows, settings, seeds[: self.n_estimators_], rng)
-            weights = rows.weights.astype(float) * rows.total
-            context = FusionContext(X=rows.features.T)
-            fusion.fit(outputs, rows.labels, context, sample_weight=weights)
-        self.fusion_ = fusion
+    def _fit_fusion(self, fusion: Fusion, prepared: Prepared, seeds: list[int]) -> Fusion:
+        """Fit a fusion that learns on outputs for rows that the members have not seen."""
+        if not fusion.learns:
+            return fusion
+        rows = prepared.rows
+        outputs = self._unseen_outputs(prepared, seeds[: self.n_estimators_])
+        weights = rows.weights.astype(float) * rows.total
+        context = FusionContext(X=rows.features.T)
+        return fusion.fit(outputs, rows.labels, context, sample_weight=weights)
 
-    def _resolved_fusion(self):
-        asked = "product" if self.fusion == "auto" else self.fusion
-        return resolve_fusion(asked, offered=OFFERED, importance=self.importance)
-
-    def _unseen_outputs(self, rows, settings, seeds, rng):
+    def _unseen_outputs(self, prepared: Prepared, seeds: list[int]) -> Array:
         """Each row's outputs by members of an ensemble fitted to the other folds."""
-        folds = fold_numbers(rows.labels, min(N_FOLDS, rows.labels.size), rng)
-        each = np.unique(folds)
-        tasks = [(rows, folds == fold, seeds, settings) for fold in each]
+        rows, settings, _, rng = prepared
+        folds = deal_folds(rows.labels, N_FOLDS, rng)
+        tasks = [(rows, fold, seeds, settings) for fold in folds]
         outputs = np.empty((len(seeds), rows.labels.size, rows.n_classes))
-        for fold, part in zip(each, run_tasks(_outputs_elsewhere, tasks, self.n_jobs), strict=True):
-            outputs[:, folds == fold] = part
+        parts = run_tasks(_outputs_elsewhere, tasks, self.n_jobs)
+        for fold, part in zip(folds, parts, strict=True):
+            outputs[:, fold.test] = part
         return outputs
 
-    def _features(self, X):
+    def _features(self, X: Any) -> Floats:
+        """Validate new rows; give them standardised, (n_features, n_rows)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return as_features(X.astype(self.coefs_.dtype, copy=False), self.mean_, self.scale_)
+        X = X.astype(self.coefs_.dtype, copy=False)
+        return as_features(X, Scaling(self.mean_, self.scale_))
 
-    def _member_outputs(self, features):
-        coef = self.coefs_ * self.supports_[:, None, :]
-        log_proba = member_log_proba(features, coef, self.intercepts_)
-        return np.exp(log_proba).transpose(0, 2, 1).astype(float)
+    def _member_outputs(self, features: Floats) -> Array:
+        return outputs_of(features, self.coefs_ * self.supports_[:, None, :], self.intercepts_)
 
-    def member_outputs(self, X):
+    def member_outputs(self, X: Any) -> Array:
         """Probabilities of each member.
 
         Parameters
@@ -344,7 +336,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
         """
         return self._member_outputs(self._features(X))
 
-    def row_weights(self, X, y):
+    def row_weights(self, X: Any, y: Any) -> Array:
         """Weights with which each member would learn these rows (eq. 8).
 
         Parameters
@@ -366,7 +358,7 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
         before = np.cumsum(true, axis=0) - true
         return np.array([member_weights(total, k) for k, total in enumerate(before)])
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Fused probabilities.
 
         Parameters
@@ -380,14 +372,9 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             One column per entry of ``classes_``.
         """
         features = self._features(X)
-        if isinstance(self.fusion_, str):
-            coef = self.coefs_ * self.supports_[:, None, :]
-            return gated_proba(features, MixtureParameters(
-                coef, self.intercepts_, self.gate_coef_, self.gate_intercept_
-            ))  # fmt: skip
         return self.fusion_.combine(self._member_outputs(features), FusionContext(X=features.T))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Most likely class.
 
         Parameters
@@ -401,4 +388,4 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
             Labels.
         """
         best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return np.asarray(self.classes_[best])

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.parallel import draw_seeds, fit_progress, with_callbacks
+from ensemblage.parallel import draw_seeds, with_callbacks
 from ensemblage.subspace._base import JointSubspaceBase
 from ensemblage.subspace._co_selection import binary_co_selection, power_mean_scores
-from ensemblage.subspace._sequence import fit_sequence
+from ensemblage.subspace._member import Array, Mask
 
 
-def _ranks(scores, reserve, rng):
+def _ranks(scores: Array, reserve: Array, rng: np.random.Generator) -> NDArray[np.int_]:
     """Rank by score, then by reserve, then by lot: never by column order. 1 is best."""
     order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
     ranks = np.empty(scores.size, dtype=int)
@@ -104,7 +106,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     array([0, 1])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
         "n_features_to_select": [
             Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None
@@ -114,19 +116,19 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
 
     def __init__(
         self,
-        n_features_to_select=None,
+        n_features_to_select: float | None = None,
         *,
-        n_estimators=20,
-        solver="lbfgs",
-        flip_probability=0.1,
-        size_penalty="auto",
-        C=1.0,
-        learning_rate="auto",
-        patience=50,
-        max_iter=1000,
-        tol=1e-4,
-        random_state=None,
-    ):
+        n_estimators: int = 20,
+        solver: str = "lbfgs",
+        flip_probability: Any = 0.1,
+        size_penalty: Any = "auto",
+        C: Any = 1.0,
+        learning_rate: Any = "auto",
+        patience: int = 50,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_estimators = n_estimators
         self.solver = solver
@@ -141,7 +143,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members and rank the features.
 
         Parameters
@@ -158,22 +160,17 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         self : object
             Fitted estimator.
         """
-        rows, settings, random_state, rng = self._prepare(X, y, sample_weight)
-        members = []
-        with fit_progress(self, "member", self.n_estimators) as step:
-            for member in fit_sequence(rows, draw_seeds(random_state, self.n_estimators), settings):
-                members.append(member)
-                if step():
-                    break
-        self._store(members)
+        prepared = self._prepare(X, y, sample_weight)
+        seeds = draw_seeds(prepared.random_state, self.n_estimators)
+        self._store(self._fit_members(prepared.rows, prepared.settings, seeds))
         self.frequencies_ = np.diag(self.co_selection_).copy()
         self.scores_ = power_mean_scores(self.coefs_, self.supports_)
         reserve = power_mean_scores(self.coefs_, np.ones_like(self.supports_))
-        self.ranking_ = _ranks(self.scores_, reserve, rng)
+        self.ranking_ = _ranks(self.scores_, reserve, prepared.rng)
         self.support_ = self.ranking_ <= self._n_selected()
         return self
 
-    def _n_selected(self):
+    def _n_selected(self) -> int:
         wanted, n_features = self.n_features_to_select, self.n_features_in_
         if wanted is None:
             return max(1, int((self.frequencies_ > 0.5).sum()))
@@ -189,11 +186,11 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     def co_selection_binary(
         self,
         *,
-        cross_threshold=None,
-        individual_threshold=None,
-        top_pairs=None,
-        top_features=None,
-    ):
+        cross_threshold: float | None = None,
+        individual_threshold: float | None = None,
+        top_pairs: int | None = None,
+        top_features: int | None = None,
+    ) -> Mask:
         """Most frequent features and pairs (eq. 13).
 
         Parameters
@@ -219,11 +216,11 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
             top_features=top_features,
         )  # fmt: skip
 
-    def _get_support_mask(self):
+    def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
-        return self.support_
+        return np.asarray(self.support_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags

@@ -1,0 +1,81 @@
+"""What both solvers do: start, propose a mask, try it, and move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ensemblage.kernels import StepBuffers, candidate_step
+from ensemblage.subspace._member import Floats, Indices, Mask, Member, Rows, member_logits
+from ensemblage.subspace._settings import Walk
+
+START_SCALE = 0.01
+DRAWN_AT_ONCE = 64
+
+
+class State(NamedTuple):
+    """Where the fit of one member stands."""
+
+    member: Member
+    logits: Floats  # (n_classes, n_rows)
+    accuracy: float  # weighted (eq. 7)
+
+
+def first_member(rows: Rows, rng: np.random.Generator) -> Member:
+    r"""Start of a member: :math:`\Theta^0 \sim N(0, 0.01^2)` and all features (line 3)."""
+    n_features, dtype = len(rows.features), rows.features.dtype
+    coef = rng.normal(0.0, START_SCALE, (rows.n_classes, n_features)).astype(dtype)
+    everything = np.ones(n_features, dtype=bool)
+    return Member(coef, np.zeros(rows.n_classes, dtype), everything, np.empty(0), 0)
+
+
+def state_of(member: Member, rows: Rows, weights: Floats) -> State:
+    """Where a member stands on the rows, by its weights of them."""
+    logits = member_logits(rows.features, member)
+    return State(member, logits, weighted_accuracy(logits, rows.labels, weights))
+
+
+def weighted_accuracy(logits: Floats, labels: Indices, weights: Floats) -> float:
+    """Weighted share of right rows (eq. 7); logits are (n_classes, n_rows)."""
+    return float(weights[logits.argmax(axis=0) == labels].sum(dtype=float))
+
+
+def proposals(
+    rng: np.random.Generator, n_features: int, flip_probability: float
+) -> Iterator[Indices]:
+    """Features to flip, one proposal after another (lines 6 and 7); some flip none."""
+    while True:
+        for drawn in rng.random((DRAWN_AT_ONCE, n_features)) < flip_probability:
+            yield np.flatnonzero(drawn)
+
+
+def empties(support: Mask, flipped: Indices) -> bool:
+    """Tell whether flipping would leave no feature."""
+    kept = int(support.sum()) + flipped.size - 2 * int(support[flipped].sum())
+    return kept == 0
+
+
+def try_flip(
+    rows: Rows, weights: Floats, state: State, flipped: Indices, walk: Walk, buffers: StepBuffers
+) -> None:
+    """Take a step uphill under the current and the proposed mask; results are in the buffers."""
+    candidate_step(
+        rows.features, rows.labels, weights, state.logits, state.member.coef, state.member.support,
+        flipped, walk.rate, walk.decay, buffers,
+    )  # fmt: skip
+
+
+def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) -> State:
+    """State after a step under the current or, if accepted, the proposed mask."""
+    n_classes = len(state.logits)
+    part = slice(n_classes, None) if accept else slice(n_classes)
+    coef = state.member.coef + buffers.coef_step[part]
+    intercept = (state.member.intercept + buffers.intercept_step[part]).astype(coef.dtype)
+    support = state.member.support
+    if accept:
+        support = support.copy()
+        support[flipped] ^= True
+    member = state.member._replace(coef=coef, intercept=intercept, support=support)
+    return State(member, buffers.logits[part].copy(), float(buffers.accuracy[int(accept)]))
