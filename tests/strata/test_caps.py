@@ -3,7 +3,7 @@ import pytest
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import Caps, log_memberships
-from ensemblage.strata._caps import bins_around, share_budget, solve_caps
+from ensemblage.strata._caps import SizeRange, bins_around, share_budget, solve_caps
 from reference.capping import capped_memberships
 
 
@@ -80,7 +80,7 @@ def test_a_budget_is_shared_so_that_no_exchange_helps():
     affinity = np.log(rng.dirichlet([0.1, 1.0, 1.5, 6.0], size=120).T)
     low, high, budget = 20.0, 70.0, 160.0
     source = with_affinity(affinity)
-    sizes = share_budget(source, low, high, budget, 4)
+    sizes = share_budget(source, SizeRange(low, high, budget), 4)
     log_worth = -solve_caps(source, sizes).log_scales
     at_low, at_high = np.isclose(sizes, low), np.isclose(sizes, high)
     inside = log_worth[~at_low & ~at_high]
@@ -94,7 +94,7 @@ def test_a_budget_is_shared_so_that_no_exchange_helps():
 def test_a_budget_is_met_at_any_depth(depth, budget):
     rng = np.random.default_rng(2)
     affinity = -depth * rng.uniform(size=(5, 100))
-    sizes = share_budget(with_affinity(affinity), 5.0, 60.0, budget, 5)
+    sizes = share_budget(with_affinity(affinity), SizeRange(5.0, 60.0, budget), 5)
     assert sizes.sum() == pytest.approx(budget)
     assert sizes.min() >= 5 - 1e-9
     assert sizes.max() <= 60 + 1e-9

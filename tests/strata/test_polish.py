@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import make_gaussians
 from ensemblage.strata import HISS
+from ensemblage.strata._densities import SharedModel, StrataModel, find_groups
 from ensemblage.strata._polish import find_prices, polished
 
 KINDS = ["spherical", "diag", "tied", "full"]
@@ -88,11 +89,12 @@ def test_one_row_takes_the_fraction_where_no_price_makes_one():
     # two strata far from all rows: each takes whole rows, and one row to make up 2.5
     X = np.array([[-1.0], [0.0], [1.0], [2.0]])
     means = np.array([[-200.0], [200.0]])
-    model = np.zeros(1), make_gaussians(means, np.ones((2, 1)), "diag"), "diag"
+    model = StrataModel(np.zeros(1), make_gaussians(means, np.ones((2, 1)), "diag"), "diag")
+    shared = SharedModel(model, find_groups(model))
     source = MemoryBlocks(X, block_rows=2)
     start = np.array([19_000.0, 19_000.0])
-    prices = find_prices(source, model, start, np.array([2.5, 2.5]))
-    memberships = np.concatenate([part for part, _ in source.map(polished, model, prices)])
+    prices = find_prices(source, shared, start, np.array([2.5, 2.5]))
+    memberships = np.concatenate([part for part, _ in source.map(polished, shared, prices)])
     np.testing.assert_allclose(memberships, [[1, 0], [1, 0.5], [0.5, 1], [0, 1]], atol=1e-9)
     assert len(prices.changes) == 2
 

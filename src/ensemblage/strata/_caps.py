@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource, merge
 from ensemblage.kernels import (
@@ -16,6 +17,10 @@ from ensemblage.kernels import (
     sizes_at_edges,
 )
 
+Doubles = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
 FEW_ROWS, FEW_SHARE, MANY_ROWS = 1024, 1 / 32, 65536
 """Such a share of a stratum's rows may be gathered and sorted, within these bounds."""
 FIRST_WIDTH = 64.0
@@ -24,51 +29,58 @@ FINE_WIDTH = 1.0
 """Within a bin this wide exponentials keep their precision."""
 REACH, LEAST_REACH = 2.5, 0.5
 """Look so many of the last move's lengths around the next cap, and at least so far."""
+MAX_PASSES = 200
+"""More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
+ROUNDING = 1e-12
 
 
 class Bins(NamedTuple):
     """Where the bins of each stratum lie; all fields of shape (n_strata,)."""
 
-    lower: np.ndarray
-    width: np.ndarray
+    lower: Doubles
+    width: Doubles
 
     @property
-    def edges(self):  # numpydoc ignore=RT01
+    def edges(self) -> Doubles:
         """Lower edges of the bins and the last one's upper, of shape (n_strata, N_BINS + 1)."""
         return self.lower[:, None] + self.width[:, None] * np.arange(N_BINS + 1)
 
 
+class Histogram(NamedTuple):
+    """What lies in the bins, below and above; fields of shape (n_strata, N_BINS + 2)."""
+
+    counts: Doubles
+    masses: Doubles
+
+
+class Found(NamedTuple):
+    """The bins in which the caps lie; fields of shape (n_strata,)."""
+
+    bins: Bins
+    places: Numbers
+    above: Doubles
+    """Weight of the rows in higher bins, all capped."""
+    rests: Doubles
+    """What the rows in lower bins hold, relative to the bin's lower edge."""
+
+
+class Entries(NamedTuple):
+    """Rows that may stand on either side of a cap, one entry for each stratum and row."""
+
+    strata: Numbers
+    offsets: Doubles
+    """How far the affinities lie above the stratum's lowest edge."""
+    weights: Doubles
+
+
 def first_bins(n_strata: int) -> Bins:
-    """Bins to start from when nothing is known.
-
-    Parameters
-    ----------
-    n_strata : int
-        Number of strata.
-
-    Returns
-    -------
-    Bins
-        They cover memberships down to e^-64.
-    """
+    """Bins to start from when nothing is known; they cover memberships down to e^-64."""
     width = np.full(n_strata, FIRST_WIDTH / N_BINS)
     return Bins(-width * N_BINS, width)
 
 
 def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
-    """Bins in which the next caps are likely to be.
-
-    Parameters
-    ----------
-    caps : Caps
-        The latest.
-    before : Caps, default=None
-        Those before them: caps go on as they went, or more slowly.
-
-    Returns
-    -------
-    Bins
-    """
+    """Bins in which the next caps are likely to be: they go on as they went, or more slowly."""
     centre = -caps.log_scales
     moved = np.zeros_like(centre) if before is None else centre + before.log_scales
     reach = REACH * np.abs(centre if before is None else moved)
@@ -78,138 +90,136 @@ def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
 
 
 def solve_caps(
-    source: BlockSource, sizes, bins: Bins | None = None, histogram: tuple | None = None
+    source: BlockSource,
+    sizes: Doubles,
+    bins: Bins | None = None,
+    histogram: Histogram | None = None,
 ) -> Caps:
     """Caps under which the strata have the wanted sizes.
 
-    Parameters
-    ----------
-    source : BlockSource
-        Whose carry holds the log affinities, of shape (n_strata, n_rows).
-    sizes : ndarray of shape (n_strata,)
-        Wanted sizes, each at most the total weight.
-    bins : Bins, default=None
-        Where to look first.
-    histogram : tuple of (counts, masses), default=None
-        What lies in ``bins``, where that is known already.
-
-    Returns
-    -------
-    Caps
-
-    Notes
-    -----
-    Each pass sorts the affinities into 256 bins per stratum and keeps the bin in which the cap
-    must lie; when a few rows are left in it, these are gathered and the cap follows in closed
-    form. From a good guess with its histogram, gathering is the only pass.
+    The source's carry holds the log affinities, of shape (n_strata, n_rows). Each pass sorts them
+    into 256 bins per stratum and keeps the bin in which the cap must lie; when a few rows are left
+    in it, these are gathered and the cap follows in closed form. From a good guess (``bins``) with
+    its histogram, gathering is the only pass.
     """
     bins = first_bins(len(sizes)) if bins is None else bins
+    histogram = _count_all(source, bins) if histogram is None else histogram
     n_rows = source.shape[0]
     few = min(max(FEW_ROWS, FEW_SHARE * n_rows), MANY_ROWS) / n_rows
-    counts, masses = source.total(_count, bins) if histogram is None else histogram
-    while True:
+    for _ in range(MAX_PASSES):
+        counts, masses = histogram
         reached, rests = sizes_at_edges(counts, masses, bins.width)
         # the last edge at which the stratum is still large enough; -1 if none is
-        found = (reached >= sizes[:, None]).sum(axis=1) - 1
-        higher = (found == N_BINS) & (counts[:, -1] > 0)
-        inside = np.take_along_axis(counts, found[:, None] + 1, axis=1)[:, 0]
+        places = (reached >= _within_reach(sizes, counts, reached)[:, None]).sum(axis=1) - 1
+        higher = (places == N_BINS) & (counts[:, -1] > 0)
+        inside = np.take_along_axis(counts, places[:, None] + 1, axis=1)[:, 0]
         narrow = (inside <= few * counts.sum(axis=1)) & (bins.width <= FINE_WIDTH)
         atomic = bins.lower + bins.width == bins.lower
-        settled = (found >= 0) & ~higher & (narrow | atomic)
+        settled = (places >= 0) & ~higher & (narrow | atomic)
         if settled.all():
-            return _close(source, sizes, bins, found, counts, rests)
-        lower, width = _look_elsewhere(*bins, found, higher)
+            break
+        again = _look_elsewhere(bins, places, higher)
         # strata that are settled have no width, and so are not counted again
-        again = source.total(_count, Bins(lower, np.where(settled, 0.0, width)))
-        bins = Bins(np.where(settled, bins.lower, lower), np.where(settled, bins.width, width))
-        counts, masses = np.where(settled[:, None], (counts, masses), again)
+        recount = _count_all(source, again._replace(width=np.where(settled, 0.0, again.width)))
+        bins = Bins(*np.where(settled, bins, again))
+        histogram = Histogram(*np.where(settled[:, None], histogram, recount))
+    own = np.arange(len(sizes))
+    above = np.array([counts[j, k + 2 :].sum() for j, k in enumerate(places)])
+    return _close(source, sizes, Found(bins, places, above, rests[own, places]))
 
 
-def _count(block: Block, bins: Bins):
-    return bin_masses(block.carry, block.weights, bins.lower, bins.width, N_BINS)
+def _within_reach(sizes: Doubles, counts: Doubles, reached: Doubles) -> Doubles:
+    """Sizes, at most the weight of all rows as it was added up, where none lies below the bins."""
+    all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
+    return np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
 
 
-def _look_elsewhere(lower, width, found, higher):
+def _count_all(source: BlockSource, bins: Bins) -> Histogram:
+    return Histogram(*source.total(_count, bins))
+
+
+def _count(block: Block, bins: Bins) -> tuple[Doubles, Doubles]:
+    counted: tuple[Doubles, Doubles] = bin_masses(block.carry, block.weights, *bins, N_BINS)
+    return counted
+
+
+def _look_elsewhere(bins: Bins, places: Numbers | int, higher: Flags | bool) -> Bins:
     """Bins for the next pass: within the bin found, or further down or up.
 
     Neighbouring ranges overlap by a bin, so that a cap on their border cannot fall between them
     by rounding.
     """
+    lower, width = bins
     closer = width / (N_BINS - 2)
-    below, above = found < 0, higher
-    start = lower + found * width - closer
-    start = np.where(below, lower + width - GROWTH * N_BINS * width, start)
-    start = np.where(above, lower + (N_BINS - 1) * width, start)
-    return start, np.where(below | above, GROWTH * width, closer)
+    lowered = lower + width - GROWTH * N_BINS * width
+    below = np.less(places, 0)
+    start = np.where(below, lowered, lower + places * width - closer)
+    start = np.where(higher, lower + (N_BINS - 1) * width, start)
+    return Bins(start, np.where(below | higher, GROWTH * width, closer))
 
 
-def _close(source: BlockSource, sizes, bins: Bins, found, counts, rests) -> Caps:
+def _close(source: BlockSource, sizes: Doubles, found: Found) -> Caps:
     """Gather the rows in each stratum's bin and solve for its cap.
 
     All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
     to 1e-6 only.
     """
-    strata, offsets, weights = merge(source.map(_gather, bins, found), _join)
+    entries = merge(source.map(_gather, found.bins, found.places), _join)
+    edges = found.places * found.bins.width
     log_shares = np.empty(len(sizes))
-    for j, k in enumerate(found):
-        own = strata == j
-        above, edge = counts[j, k + 2 :].sum(), k * bins.width[j]
-        pivot, share = cap_for_size(offsets[own], weights[own], sizes[j], above, rests[j, k], edge)
+    for j, size in enumerate(sizes):
+        own = entries.strata == j
+        pivot, share = cap_for_size(
+            entries.offsets[own], entries.weights[own], size,
+            found.above[j], found.rests[j], edges[j],
+        )  # fmt: skip
         log_shares[j] = share - pivot
-    return Caps(bins.lower, log_shares)
+    return Caps(found.bins.lower, log_shares)
 
 
-def _gather(block: Block, bins: Bins, found):
+def _gather(block: Block, bins: Bins, places: Numbers) -> Entries:
     """Find the block's rows in the bin found, and add up the weights of equal ones if many."""
-    strata, offsets, weights = rows_in_bins(block.carry, block.weights, *bins, found)
-    if len(offsets) <= FEW_ROWS:
-        return strata, offsets, weights
-    order = np.lexsort((offsets, strata))
-    strata, offsets, weights = strata[order], offsets[order], weights[order]
+    entries = Entries(*rows_in_bins(block.carry, block.weights, *bins, places))
+    if len(entries.offsets) <= FEW_ROWS:
+        return entries
+    order = np.lexsort((entries.offsets, entries.strata))
+    strata, offsets, weights = (field[order] for field in entries)
     fresh = np.append(True, (np.diff(strata) != 0) | (np.diff(offsets) != 0))
-    return strata[fresh], offsets[fresh], np.add.reduceat(weights, np.flatnonzero(fresh))
+    sums = np.add.reduceat(weights, np.flatnonzero(fresh))
+    return Entries(strata[fresh], offsets[fresh], sums)
 
 
-def _join(left, right):
-    return tuple(np.concatenate(pair) for pair in zip(left, right, strict=True))
+def _join(left: Entries, right: Entries) -> Entries:
+    return Entries(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
 
 
-def share_budget(source: BlockSource, lowest: float, highest: float, budget: float, n_strata: int):
-    r"""Sizes between two bounds that share a budget best.
+class SizeRange(NamedTuple):
+    """Bounds on each stratum's size, and what all sizes add up to."""
 
-    Parameters
-    ----------
-    source : BlockSource
-        Whose carry holds the log affinities, of shape (n_strata, n_rows).
-    lowest, highest : float
-        Bounds on each size.
-    budget : float
-        What the sizes add up to.
-    n_strata : int
-        Number of strata.
+    lowest: float
+    highest: float
+    budget: float
 
-    Returns
-    -------
-    ndarray of shape (n_strata,)
 
-    Notes
-    -----
+def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubles:
+    r"""Sizes between two bounds that share a budget best; the carry holds the log affinities.
+
     At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
     find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
     size of stratum j under scale :math:`c`.
     """
-    lower, width = -FIRST_WIDTH, FIRST_WIDTH / N_BINS
-    while True:
-        bins = Bins(np.full(n_strata, lower), np.full(n_strata, width))
-        counts, masses = source.total(_count, bins)
-        sizes = np.clip(sizes_at_edges(counts, masses, bins.width)[0], lowest, highest)
+    bins, budget = first_bins(n_strata), wanted.budget
+    for _ in range(MAX_PASSES):
+        reached, _rests = sizes_at_edges(*_count_all(source, bins), bins.width)
+        sizes = np.clip(reached, wanted.lowest, wanted.highest)
         totals = sizes.sum(axis=0)
         nearest = np.abs(totals - budget).argmin()
-        if abs(totals[nearest] - budget) <= 1e-12 * budget:
-            return sizes[:, nearest]
+        if abs(totals[nearest] - budget) <= ROUNDING * budget:
+            break
         k = np.count_nonzero(totals >= budget) - 1
-        if 0 <= k < N_BINS and lower + width == lower:
+        if 0 <= k < N_BINS and bins.lower[0] + bins.width[0] == bins.lower[0]:
             # equal affinities: no scale meets the budget, a mean of two does
             part = (totals[k] - budget) / (totals[k] - totals[k + 1])
             return (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
-        lower, width = (float(x) for x in _look_elsewhere(lower, width, k, k == N_BINS))
+        bins = _look_elsewhere(bins, k, k == N_BINS)
+    return sizes[:, nearest]

@@ -3,75 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import (
-    Caps,
-    Gaussians,
-    Kind,
-    Moments,
-    centred_columns,
-    estimate,
-    expectation,
-)
+from ensemblage.kernels import Caps, Moments, estimate, expectation
 from ensemblage.strata._caps import Bins
+from ensemblage.strata._densities import StrataModel
+
+Floats = NDArray[np.floating[Any]]
 
 
 class Rule(NamedTuple):
-    """How the rows' affinities become memberships.
+    """How the rows' affinities become memberships."""
 
-    Attributes
-    ----------
-    prior : Caps or ndarray of shape (n_strata, 1)
-        Caps, or the same log membership for all rows.
-    bins : Bins or None
-        Where to look for the next caps.
-    """
-
-    prior: Caps | np.ndarray
+    prior: Caps | Floats
+    """Caps, or the same log membership for all rows, of shape (n_strata, 1)."""
     bins: Bins | None = None
+    """Where to look for the next caps."""
+
+
+class EMSettings(NamedTuple):
+    """What does not change from one iteration to the next."""
+
+    weight: float
+    """Total weight of the rows."""
+    floor: float
+    """Lower bound on variances."""
+    max_iter: int
+    tol: float
+    """Stop when an iteration gains no more than this."""
 
 
 class EMState(NamedTuple):
-    """Where expectation maximisation ended.
+    """Where expectation maximisation ended."""
 
-    Attributes
-    ----------
-    gaussians : Gaussians
-        In centred coordinates.
-    rule : Rule
-        The rule of membership.
-    total : Moments
-        Statistics of the last pass.
-    path : list of float
-        Mean log likelihood at the start and after each iteration.
-    converged : bool
-        Whether the last step gained no more than the tolerance.
-    """
-
-    gaussians: Gaussians
+    model: StrataModel
     rule: Rule
     total: Moments
+    """Statistics of the last pass."""
     path: list[float]
+    """Mean log likelihood at the start and after each iteration."""
     converged: bool
+    """Whether the last iteration gained no more than the tolerance."""
 
 
-def column_spread(source: BlockSource) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each column.
+NextRule = Callable[[BlockSource, Moments, Rule], Rule]
 
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
 
-    Returns
-    -------
-    mean, variance : ndarray of shape (n_features,)
-        Variances are not finite where squares overflow.
-    """
+def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
+    """Mean and variance of each column; variances are not finite where squares overflow."""
     weight, sums = source.total(_sums)
     mean = sums / weight
     with np.errstate(over="ignore", invalid="ignore"):
@@ -79,96 +62,55 @@ def column_spread(source: BlockSource) -> tuple[np.ndarray, np.ndarray]:
     return mean, squares / weight
 
 
-def _sums(block: Block):
+def _sums(block: Block) -> tuple[Any, Floats]:
     return block.weights.sum(), block.weights @ block.rows
 
 
-def _centred_squares(block: Block, mean):
+def _centred_squares(block: Block, mean: Floats) -> tuple[Floats]:
     # in the rows' own dtype, as the densities will be
     return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
 
 
-def pick_rows(source: BlockSource, indices) -> np.ndarray:
-    """Fetch rows by their sorted indices.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
-    indices : ndarray of int
-        Sorted row numbers.
-
-    Returns
-    -------
-    ndarray of shape (len(indices), n_features)
-    """
+def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
+    """Fetch rows by their numbers, which must rise."""
     return np.concatenate(list(source.map(_pick, indices)))
 
 
-def _pick(block: Block, indices):
+def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
     local = indices - block.start
-    return block.rows[local[(local >= 0) & (local < len(block.rows))]]
+    picked: Floats = block.rows[local[(local >= 0) & (local < len(block.rows))]]
+    return picked
 
 
 def run_em(
     source: BlockSource,
-    gaussians: Gaussians,
+    model: StrataModel,
     rule: Rule,
-    next_rule: Callable[[BlockSource, Moments, Rule], Rule],
-    *,
-    weight: float,
-    centre: np.ndarray,
-    kind: Kind,
-    floor: float,
-    max_iter: int,
-    tol: float,
+    next_rule: NextRule,
+    settings: EMSettings,
     step: Callable[[], bool],
 ) -> EMState:
     """Alternate between responsibilities and parameters until the objective settles.
 
-    Parameters
-    ----------
-    source : BlockSource
-        The rows; its carry holds the log responsibilities afterwards.
-    gaussians : Gaussians
-        To start from, in centred coordinates.
-    rule : Rule
-        To start from.
-    next_rule : callable
-        ``next_rule(source, moments, rule)`` gives the next rule of membership.
-    weight : float
-        Total weight of the rows.
-    centre : ndarray of shape (n_features,)
-        Subtracted from each row.
-    kind : {"spherical", "diag", "tied", "full"}
-        Form of the covariances.
-    floor : float
-        Lower bound on variances.
-    max_iter : int
-        At most so many iterations.
-    tol : float
-        Stop when an iteration gains no more than this.
-    step : callable
-        Called after each iteration; true stops the loop.
-
-    Returns
-    -------
-    EMState
+    The log responsibilities stay with the source as its carry. ``step`` is called after each
+    iteration; if it returns true, this was the last.
     """
-    total = source.advance_total(_expect, centre, gaussians, kind, rule)
-    path = [total.log_likelihood / weight]
-    for _ in range(max_iter):
-        gaussians = estimate(total, gaussians, floor, kind)
-        rule = next_rule(source, total, rule)
-        total = source.advance_total(_expect, centre, gaussians, kind, rule)
-        path.append(total.log_likelihood / weight)
-        converged = not path[-1] - path[-2] > tol
+    total = source.advance_total(_expect, model, rule)
+    path = [total.log_likelihood / settings.weight]
+    converged = False
+    for _ in range(settings.max_iter):
+        gaussians = estimate(total, model.gaussians, settings.floor, model.kind)
+        model, rule = model._replace(gaussians=gaussians), next_rule(source, total, rule)
+        total = source.advance_total(_expect, model, rule)
+        path.append(total.log_likelihood / settings.weight)
+        converged = not path[-1] - path[-2] > settings.tol
         if step() or converged:
             break
-    return EMState(gaussians, rule, total, path, converged)
+    return EMState(model, rule, total, path, converged)
 
 
-def _expect(block: Block, centre, gaussians: Gaussians, kind: Kind, rule: Rule):
-    columns = centred_columns(block.rows, centre, kind)
-    bins = () if rule.bins is None else rule.bins
-    return expectation(columns, block.weights, rule.prior, gaussians, kind, block.carry, *bins)
+def _expect(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
+    columns, bins = model.columns(block.rows), () if rule.bins is None else rule.bins
+    return expectation(
+        columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, *bins
+    )

@@ -2,42 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
-from ensemblage.kernels import Caps, log_memberships, priced_memberships, share_rows
-from ensemblage.strata._caps import bins_around, first_bins, share_budget, solve_caps
+from ensemblage.kernels import (
+    Caps,
+    Kind,
+    Moments,
+    log_memberships,
+    priced_memberships,
+    share_rows,
+)
+from ensemblage.strata._caps import (
+    Histogram,
+    SizeRange,
+    bins_around,
+    first_bins,
+    share_budget,
+    solve_caps,
+)
+from ensemblage.strata._densities import Groups, SharedModel, StrataModel, find_groups
 from ensemblage.strata._em import EMState, Rule
-from ensemblage.strata._gaussian import GaussianStrata, _log_affinity
+from ensemblage.strata._gaussian import GaussianStrata, TrainingRows
 from ensemblage.strata._polish import find_prices, polished
 
+Floats = NDArray[np.floating[Any]]
+Doubles = NDArray[np.float64]
 
-def _capped(block: Block, model: tuple, caps: Caps):
-    """Memberships of a block under given caps, and their objective."""
-    log_density = _log_affinity(block, *model)
+
+class Fitted(NamedTuple):
+    """Memberships of shape (n_rows, n_strata), and the sum of the rows' log likelihoods."""
+
+    memberships: Floats
+    objective: float
+
+
+def _capped(block: Block, model: StrataModel, caps: Caps) -> Fitted:
+    """Memberships of a block under given caps."""
+    log_density = model.log_densities(block.rows)
     *_, objective = share_rows(log_density, block.carry, block.weights, *caps)
-    return np.exp(log_memberships(block.carry, caps)).T, objective
+    return Fitted(np.exp(log_memberships(block.carry, caps)).T, objective)
 
 
-def _collect(parts, shape: tuple[int, int]):
+def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
+    """Objective of a block under given caps, if strata that coincide share equally."""
+    log_shares = shared.groups.join_memberships(log_memberships(block.carry, caps))
+    log_sums = np.logaddexp.reduce(log_shares + shared.log_densities(block.rows), axis=0)
+    return float(block.weights @ log_sums)
+
+
+def _reached(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
+    """Objective of the last iteration, with what strata that coincide lose by sharing."""
+    if shared.groups.distinct:
+        return sum(objective for _, objective in source.map(_capped, shared.model, caps))
+    return sum(source.map(_capped_and_shared, shared, caps))
+
+
+def _collect(parts: Iterable[tuple[Floats, float]], shape: tuple[int, int], dtype: Any) -> Fitted:
     """Put the blocks' memberships into one array, and add up their objectives."""
-    memberships, total, start = None, 0.0, 0
+    memberships, total, start = np.empty(shape, dtype=dtype), 0.0, 0
     for part, objective in parts:
-        if memberships is None:
-            memberships = np.empty(shape, dtype=part.dtype)
         memberships[start : start + len(part)] = part
         total, start = total + objective, start + len(part)
-    return memberships, total
+    return Fitted(memberships, total)
 
 
-def _new_memberships(block: Block, centre, gaussians, kind, log_scales):
-    return priced_memberships(_log_affinity(block, centre, gaussians, kind), log_scales)[0]
+def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> Floats:
+    memberships, _ = priced_memberships(shared.log_densities(block.rows), log_scales)
+    return shared.groups.split_memberships(memberships)
 
 
 class HISS(GaussianStrata):
@@ -147,7 +188,7 @@ class HISS(GaussianStrata):
     array([45., 45., 45., 45.])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "stratum_size": [Interval(Real, 0, 1, closed="right"), tuple, list],
         "polish": ["boolean"],
@@ -157,19 +198,19 @@ class HISS(GaussianStrata):
 
     def __init__(
         self,
-        n_strata=20,
-        stratum_size=0.4,
+        n_strata: int = 20,
+        stratum_size: Any = 0.4,
         *,
-        total_size=None,
-        covariance_type="diag",
-        init="k-means++",
-        max_iter=200,
-        tol=1e-4,
-        variance_floor=1e-2,
-        polish=True,
-        class_balance=False,
-        random_state=None,
-    ):
+        total_size: float | None = None,
+        covariance_type: Kind = "diag",
+        init: Any = "k-means++",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        variance_floor: float = 1e-2,
+        polish: bool = True,
+        class_balance: bool = False,
+        random_state: Any = None,
+    ) -> None:
         self.n_strata = n_strata
         self.stratum_size = stratum_size
         self.total_size = total_size
@@ -218,43 +259,68 @@ class HISS(GaussianStrata):
             )
         return low
 
-    def _sizes(self, source: BlockSource, weight: float) -> np.ndarray:
+    def _sizes(self, source: BlockSource, weight: float) -> Doubles:
         if isinstance(self.stratum_size, Real):
             return np.full(self.n_strata, self.stratum_size * weight)
         low, high = self.stratum_size
-        return share_budget(
-            source, low * weight, high * weight, self.total_size * weight, self.n_strata
-        )
+        wanted = SizeRange(low * weight, high * weight, self.total_size * weight)
+        return share_budget(source, wanted, self.n_strata)
 
     def _first_rule(self) -> Rule:
         pair = not isinstance(self.stratum_size, Real)
         share = self.total_size / self.n_strata if pair else self.stratum_size
         return Rule(np.full((self.n_strata, 1), np.log(share)), first_bins(self.n_strata))
 
-    def _next_rule(self, source: BlockSource, moments, rule: Rule) -> Rule:
-        # the bins of any stratum hold each row once
-        sizes = self._sizes(source, moments.counts[0].sum())
-        caps = solve_caps(source, sizes, rule.bins, (moments.counts, moments.masses))
+    def _next_rule(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
+        caps = self._next_caps(source, moments, rule)
         before = rule.prior if isinstance(rule.prior, Caps) else None
         return Rule(caps, bins_around(caps, before))
 
-    def _finish(self, source: BlockSource, state: EMState) -> None:
-        caps = self._next_rule(source, state.total, state.rule).prior
-        weight, model = state.total.counts[0].sum(), self._centred()
-        shape = source.shape[0], self.n_strata
-        reached = sum(objective for _, objective in source.map(_capped, model, caps))
+    def _next_caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
+        # the bins of any stratum hold each row once
+        sizes = self._sizes(source, moments.counts[0].sum())
+        return solve_caps(source, sizes, rule.bins, Histogram(moments.counts, moments.masses))
+
+    def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
+        caps = self._next_caps(source, state.total, state.rule)
+        self.groups_ = find_groups(self._model()).numbers
+        shared, weight = self._shared(), state.total.counts[0].sum()
+        shape, dtype = (len(rows.X), self.n_strata), rows.X.dtype
         self.polished_ = False
         if self.polish:
-            prices = find_prices(source, model, caps.log_scales, self._sizes(source, weight))
-            self.memberships_, total = _collect(source.map(polished, model, prices), shape)
-            rounding = 32 * np.finfo(self.memberships_.dtype).eps * (abs(reached) + weight)
-            self.log_scales_, self.polished_ = prices.log_scales, bool(total >= reached - rounding)
+            prices = find_prices(source, shared, caps.log_scales, self._sizes(source, weight))
+            fitted = _collect(source.map(polished, shared, prices), shape, dtype)
+            reached = _reached(source, shared, caps)
+            rounding = 32 * np.finfo(dtype).eps * (abs(reached) + weight)
+            self.polished_ = bool(fitted.objective >= reached - rounding)
+            self.log_scales_ = shared.groups.split_scales(prices.log_scales)
         if not self.polished_:
-            self.memberships_, total = _collect(source.map(_capped, model, caps), shape)
+            fitted = _collect(source.map(_capped, shared.model, caps), shape, dtype)
             self.log_scales_ = caps.log_scales
-        self.objective_ = float(total / weight)
+        self.memberships_, self.objective_ = fitted.memberships, float(fitted.objective / weight)
+        if rows.classes is not None:
+            self._balance(rows, rows.classes)
 
-    def _check_classes(self, X, y):
+    def _balance(self, rows: TrainingRows, classes: NDArray[np.intp]) -> None:
+        """Solve for prices of each class alone; the sizes of the strata stay."""
+        X, weights, _ = rows
+        shares = weights @ self.memberships_.astype(np.float64) / weights.sum()
+        shared, total = self._shared(), 0.0
+        for code in np.unique(classes[weights > 0]):
+            own = np.flatnonzero(classes == code)
+            source = MemoryBlocks(X[own], weights[own])
+            sizes = shares * weights[own].sum()
+            prices = find_prices(source, shared, self.log_scales_, sizes)
+            parts, shape = source.map(polished, shared, prices), (len(own), self.n_strata)
+            self.memberships_[own], objective = _collect(parts, shape, X.dtype)
+            total += objective
+        self.objective_ = float(total / weights.sum())
+
+    def _shared(self) -> SharedModel:
+        """Densities of the fitted strata, those that coincide as one."""
+        return SharedModel(self._model(), Groups(self.groups_))
+
+    def _check_classes(self, X: Floats, y: Any) -> NDArray[np.intp] | None:
         if not self.class_balance:
             return None
         if y is None:
@@ -267,21 +333,7 @@ class HISS(GaussianStrata):
         check_consistent_length(X, labels)
         return np.unique(labels, return_inverse=True)[1]
 
-    def _balance(self, X, weights, classes) -> None:
-        """Solve for prices of each class alone; the sizes of the strata stay."""
-        shares = weights @ self.memberships_.astype(np.float64) / weights.sum()
-        total = 0.0
-        for code in np.unique(classes[weights > 0]):
-            rows = np.flatnonzero(classes == code)
-            source = MemoryBlocks(X[rows], weights[rows])
-            sizes = shares * weights[rows].sum()
-            prices = find_prices(source, self._centred(), self.log_scales_, sizes)
-            parts = source.map(polished, self._centred(), prices)
-            self.memberships_[rows], objective = _collect(parts, (len(rows), self.n_strata))
-            total += objective
-        self.objective_ = float(total / weights.sum())
-
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """Memberships that are best for new rows at the strata's prices.
 
         Parameters
@@ -292,12 +344,15 @@ class HISS(GaussianStrata):
         Returns
         -------
         ndarray of shape (n_samples, n_strata)
-            Memberships in [0, 1], at most one of a row's strictly between.
+            Memberships in [0, 1], at most one of a row's strictly between, or the same one for
+            strata that coincide.
         """
         check_is_fitted(self)
-        return np.concatenate(list(self._map_rows(X, _new_memberships, self.log_scales_)))
+        shared = self._shared()
+        log_scales = shared.groups.join_scales(self.log_scales_)
+        return np.concatenate(list(self._map_rows(X, _new_memberships, shared, log_scales)))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.class_balance
         return tags

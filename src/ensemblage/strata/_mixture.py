@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import centred_columns, expectation
+from ensemblage.kernels import Kind, Moments, expectation
+from ensemblage.strata._densities import StrataModel
 from ensemblage.strata._em import EMState, Rule
-from ensemblage.strata._gaussian import GaussianStrata
+from ensemblage.strata._gaussian import GaussianStrata, TrainingRows
+
+Floats = NDArray[np.floating[Any]]
+Assignment = Literal["hard", "soft"]
 
 
-def _to_memberships(log_responsibilities, assignment: str):
+def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Floats:
     """Responsibilities, or a one for the most responsible stratum of each row."""
     if assignment == "soft":
         return np.exp(log_responsibilities).T
@@ -20,13 +27,16 @@ def _to_memberships(log_responsibilities, assignment: str):
     return np.eye(len(log_responsibilities), dtype=log_responsibilities.dtype)[winners]
 
 
-def _carried(block: Block, assignment: str):
+def _carried(block: Block, assignment: Assignment) -> Floats:
+    assert block.carry is not None  # noqa: S101 -- the last pass left the responsibilities
     return _to_memberships(block.carry, assignment)
 
 
-def _new_memberships(block: Block, centre, gaussians, kind, log_weights, assignment):
-    columns = centred_columns(block.rows, centre, kind)
-    carry, _ = expectation(columns, block.weights, log_weights, gaussians, kind)
+def _new_memberships(
+    block: Block, model: StrataModel, log_weights: Floats, assignment: Assignment
+) -> Floats:
+    columns = model.columns(block.rows)
+    carry, _ = expectation(columns, block.weights, log_weights, model.gaussians, model.kind)
     return _to_memberships(carry, assignment)
 
 
@@ -95,23 +105,23 @@ class MixtureStrata(GaussianStrata):
     np.float64(150.0)
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GaussianStrata._parameter_constraints,  # noqa: SLF001
         "assignment": [StrOptions({"hard", "soft"})],
     }
 
     def __init__(
         self,
-        n_strata=10,
+        n_strata: int = 10,
         *,
-        assignment="hard",
-        covariance_type="diag",
-        init="k-means++",
-        max_iter=200,
-        tol=1e-4,
-        variance_floor=1e-2,
-        random_state=None,
-    ):
+        assignment: Assignment = "hard",
+        covariance_type: Kind = "diag",
+        init: Any = "k-means++",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        variance_floor: float = 1e-2,
+        random_state: Any = None,
+    ) -> None:
         self.n_strata = n_strata
         self.assignment = assignment
         self.covariance_type = covariance_type
@@ -124,16 +134,16 @@ class MixtureStrata(GaussianStrata):
     def _first_rule(self) -> Rule:
         return Rule(np.full((self.n_strata, 1), -np.log(self.n_strata)))
 
-    def _next_rule(self, source: BlockSource, moments, rule: Rule) -> Rule:
+    def _next_rule(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
         # a cluster that nobody belongs to any more keeps a weight whose log is finite
         weights = np.maximum(moments.mass, np.finfo(float).tiny)
         return Rule(np.log(weights / weights.sum())[:, None])
 
-    def _finish(self, source: BlockSource, state: EMState) -> None:
+    def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
         self.weights_ = np.exp(state.rule.prior[:, 0])
         self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """Memberships of new rows.
 
         Parameters
@@ -148,5 +158,5 @@ class MixtureStrata(GaussianStrata):
         """
         check_is_fitted(self)
         log_weights = np.log(self.weights_)[:, None]
-        parts = self._map_rows(X, _new_memberships, log_weights, self.assignment)
+        parts = self._map_rows(X, _new_memberships, self._model(), log_weights, self.assignment)
         return np.concatenate(list(parts))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource, merge
-from ensemblage.kernels import centred_columns, log_densities, priced_memberships, sizes_at_prices
+from ensemblage.kernels import priced_memberships, sizes_at_prices
+from ensemblage.strata._densities import SharedModel
+
+Floats = NDArray[np.floating[Any]]
+Doubles = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 N_BINS = 128
 """On each side of a price."""
 TOGETHER, PATIENCE = 3, 8
 """After so many passes that brought no size closer, move one price at a time, or stop: but not
 before each stratum had its turn."""
+MAX_PASSES = 1000
 TOLERANCE = 1e-10
 """Sizes this close, relatively, need no other price."""
 STEEP = 12.0
@@ -23,187 +31,199 @@ HIGH = 600.0
 """Larger log scales are as good as this one: fractions turn within less than a float."""
 
 
+class Change(NamedTuple):
+    """What to add to the membership that is best for a row, to make a size exact."""
+
+    row: int
+    group: int
+    amount: np.float64
+    """NumPy's own, so that a float32 membership is added to in double precision."""
+
+
 class Prices(NamedTuple):
-    r"""Where each stratum stands, and what single rows do to make its size exact.
+    r"""Where each group of strata stands, and what single rows do to make its size exact."""
 
-    Attributes
-    ----------
-    log_scales : ndarray of shape (n_strata,)
-        :math:`\log c_j`, minus the log prices.
-    changes : list of (int, int, float)
-        Row, stratum, and what to add to the membership that is best for the row.
-    n_passes : int
-        Passes over the rows.
-    """
-
-    log_scales: np.ndarray
-    changes: list
-    n_passes: int
+    log_scales: Doubles
+    r""":math:`\log c_j`, minus the log prices, of shape (n_groups,)."""
+    changes: list[Change]
 
 
-def find_prices(source: BlockSource, model: tuple, log_scales, sizes) -> Prices:
+class AtPrices(NamedTuple):
+    """What a block's rows do at given prices."""
+
+    log_density: Floats
+    """Of shape (n_groups, n_rows)."""
+    memberships: Floats
+    """Of shape (n_rows, n_groups)."""
+    log_sums: Doubles
+    """Log likelihood of each row."""
+
+
+class Measured(NamedTuple):
+    """Sizes at given prices, and how they would change with these; a row per group."""
+
+    sizes: Doubles
+    fractions: Doubles
+    """Weight of the rows with a fraction."""
+    turns: Doubles
+    """Weight of the rows that turn in each bin around the log scale."""
+    rounding: Doubles
+
+
+class Outlook(NamedTuple):
+    """How far each log scale has to go, as far as the histogram tells; fields by group."""
+
+    moves: Doubles
+    reach: Doubles
+    """How far to look around the new scales."""
+    settled: Flags
+    """Whether no price is better: the very next row makes up for all that is missing, and beyond
+    STEEP prices hardly make fractions."""
+
+
+class Turning(NamedTuple):
+    """Rows that could take what sizes lack, one entry for each group and row."""
+
+    groups: Numbers
+    distance: Doubles
+    """From the price at which the membership turns, in logs."""
+    room: Doubles
+    """By how much the membership may change."""
+    rows: Numbers
+    weights: Doubles
+
+
+def find_prices(
+    source: BlockSource, shared: SharedModel, log_scales: Doubles, sizes: Doubles
+) -> Prices:
     r"""Find the prices at which the rows' own best memberships give the wanted sizes.
 
-    Parameters
-    ----------
-    source : BlockSource
-        The rows.
-    model : tuple of (centre, gaussians, kind)
-        Centre of the rows, Gaussians around it, and the form of their covariances.
-    log_scales : ndarray of shape (n_strata,)
-        :math:`\log c_j = -\log\lambda_j` to start from.
-    sizes : ndarray of shape (n_strata,)
-        Wanted sizes.
-
-    Returns
-    -------
-    Prices
-
-    Notes
-    -----
+    Log scales :math:`\log c_j = -\log\lambda_j` to start from and sizes are those of the strata.
     With the Gaussians fixed the problem in :math:`\tau` is concave, and at the optimum each row
-    has the memberships that are best for it at the prices :math:`\lambda_j`. A stratum's size
-    rises with its own :math:`c_j` and falls with the others', the more so its own: so all prices
-    are corrected at once, each as if the others stood still.
+    has the memberships that are best for it at the prices :math:`\lambda_j`. A size rises with its
+    own :math:`c_j` and falls with the others', the more so its own: so all prices are corrected at
+    once, each as if the others stood still. Of strata that coincide that would not be true, and
+    no price tells them apart: they are one group and have one price.
     A row turns from none to full membership at one value of :math:`\log c_j`; where :math:`c_j` is
     so large that no float lies between, one row takes the fraction that makes the size exact.
     """
+    log_scales, sizes = shared.groups.join_scales(log_scales), shared.groups.join_sizes(sizes)
     row = max(source.map(_largest_weight))
-    log_scales, reach = np.array(log_scales), np.full(len(sizes), FIRST_REACH)
-    best, n_passes, since = None, 0, 0
-    while since < PATIENCE + len(sizes):
-        reached, fractions, turns, rounding = source.total(_measure, model, log_scales, reach)
-        missing = sizes - reached
-        moves, next_reach, settled = _moves(missing, fractions, turns, log_scales, reach, row)
-        done = settled | (np.abs(missing) <= TOLERANCE * sizes + rounding)
+    reach = np.full(len(sizes), FIRST_REACH)
+    best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
+    for turn in range(1, MAX_PASSES + 1):
+        measured = Measured(*source.total(_measure, shared, log_scales, reach))
+        missing = sizes - measured.sizes
+        outlook = _look_out(missing, measured, log_scales, reach, row)
+        done = outlook.settled | (np.abs(missing) <= TOLERANCE * sizes + measured.rounding)
         left = np.abs(missing[~done]).sum()
-        n_passes, since = n_passes + 1, since + 1
-        if best is None or left < best[0]:
-            since = since if best is not None and left > 0.9 * best[0] else 0
-            best = left, log_scales, missing
-        if done.all():
+        since = 0 if left <= 0.9 * best_left else since + 1
+        if left < best_left:
+            best_left, best_scales, best_missing = left, log_scales, missing
+        if done.all() or since >= PATIENCE + len(sizes):
             break
         # strata that take rows from each other in turn come to rest if one of them moves at a time
-        moving = ~done if since <= TOGETHER else np.arange(len(sizes)) == _pick(~done, n_passes)
-        log_scales = np.where(moving, log_scales + moves, log_scales)
-        reach = np.where(moving, next_reach, reach)
-    _, log_scales, missing = best
-    return Prices(log_scales, _last_changes(source, model, log_scales, missing), n_passes)
+        moving = ~done if since <= TOGETHER else np.arange(len(sizes)) == _pick(~done, turn)
+        log_scales = np.where(moving, log_scales + outlook.moves, log_scales)
+        reach = np.where(moving, outlook.reach, reach)
+    return Prices(best_scales, _last_changes(source, shared, best_scales, best_missing))
 
 
-def polished(block: Block, model: tuple, prices: Prices):
-    """Memberships of a block at given prices, and their objective.
-
-    Parameters
-    ----------
-    block : Block
-        Rows.
-    model : tuple of (centre, gaussians, kind)
-        As for :func:`find_prices`.
-    prices : Prices
-        From :func:`find_prices`.
-
-    Returns
-    -------
-    memberships : ndarray of shape (n_rows, n_strata)
-        Best for each row, but for the last changes.
-    objective : float
-        Weighted sum of the rows' log likelihoods.
-    """
-    log_density, memberships, log_sums = _at_prices(block, model, prices.log_scales)
-    for row, j, change in prices.changes:
+def polished(block: Block, shared: SharedModel, prices: Prices) -> tuple[Floats, float]:
+    """Memberships of a block in the strata, of shape (n_rows, n_strata), and their objective."""
+    log_density, memberships, log_sums = _at_prices(block, shared, prices.log_scales)
+    for row, group, amount in prices.changes:
         i = row - block.start
         if 0 <= i < len(memberships):
-            memberships[i, j] = np.clip(memberships[i, j] + change, 0.0, 1.0)
+            memberships[i, group] = np.clip(memberships[i, group] + amount, 0.0, 1.0)
             with np.errstate(divide="ignore"):
                 log_sums[i] = np.logaddexp.reduce(np.log(memberships[i]) + log_density[:, i])
-    return memberships, float(block.weights @ log_sums)
+    return shared.groups.split_memberships(memberships), float(block.weights @ log_sums)
 
 
-def _at_prices(block: Block, model: tuple, log_scales):
-    centre, gaussians, kind = model
-    log_density = log_densities(centred_columns(block.rows, centre, kind), gaussians, kind)
-    return log_density, *priced_memberships(log_density, log_scales)
+def _at_prices(block: Block, shared: SharedModel, log_scales: Doubles) -> AtPrices:
+    log_density = shared.log_densities(block.rows)
+    return AtPrices(log_density, *priced_memberships(log_density, log_scales))
 
 
-def _measure(block: Block, model: tuple, log_scales, reach):
-    at_prices = _at_prices(block, model, log_scales)
-    sizes, fractions, turns = sizes_at_prices(*at_prices, block.weights, log_scales, reach, N_BINS)
-    return sizes, fractions, turns, fractions * np.finfo(at_prices[1].dtype).eps
+def _measure(block: Block, shared: SharedModel, log_scales: Doubles, reach: Doubles) -> Measured:
+    at_prices = _at_prices(block, shared, log_scales)
+    sizes, fractions, turns = sizes_at_prices(
+        *at_prices, block.weights, log_scales, reach, N_BINS
+    )
+    rounding = fractions * np.finfo(at_prices.memberships.dtype).eps
+    return Measured(sizes, fractions, turns, rounding)
 
 
-def _pick(eligible, turn: int) -> int:
-    """One of the eligible strata, another each turn."""
-    strata = np.flatnonzero(eligible)
-    return strata[turn % len(strata)]
+def _pick(eligible: Flags, turn: int) -> int:
+    """One of the eligible groups, another each turn."""
+    groups = np.flatnonzero(eligible)
+    return int(groups[turn % len(groups)])
 
 
-def _largest_weight(block: Block):
-    return block.weights.max()
+def _largest_weight(block: Block) -> float:
+    return float(block.weights.max())
 
 
-def _moves(missing, fractions, turns, log_scales, reach, row):
-    """How far each log scale has to go for its size, as far as the histogram tells.
-
-    Returns
-    -------
-    moves, next_reach : ndarray of shape (n_strata,)
-        Signed moves, and how far to look around the new scales.
-    settled : ndarray of bool of shape (n_strata,)
-        Whether no price is better: the very next row makes up for all that is missing, and beyond
-        STEEP prices hardly make fractions.
-    """
+def _look_out(
+    missing: Doubles, measured: Measured, log_scales: Doubles, reach: Doubles, row: float
+) -> Outlook:
+    """Walk outwards from each price until enough rows have turned; ``row`` is the heaviest."""
     side = np.where(missing > 0, 1.0, -1.0)
+    turns, fractions = measured.turns, measured.fractions
     outwards = np.where(missing[:, None] > 0, turns[:, N_BINS:], turns[:, N_BINS - 1 :: -1])
-    edges = np.arange(1, N_BINS + 1) * (reach / N_BINS)[:, None]
-    slope = fractions * np.exp(np.minimum(log_scales, HIGH))
-    growth = np.abs(np.expm1(np.clip(side[:, None] * edges, -HIGH / 12, HIGH / 12)))
-    by_fractions = growth * slope[:, None]
-    gained = np.cumsum(outwards, axis=1) + np.minimum(by_fractions, fractions[:, None])
+    gained = np.cumsum(outwards, axis=1) + _by_fractions(side, fractions, log_scales, reach)
     enough = gained >= np.abs(missing)[:, None]
     crossed = enough[:, -1]
     k = np.where(crossed, enough.argmax(axis=1), N_BINS - 1)
-    rows = np.arange(len(missing))
-    before = np.where(k > 0, gained[rows, k - 1], 0.0)
-    gap = gained[rows, k] - before
+    own = np.arange(len(missing))
+    before = np.where(k > 0, gained[own, k - 1], 0.0)
+    gap = gained[own, k] - before
     part = np.minimum(np.abs(missing) - before, gap) / np.where(gap > 0, gap, 1.0)
+    next_row = outwards[own, k]
     # a single row that turns in this bin has to be passed, or nothing changes
-    moves = (k + np.where(outwards[rows, k] > 0, 1.0, part)) * reach / N_BINS
+    moves = (k + np.where(next_row > 0, 1.0, part)) * reach / N_BINS
     moves = np.where(crossed, moves, reach)
-    next_row = outwards[rows, k]
-    single = (
-        (next_row <= row) & (k == (outwards > 0).argmax(axis=1)) & (np.abs(missing) <= next_row)
-    )
+    first = k == (outwards > 0).argmax(axis=1)
+    single = (next_row <= row) & first & (np.abs(missing) <= next_row)
     # equal rows turn together: no float lies between none and all of them
     stuck = crossed & (moves <= 4 * np.spacing(np.abs(log_scales)))
-    settled = single & (log_scales > STEEP) | stuck
-    return (
-        side * moves,
-        np.where(crossed, reach / 16, np.minimum(GROWTH * reach, LAST_REACH)),
-        settled,
-    )
+    next_reach = np.where(crossed, reach / 16, np.minimum(GROWTH * reach, LAST_REACH))
+    return Outlook(side * moves, next_reach, single & (log_scales > STEEP) | stuck)
 
 
-def _last_changes(source: BlockSource, model, log_scales, missing):
-    """Which rows take what the sizes still lack: (row, stratum, change), few for each stratum."""
-    found = merge(source.map(_next_to_turn, model, log_scales, missing), _join)
-    strata, distance, room, rows, weights = found
+def _by_fractions(side: Doubles, fractions: Doubles, log_scales: Doubles, reach: Doubles) -> Doubles:
+    """What rows with a fraction gain up to each bin's far edge, of shape (n_groups, N_BINS)."""
+    edges = np.arange(1, N_BINS + 1) * (reach / N_BINS)[:, None]
+    slope = fractions * np.exp(np.minimum(log_scales, HIGH))
+    growth = np.abs(np.expm1(np.clip(side[:, None] * edges, -HIGH / 12, HIGH / 12)))
+    return np.minimum(growth * slope[:, None], fractions[:, None])
+
+
+def _last_changes(
+    source: BlockSource, shared: SharedModel, log_scales: Doubles, missing: Doubles
+) -> list[Change]:
+    """Choose rows that take what the sizes still lack, few for each group."""
+    found = merge(source.map(_next_to_turn, shared, log_scales, missing), _join)
     changes = []
     for j, lack in enumerate(missing):
-        own = np.flatnonzero(strata == j)
-        own = own[np.argsort(distance[own], kind="stable")]
-        roomy = own[room[own] * weights[own] >= abs(lack)]
+        own = np.flatnonzero(found.groups == j)
+        own = own[np.argsort(found.distance[own], kind="stable")]
+        roomy = own[found.room[own] * found.weights[own] >= abs(lack)]
         taken = 0.0
         for entry in roomy[:1] if len(roomy) else own:
-            change = np.clip((lack - taken) / weights[entry], -room[entry], room[entry])
-            changes.append((rows[entry], j, change))
-            taken += change * weights[entry]
+            room, weight = found.room[entry], found.weights[entry]
+            amount = np.clip((lack - taken) / weight, -room, room)
+            changes.append(Change(int(found.rows[entry]), j, amount))
+            taken += amount * weight
     return changes
 
 
-def _next_to_turn(block: Block, model, log_scales, missing):
-    """Find the rows nearest to each stratum's price that have room for what its size lacks."""
-    log_density, memberships, log_sums = _at_prices(block, model, log_scales)
+def _next_to_turn(
+    block: Block, shared: SharedModel, log_scales: Doubles, missing: Doubles
+) -> Turning:
+    """Find the rows nearest to each group's price that have room for what its size lacks."""
+    log_density, memberships, log_sums = _at_prices(block, shared, log_scales)
     parts = []
     for j, lack in enumerate(missing):
         tau = memberships[:, j].astype(np.float64)
@@ -218,9 +238,10 @@ def _next_to_turn(block: Block, model, log_scales, missing):
             nearest = eligible[np.argsort(distance[eligible], kind="stable")]
             best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(lack)) + 1]
         own = np.full(len(best), j)
-        parts.append((own, distance[best], room[best], block.start + best, block.weights[best]))
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+        found = Turning(own, distance[best], room[best], block.start + best, block.weights[best])
+        parts.append(found)
+    return Turning(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _join(left, right):
-    return tuple(np.concatenate(pair) for pair in zip(left, right, strict=True))
+def _join(left: Turning, right: Turning) -> Turning:
+    return Turning(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
