@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.strata import BootstrapStrata, stratifier_checks
+from ensemblage.strata import HISS, BootstrapStrata, stratifier_checks
 
 CHECKS = {check.__name__: check for check in stratifier_checks()}
 
@@ -23,6 +23,11 @@ class Broken(BootstrapStrata):
             self.memberships_ = np.random.default_rng().random(self.memberships_.shape)
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.breaks == "demand"
+        return tags
+
     def log_affinity(self, X):
         affinity = super().log_affinity(X)
         return affinity[:, :1] if self.breaks == "shape" else affinity
@@ -37,7 +42,8 @@ class Broken(BootstrapStrata):
     [
         ("range", "check_memberships_are_shares", "keep memberships between 0 and 1"),
         ("shape", "check_new_rows_have_memberships", "transform new rows|give log_affinity"),
-        ("labels", "check_labels_are_not_used", "without labels"),
+        ("labels", "check_labels_count_only_where_required", "without labels"),
+        ("demand", "check_labels_count_only_where_required", "refuse to fit without the labels"),
         ("seed", "check_the_seed_decides", "same random_state"),
         ("weights", "check_weights_are_taken", "all weights are doubled"),
         ("names", "check_names_come_out", "name its strata"),
@@ -51,3 +57,9 @@ def test_a_broken_promise_is_named(breaks, check, message):
             CHECKS[check](stratifier)
     finally:
         Broken.breaks = None
+
+
+def test_labels_may_count_where_tags_require_them():
+    balanced = HISS(3, 0.5, class_balance=True)
+    for check in CHECKS.values():
+        check(balanced)

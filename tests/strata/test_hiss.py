@@ -134,6 +134,16 @@ def test_the_whole_of_the_rows_is_one_stratum():
     assert np.isfinite(hiss.log_scales_).all()
 
 
+@pytest.mark.parametrize("weight", [0.1, 1 / 3, 0.7])
+@pytest.mark.parametrize("n_rows", [49, 50, 1000])
+def test_the_whole_of_the_rows_whatever_their_weight(weight, n_rows):
+    # rounding leaves the sum of the weights below the size, or above
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    hiss = HISS(2, 1.0, random_state=0).fit(X, sample_weight=np.full(n_rows, weight))
+    np.testing.assert_allclose(hiss.memberships_, 1.0)
+    np.testing.assert_allclose(hiss.transform(X), 1.0)
+
+
 def test_progress_reaches_a_callback(capsys):
     HISS(3, 0.4, random_state=0).set_callbacks(ProgressBar()).fit(blobs(0))
     assert "HISS" in capsys.readouterr().out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -14,6 +16,8 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+Floats = NDArray[np.floating[Any]]
 
 
 class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -61,21 +65,30 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     array([50., 50., 50., 50., 50.])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_strata": [Interval(Integral, 1, None, closed="left")],
         "stratum_size": [Interval(Real, 0, 1, closed="right")],
         "replace": ["boolean"],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_strata=20, stratum_size=1.0, *, replace=True, random_state=None):
+    def __init__(
+        self,
+        n_strata: int = 20,
+        stratum_size: float = 1.0,
+        *,
+        replace: bool = True,
+        random_state: Any = None,
+    ) -> None:
         self.n_strata = n_strata
         self.stratum_size = stratum_size
         self.replace = replace
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Draw the subsets.
 
         Parameters
@@ -92,9 +105,11 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : object
             Fitted stratifier.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        n_samples = len(X)
+        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        weights = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
+        n_samples = len(rows)
         n_draws = round(self.stratum_size * n_samples)
         n_eligible = n_samples if self.replace else np.count_nonzero(weights)
         if not 1 <= n_draws <= n_eligible:
@@ -104,13 +119,13 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         rng = check_random_state(self.random_state)
         share = weights / weights.sum()
-        self.memberships_ = np.zeros((n_samples, self.n_strata), dtype=X.dtype)
+        self.memberships_ = np.zeros((n_samples, self.n_strata), dtype=rows.dtype)
         for j in range(self.n_strata):
             self.memberships_[rng.choice(n_samples, n_draws, self.replace, share), j] = 1
         self.inclusion_ = float(self.memberships_.mean())
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """Give each row the mean membership.
 
         Parameters
@@ -125,7 +140,7 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return self.log_affinity(X) + np.float32(self.inclusion_)
 
-    def log_affinity(self, X):
+    def log_affinity(self, X: ArrayLike) -> Floats:
         """Give zeros: no row is closer to one subset than to another.
 
         Parameters
@@ -139,14 +154,14 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Zeros.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.zeros((len(X), self._n_features_out), dtype=X.dtype)
+        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return np.zeros((len(rows), self._n_features_out), dtype=rows.dtype)
 
     @property
     def _n_features_out(self) -> int:
-        return self.memberships_.shape[1]
+        return int(self.memberships_.shape[1])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

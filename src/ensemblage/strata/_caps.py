@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from ensemblage.kernels import (
     sizes_at_edges,
 )
 
+Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -49,8 +50,8 @@ class Bins(NamedTuple):
 class Histogram(NamedTuple):
     """What lies in the bins, below and above; fields of shape (n_strata, N_BINS + 2)."""
 
-    counts: Doubles
-    masses: Doubles
+    counts: Floats
+    masses: Floats
 
 
 class Found(NamedTuple):
@@ -128,7 +129,7 @@ def solve_caps(
     return _close(source, sizes, Found(bins, places, above, rests[own, places]))
 
 
-def _within_reach(sizes: Doubles, counts: Doubles, reached: Doubles) -> Doubles:
+def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
     """Sizes, at most the weight of all rows as it was added up, where none lies below the bins."""
     all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
     return np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
@@ -216,10 +217,12 @@ def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubl
         nearest = np.abs(totals - budget).argmin()
         if abs(totals[nearest] - budget) <= ROUNDING * budget:
             break
-        k = np.count_nonzero(totals >= budget) - 1
+        k = int(np.count_nonzero(totals >= budget)) - 1
         if 0 <= k < N_BINS and bins.lower[0] + bins.width[0] == bins.lower[0]:
             # equal affinities: no scale meets the budget, a mean of two does
             part = (totals[k] - budget) / (totals[k] - totals[k + 1])
-            return (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
+            mean: Doubles = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
+            return mean
         bins = _look_elsewhere(bins, k, k == N_BINS)
-    return sizes[:, nearest]
+    best: Doubles = sizes[:, nearest]
+    return best

@@ -59,7 +59,8 @@ def start_means(
     if init == "random":
         share = weights[eligible] / weights[eligible].sum()
         chosen = rng.choice(len(rows), n_strata, replace=len(rows) < n_strata, p=share)
-        return rows[chosen].astype(np.float64)
+        drawn: Doubles = rows[chosen].astype(np.float64)
+        return drawn
     means, _ = kmeans_plusplus(
         rows, min(n_strata, len(rows)), sample_weight=weights[eligible], random_state=rng
     )
@@ -161,7 +162,7 @@ class GaussianStrata(
                 f"last gained {state.path[-1] - state.path[-2]:.3g}, more than tol={self.tol}. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         return self
 
@@ -206,7 +207,7 @@ class GaussianStrata(
         else:
             names = getattr(self, "feature_names_in_", np.arange(len(variance)))[constant]
             message = f"Columns {names.tolist()} of X are constant and tell strata nothing apart."
-        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     @abstractmethod
     def _first_rule(self) -> Rule:
@@ -249,7 +250,7 @@ class GaussianStrata(
 
     @property
     def _n_features_out(self) -> int:
-        return self.memberships_.shape[1]
+        return int(self.memberships_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

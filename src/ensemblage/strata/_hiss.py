@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,16 +46,21 @@ class Fitted(NamedTuple):
     objective: float
 
 
+def _affinity(block: Block) -> Floats:
+    """Log responsibilities that the last pass left with the rows, of shape (n_strata, n_rows)."""
+    return cast("Floats", block.carry)
+
+
 def _capped(block: Block, model: StrataModel, caps: Caps) -> Fitted:
     """Memberships of a block under given caps."""
-    log_density = model.log_densities(block.rows)
-    *_, objective = share_rows(log_density, block.carry, block.weights, *caps)
-    return Fitted(np.exp(log_memberships(block.carry, caps)).T, objective)
+    log_density, affinity = model.log_densities(block.rows), _affinity(block)
+    *_, objective = share_rows(log_density, affinity, block.weights, *caps)
+    return Fitted(np.exp(log_memberships(affinity, caps)).T, objective)
 
 
 def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
     """Objective of a block under given caps, if strata that coincide share equally."""
-    log_shares = shared.groups.join_memberships(log_memberships(block.carry, caps))
+    log_shares = shared.groups.join_memberships(log_memberships(_affinity(block), caps))
     log_sums = np.logaddexp.reduce(log_shares + shared.log_densities(block.rows), axis=0)
     return float(block.weights @ log_sums)
 
@@ -114,7 +119,8 @@ class HISS(GaussianStrata):
         leaves the memberships of the last iteration, as the paper does.
     class_balance : bool, default=False
         Give each stratum the same share of every class, that is, of the class's rows; ``fit``
-        then needs ``y``. The strata themselves are found without labels.
+        then needs ``y``, and ``memberships_`` depends on it. The strata themselves, and with them
+        ``transform``, are found without labels.
     random_state : int, RandomState instance or None, default=None
         For the first centres.
 
@@ -131,9 +137,12 @@ class HISS(GaussianStrata):
     objective_path_ : ndarray of shape (n_iter_ + 1,)
         Mean log likelihood at the start and after each iteration; it never falls.
     objective_ : float
-        Mean log likelihood of ``memberships_``; never below that of the last iteration.
+        Mean log likelihood of ``memberships_``; never below that of the last iteration, except
+        for what strata that coincide lose by sharing (see the notes).
     polished_ : bool
         Whether ``memberships_`` follow from exact prices.
+    groups_ : ndarray of shape (n_strata,)
+        Strata with the same number coincide, and share each row equally.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -165,9 +174,14 @@ class HISS(GaussianStrata):
     from that. Polishing solves for the prices with the Gaussians fixed: sizes stay, the objective
     does not fall, and at most one row per stratum (or several equal rows) takes a fraction that
     the prices would not give it, to make the size exact. Some fits have no such prices, for
-    instance where two strata coincide or a row of few is torn between two strata. If the
-    memberships would be worse than the last iteration's, those are kept and ``polished_`` is
-    false.
+    instance where a row of few is torn between two strata. If the memberships would be worse than
+    the last iteration's, those are kept and ``polished_`` is false.
+
+    Where there are more strata than places to be, some coincide: their Gaussians are the same, or
+    differ by so little (Jeffreys' divergence below 0.005) that the iterations stopped before they
+    parted. No price tells them apart, so they share each row equally. Memberships are then the
+    best of those that do so; for Gaussians that are not quite the same the mean log likelihood may
+    be lower by a part of that divergence than if they did not share.
 
     With ``class_balance`` each class has prices of its own, at which a stratum takes the share
     :math:`\gamma` of that class; new rows, whose class is unknown, get the prices of all rows.
@@ -201,7 +215,7 @@ class HISS(GaussianStrata):
         n_strata: int = 20,
         stratum_size: Any = 0.4,
         *,
-        total_size: float | None = None,
+        total_size: Any = None,
         covariance_type: Kind = "diag",
         init: Any = "k-means++",
         max_iter: int = 200,
@@ -226,7 +240,7 @@ class HISS(GaussianStrata):
     def _check_sizes(self, n_samples: int) -> None:
         super()._check_sizes(n_samples)
         if isinstance(self.stratum_size, Real):
-            smallest = self.stratum_size
+            smallest = float(self.stratum_size)
             if self.total_size is not None:
                 raise ValueError(
                     f"total_size={self.total_size} goes with a pair of sizes; "

@@ -22,14 +22,17 @@ Assignment = Literal["hard", "soft"]
 def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Floats:
     """Responsibilities, or a one for the most responsible stratum of each row."""
     if assignment == "soft":
-        return np.exp(log_responsibilities).T
+        memberships: Floats = np.exp(log_responsibilities).T
+        return memberships
     winners = log_responsibilities.argmax(axis=0)
-    return np.eye(len(log_responsibilities), dtype=log_responsibilities.dtype)[winners]
+    units = np.eye(len(log_responsibilities), dtype=log_responsibilities.dtype)
+    chosen: Floats = units[winners]
+    return chosen
 
 
 def _carried(block: Block, assignment: Assignment) -> Floats:
-    assert block.carry is not None  # noqa: S101 -- the last pass left the responsibilities
-    return _to_memberships(block.carry, assignment)
+    carry: Any = block.carry
+    return _to_memberships(carry, assignment)
 
 
 def _new_memberships(
@@ -140,7 +143,8 @@ class MixtureStrata(GaussianStrata):
         return Rule(np.log(weights / weights.sum())[:, None])
 
     def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
-        self.weights_ = np.exp(state.rule.prior[:, 0])
+        log_weights: Any = state.rule.prior
+        self.weights_ = np.exp(log_weights[:, 0])
         self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
 
     def transform(self, X: ArrayLike) -> Floats:

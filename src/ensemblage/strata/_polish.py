@@ -148,9 +148,7 @@ def _at_prices(block: Block, shared: SharedModel, log_scales: Doubles) -> AtPric
 
 def _measure(block: Block, shared: SharedModel, log_scales: Doubles, reach: Doubles) -> Measured:
     at_prices = _at_prices(block, shared, log_scales)
-    sizes, fractions, turns = sizes_at_prices(
-        *at_prices, block.weights, log_scales, reach, N_BINS
-    )
+    sizes, fractions, turns = sizes_at_prices(*at_prices, block.weights, log_scales, reach, N_BINS)
     rounding = fractions * np.finfo(at_prices.memberships.dtype).eps
     return Measured(sizes, fractions, turns, rounding)
 
@@ -192,8 +190,10 @@ def _look_out(
     return Outlook(side * moves, next_reach, single & (log_scales > STEEP) | stuck)
 
 
-def _by_fractions(side: Doubles, fractions: Doubles, log_scales: Doubles, reach: Doubles) -> Doubles:
-    """What rows with a fraction gain up to each bin's far edge, of shape (n_groups, N_BINS)."""
+def _by_fractions(
+    side: Doubles, fractions: Doubles, log_scales: Doubles, reach: Doubles
+) -> Doubles:
+    """Weight that rows with a fraction gain up to each far edge, of shape (n_groups, N_BINS)."""
     edges = np.arange(1, N_BINS + 1) * (reach / N_BINS)[:, None]
     slope = fractions * np.exp(np.minimum(log_scales, HIGH))
     growth = np.abs(np.expm1(np.clip(side[:, None] * edges, -HIGH / 12, HIGH / 12)))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+
+Doubles = NDArray[np.float64]
 
 
 class ScaledLogisticRegression(LogisticRegression):
@@ -41,7 +46,10 @@ class ScaledLogisticRegression(LogisticRegression):
     True
     """
 
-    def fit(self, X, y, sample_weight=None):
+    coef_: Doubles
+    intercept_: Doubles
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Standardise the columns, learn, and put the coefficients into the columns' units.
 
         Parameters
@@ -69,7 +77,7 @@ class ScaledLogisticRegression(LogisticRegression):
         self.intercept_ = self.intercept_ - self.coef_ @ mean
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Doubles:
         """Log odds; for more than two classes, one unnormalised log probability per class.
 
         Parameters
@@ -83,11 +91,12 @@ class ScaledLogisticRegression(LogisticRegression):
             Positive for the second of two classes.
         """
         if not self._needs_no_check(X):
-            return super().decision_function(X)
-        scores = X @ self.coef_.T + self.intercept_
+            checked: Doubles = super().decision_function(X)
+            return checked
+        scores: Doubles = X @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def _needs_no_check(self, X) -> bool:
+    def _needs_no_check(self, X: Any) -> bool:
         """Tell whether these are plain rows, which ensembles ask many small members about.
 
         scikit-learn's check of any kind of input takes ten times as long as their product.
@@ -102,21 +111,14 @@ class ScaledLogisticRegression(LogisticRegression):
             and bool(np.isfinite(X).all())
         )
 
-    def __sklearn_tags__(self):
-        """Tell scikit-learn that sparse rows and other libraries' arrays are not taken.
-
-        Returns
-        -------
-        Tags
-            Those of logistic regression otherwise.
-        """
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.array_api_support = False
         return tags
 
 
-def _moments(rows, weights) -> tuple[np.ndarray, np.ndarray]:
+def _moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
     """Mean and standard deviation of each column; one for columns that do not vary."""
     mean = np.average(rows, axis=0, weights=weights)
     variance = np.average((rows - mean) ** 2, axis=0, weights=weights)

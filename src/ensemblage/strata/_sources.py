@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -13,7 +15,7 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -23,31 +25,30 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ensemblage.parallel import draw_seeds, set_seed
+from ensemblage.parallel import draw_seeds, make_folds, set_seed
 from ensemblage.strata._members import weight_parameter
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+
+Floats = NDArray[np.floating[Any]]
+Codes = NDArray[np.intp]
 
 SMALLEST = 1e-12
 GATE_FOLDS = 5
 
 
-def merge_small(sources, min_rows: int) -> tuple[np.ndarray, list[list]]:
-    """Merge sources with few rows.
+class Merged(NamedTuple):
+    """Sources as strata, the small ones merged."""
 
-    Parameters
-    ----------
-    sources : ndarray of shape (n_samples,)
-        Where each row comes from.
-    min_rows : int
-        A stratum holds at least so many rows.
+    codes: Codes
+    """Stratum of each row."""
+    names: list[list[Any]]
+    """Sources of each stratum."""
 
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,)
-        Stratum of each row.
-    merged : list of list
-        Sources of each stratum. The small ones share the last stratum; if they are too few
-        together, the next larger sources join them until they are not.
+
+def merge_small(sources: NDArray[Any], min_rows: int) -> Merged:
+    """Put sources with fewer rows into one stratum, the last.
+
+    If they are too few together, the next larger sources join them until they are not.
     """
     names, codes, counts = np.unique(sources, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -63,7 +64,7 @@ def merge_small(sources, min_rows: int) -> tuple[np.ndarray, list[list]]:
     rest = np.setdiff1d(np.arange(len(names)), kept)
     if len(rest) > 0:
         merged.append(list(names[rest]))
-    return stratum[codes], merged
+    return Merged(stratum[codes], merged)
 
 
 class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -121,19 +122,25 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "min_rows": [Interval(Integral, 1, None, closed="left")],
         "gate": [HasMethods(["fit", "predict_proba"]), None],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, min_rows=20, *, gate=None, random_state=None):
+    def __init__(self, min_rows: int = 20, *, gate: Any = None, random_state: Any = None) -> None:
         self.min_rows = min_rows
         self.gate = gate
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, sample_weight=None, sources=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sources: Any = None,
+    ) -> Self:
         """Make a stratum of each source, and learn to recognise them.
 
         Parameters
@@ -152,7 +159,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self : object
             Fitted stratifier.
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        rows = validate_data(self, X, dtype=[np.float64, np.float32])
         if sources is None:
             warnings.warn(
                 "SourceStrata was fitted without sources: all rows count as one source. "
@@ -160,41 +167,38 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 UserWarning,
                 stacklevel=3,
             )
-            sources = np.zeros(len(X), dtype=int)
+            sources = np.zeros(len(rows), dtype=int)
         sources = column_or_1d(sources)
-        check_consistent_length(X, sources)
+        check_consistent_length(rows, sources)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
             )
         codes, merged = merge_small(sources, self.min_rows)
         self.sources_ = [" + ".join(map(str, names)) for names in merged]
-        self.memberships_ = np.eye(len(merged), dtype=X.dtype)[codes]
-        self._fit_gate(X, codes, weights)
+        self.memberships_ = np.eye(len(merged), dtype=rows.dtype)[codes]
+        self._fit_gate(rows, codes, weights)
         return self
 
-    def _fit_gate(self, X, codes, weights) -> None:
+    def _fit_gate(self, rows: Floats, codes: Codes, weights: Floats | None) -> None:
         default = ScaledLogisticRegression(max_iter=1000)
         gate_seed, fold_seed = draw_seeds(self.random_state, 2)
         gate = set_seed(clone(default if self.gate is None else self.gate), gate_seed)
-        n_strata = self.memberships_.shape[1]
-        if n_strata == 1:
+        if len(self.sources_) == 1:
             self.gate_ = None
-            self.training_log_affinity_ = np.zeros((len(X), 1), dtype=X.dtype)
+            self.training_log_affinity_ = np.zeros((len(rows), 1), dtype=rows.dtype)
             return
-        passed = {} if weights is None else {weight_parameter(gate): weights}
-        n_splits = max(2, min(GATE_FOLDS, int(np.bincount(codes).min())))
-        folds = StratifiedKFold(n_splits, shuffle=True, random_state=fold_seed)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The least populated class")
-            held_out = cross_val_predict(
-                gate, X, codes, cv=folds, method="predict_proba", params=passed
-            )
-        self.training_log_affinity_ = np.log(np.maximum(held_out, SMALLEST)).astype(X.dtype)
-        self.gate_ = gate.fit(X, codes, **passed)
+        passed: dict[Any, Any] = {} if weights is None else {weight_parameter(gate): weights}
+        n_folds = max(2, min(GATE_FOLDS, int(np.bincount(codes).min())))
+        folds = make_folds(codes, n_folds, fold_seed)
+        held_out = cross_val_predict(
+            gate, rows, codes, cv=folds, method="predict_proba", params=passed
+        )
+        self.training_log_affinity_ = np.log(np.maximum(held_out, SMALLEST)).astype(rows.dtype)
+        self.gate_ = gate.fit(rows, codes, **passed)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Floats:
         """Probability that each row comes from each source.
 
         Parameters
@@ -208,12 +212,13 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Each row adds up to one.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.gate_ is None:
-            return np.ones((len(X), 1), dtype=X.dtype)
-        return self.gate_.predict_proba(X).astype(X.dtype, copy=False)
+            return np.ones((len(rows), 1), dtype=rows.dtype)
+        shares: Floats = self.gate_.predict_proba(rows).astype(rows.dtype, copy=False)
+        return shares
 
-    def log_affinity(self, X):
+    def log_affinity(self, X: ArrayLike) -> Floats:
         """Log probability that each row comes from each source.
 
         Parameters
@@ -230,9 +235,9 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @property
     def _n_features_out(self) -> int:
-        return self.memberships_.shape[1]
+        return int(self.memberships_.shape[1])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,0 +1,105 @@
+"""The template of strata with Gaussians: where it starts, and what it asks of a subclass."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from ensemblage.blocks import MemoryBlocks
+from ensemblage.strata._em import Rule
+from ensemblage.strata._gaussian import GaussianStrata, start_means, start_model
+
+
+class Even(GaussianStrata):
+    """The least that the template asks for: all rows belong to all strata alike."""
+
+    def __init__(
+        self,
+        n_strata=2,
+        covariance_type="diag",
+        init="k-means++",
+        max_iter=50,
+        tol=1e-4,
+        variance_floor=1e-2,
+        random_state=0,
+    ):
+        self.n_strata = n_strata
+        self.covariance_type = covariance_type
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.variance_floor = variance_floor
+        self.random_state = random_state
+
+    def _first_rule(self):
+        return Rule(np.zeros((self.n_strata, 1)))
+
+    def _next_rule(self, source, moments, rule):
+        return rule
+
+    def _finish(self, source, state, rows):
+        self.memberships_ = np.full((len(rows.X), self.n_strata), 0.5)
+
+
+X = np.concatenate([np.zeros((10, 2)), np.full((10, 2), 8.0)])
+X = X + np.random.default_rng(0).normal(size=X.shape)
+
+
+def test_a_subclass_needs_two_rules_and_an_end():
+    strata = Even().fit(X, np.arange(20) % 2)
+    assert strata.converged_
+    np.testing.assert_allclose(np.sort(strata.means_[:, 0]), [0, 8], atol=1)
+    assert strata.log_affinity(X[:3]).shape == (3, 2)
+    with pytest.raises(TypeError, match="abstract"):
+        GaussianStrata()
+
+
+@pytest.mark.parametrize(
+    ("kind", "covariances"),
+    [
+        ("spherical", [2.5, 2.5]),
+        ("diag", [[1, 4], [1, 4]]),
+        ("tied", [[1, 0], [0, 4]]),
+        ("full", [[[1, 0], [0, 4]], [[1, 0], [0, 4]]]),
+    ],
+)
+def test_all_strata_start_with_the_variances_of_all_rows(kind, covariances):
+    centre, means = np.array([1.0, 1.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    model = start_model(centre, means, np.array([1.0, 4.0]), kind)
+    np.testing.assert_array_equal(model.gaussians.covariances, covariances)
+    np.testing.assert_array_equal(model.gaussians.means, [[0, 1], [2, 3]])
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_first_centres_are_rows_with_weight(init):
+    weights = np.repeat([0.0, 1.0], 10)
+    means = start_means(MemoryBlocks(X, weights), weights, init, 3, 0)
+    assert all((row == X[10:]).all(axis=1).any() for row in means)
+
+
+def test_fewer_rows_with_weight_than_strata_repeat():
+    weights = np.array([1.0, 1.0] + [0.0] * 18)
+    for init in ("k-means++", "random"):
+        assert start_means(MemoryBlocks(X, weights), weights, init, 5, 0).shape == (5, 2)
+
+
+def test_given_centres_have_a_shape():
+    with pytest.raises(ValueError, match=r"init has shape \(1, 2\); expected .* \(2, 2\)"):
+        Even(init=X[:1]).fit(X)
+
+
+def test_columns_that_say_nothing_are_named():
+    with pytest.warns(ConvergenceWarning, match=r"Columns \[1\] of X are constant"):
+        Even().fit(np.column_stack([X[:, 0], np.ones(20)]))
+    with pytest.warns(ConvergenceWarning, match="All rows of X are equal"):
+        Even().fit(np.ones((20, 2)))
+
+
+def test_warnings_point_at_the_caller():
+    with pytest.warns(ConvergenceWarning) as caught:
+        Even(max_iter=1).fit(np.column_stack([X[:, 0], np.ones(20)]))
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
+def test_squares_that_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"whose squares overflow float32\. Scale the columns"):
+        Even().fit((X * 1e30).astype(np.float32))
