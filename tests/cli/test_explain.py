@@ -87,7 +87,7 @@ def test_rows_without_their_classes_from_standard_input(folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["logistic.skops"], 1, "only models with strata can be explained"),
+        (["logistic.skops"], 1, "only models with strata, a Bayesian network or features"),
         (["strata.skops", "--row", "1"], 2, "--row needs DATA"),
         (["strata.skops", "-o", "map.png"], 2, "--output needs DATA"),
         (["strata.skops", "rows.csv", "-o", "map.gif"], 2, "map.gif must end in .png, .svg or"),

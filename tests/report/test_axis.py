@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.report import Bar, BarsBlock
+from ensemblage.pages import Bar, BarsBlock
 from ensemblage.report._axis import bar_axis
 
 numbers = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))

@@ -86,10 +86,13 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
     said = list(dict.fromkeys(str(each.message) for each in caught))
     if report is not None:
-        write_page(
-            report, "clustering_page", _plain(found, output), name=data_name(data),
-            label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
+        from ensemblage.report import clustering_page
+
+        page = clustering_page(
+            _plain(found, output), name=data_name(data), label=CLUSTER_METHODS[method],
+            columns=_numbers(table, found), notes=said,
         )  # fmt: skip
+        write_page(report, page)
     if as_json:
         show_json(_plain(found, output))
     else:

@@ -122,7 +122,9 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         write_atomically(output, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
     if report is not None:
-        write_page(report, "comparison_page", as_plain(result))
+        from ensemblage.report import comparison_page
+
+        write_page(report, comparison_page(as_plain(result)))
     if as_json:
         show_json(as_plain(result))
     else:

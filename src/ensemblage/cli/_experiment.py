@@ -147,7 +147,9 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
         export_results(results, options.export)
     facts = plain_run(experiment, results, tables, options)
     if options.report is not None:
-        write_page(options.report, "experiment_page", facts)
+        from ensemblage.report import experiment_page
+
+        write_page(options.report, experiment_page(facts))
     if options.as_json:
         show_json(facts)
     else:

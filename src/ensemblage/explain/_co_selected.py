@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+
+from ensemblage.parallel import final_step
 
 
 class CoSelection(NamedTuple):
@@ -20,7 +23,7 @@ class CoSelection(NamedTuple):
     """
 
     feature_names: list[str]
-    matrix: np.ndarray
+    matrix: NDArray[np.float64]
 
 
 def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
@@ -47,7 +50,7 @@ def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
     >>> sorted(co_selected(selector, top=2).feature_names)
     ['x0', 'x1']
     """
-    estimator = model[-1] if isinstance(model, Pipeline) else model
+    estimator = final_step(model)
     if not hasattr(estimator, "co_selection_"):
         return None
     matrix = estimator.co_selection_

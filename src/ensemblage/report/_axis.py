@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemblage.report._cells import MINUS
-from ensemblage.report._page import Bar, BarsBlock
+from ensemblage.pages import MINUS, Bar, BarsBlock
 
 # Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4
@@ -16,20 +15,9 @@ FAR_FROM_ZERO = 0.4
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis between two round numbers.
+    """An axis between two round numbers, its ticks written with ``digits`` after the point.
 
-    Parameters
-    ----------
-    low, high : float
-        Its ends.
-    ticks : tuple of float
-        Round numbers on it.
-    digits : int
-        Digits that they need after the point.
-    bars : bool
-        Whether numbers are drawn as bars from zero, otherwise as points.
-    percent : bool
-        Whether numbers are written in per cent.
+    Numbers are drawn as bars from zero if ``bars``, otherwise as points.
     """
 
     low: float
@@ -40,57 +28,27 @@ class Axis:
     percent: bool = False
 
     def place(self, value: float) -> str:
-        """Give a number's place.
-
-        Parameters
-        ----------
-        value : float
-            The number.
-
-        Returns
-        -------
-        str
-            Per cent of the axis, cut at its ends.
-        """
+        """Give a number's place in per cent of the axis, cut at its ends."""
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".")
 
     def label(self, tick: float) -> str:
-        """Write a tick.
-
-        Parameters
-        ----------
-        tick : float
-            A round number.
-
-        Returns
-        -------
-        str
-            With as many digits as the ticks need.
-        """
+        """Write a tick."""
         if self.percent:
             return f"{tick:.{max(self.digits - 2, 0)}%}"
         return f"{tick + 0.0:.{self.digits}f}".replace("-", MINUS)
 
 
 def bar_axis(block: BarsBlock) -> Axis:
-    """Choose an axis for all numbers of a block.
-
-    Parameters
-    ----------
-    block : BarsBlock
-        The numbers.
-
-    Returns
-    -------
-    Axis
-        From zero if the numbers come near it, else from a round number below them.
-    """
-    values = [value for bar in block.bars for value in _extent(bar)]
+    """Choose an axis: from zero if the numbers come near it, else from a round one below them."""
+    values = [value for bar in block.bars for value in _extent(bar, block.signed)]
     low, high = min(values, default=0.0), max(values, default=1.0)
+    if block.signed:
+        low, high = min(low, 0.0), max(high, 0.0)
     if high <= low:
         low, high = min(low, 0.0), max(high, low + 1.0)
-    bars = 0 <= low <= high * (1 if block.from_zero else FAR_FROM_ZERO)
+    near = 1.0 if block.from_zero else FAR_FROM_ZERO
+    bars = not block.signed and 0 <= low <= high * near
     ticks = _round_ticks(0.0 if bars else low, high)
     digits = next(
         (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
@@ -98,11 +56,12 @@ def bar_axis(block: BarsBlock) -> Axis:
     return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
 
 
-def _extent(bar: Bar) -> Sequence[float]:
+def _extent(bar: Bar, signed: bool) -> Sequence[float]:
     found = [] if bar.value is None else [bar.value]
     if bar.value is not None and bar.error is not None:
         # an error below zero is no reason to draw what cannot be
-        found += [max(bar.value - bar.error, min(bar.value, 0.0)), bar.value + bar.error]
+        least = -np.inf if signed else min(bar.value, 0.0)
+        found += [max(bar.value - bar.error, least), bar.value + bar.error]
     return found if bar.reference is None else [*found, bar.reference]
 
 

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from ensemblage.messages import require
 
 
 def need(module: str) -> Any:
-    """Import a module of the extra ``report``.
-
-    Parameters
-    ----------
-    module : str
-        Its name.
-
-    Returns
-    -------
-    module
-        Imported.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f"A report needs {package}, which comes with the extra `report`: "
-            'pip install "ensemblage[report]".'
-        ) from error
+    """Import a module of the extra ``report``."""
+    return require(module, "A report", extra="report")
 
 
 def check_installed() -> None:

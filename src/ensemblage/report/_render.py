@@ -8,10 +8,10 @@ from itertools import count
 from typing import Any
 
 from ensemblage import __version__
+from ensemblage.pages import Page
 from ensemblage.report._axis import bar_axis
 from ensemblage.report._extras import need
-from ensemblage.report._page import Page
-from ensemblage.report._svg import numbered
+from ensemblage.report._svg import drawn_svg, numbered
 
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
@@ -47,8 +47,8 @@ def render(page: Page) -> str:
     markup = need("markupsafe").Markup
     numbers = count(1)
     # drawn by this package, which has escaped what the user wrote
-    environment.globals["drawn"] = lambda svg: markup(numbered(svg, next(numbers)))
-    return environment.get_template("page.html.j2").render(
+    environment.globals["drawn"] = lambda block: markup(numbered(drawn_svg(block), next(numbers)))
+    text: str = environment.get_template("page.html.j2").render(
         page=page,
         sections=[section for section in page.sections if section.blocks],
         version=__version__,
@@ -57,10 +57,12 @@ def render(page: Page) -> str:
         style=markup(style),
         script=markup(script),
     )
+    return text
 
 
 def _source(environment: Any, name: str) -> str:
-    return environment.loader.get_source(environment, name)[0].replace("\r\n", "\n")
+    text: str = environment.loader.get_source(environment, name)[0]
+    return text.replace("\r\n", "\n")
 
 
 def _allowed(text: str) -> str:

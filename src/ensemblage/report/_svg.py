@@ -5,130 +5,39 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ensemblage.pages import INK, QUIET, WARM, FigureBlock, printable
 from ensemblage.report._extras import need
-
-INK = "#010203"
-"""Drawn in the page's own text colour: black on a light page, light on a dark one."""
-QUIET = "#010204"
-"""Drawn in the page's colour for what matters less."""
-WARM = "#010205"
-"""Drawn in the page's colour for what stands out."""
 
 PREFIX = "fig-"
 """What names inside a figure start with; see :func:`numbered`."""
 NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
 
 THEMED = {INK: "currentColor", QUIET: "var(--quiet)", WARM: "var(--warm)"}
-# What XML cannot hold.
-CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 FONT_PARTS = ("font-family", "font-stretch")
-MOST_LETTERS = 32
 
 
-def new_figure(width: float, height: float) -> tuple[Any, Any]:
-    """Make a figure of one's own, unknown to pyplot.
-
-    Parameters
-    ----------
-    width, height : float
-        In inches.
-
-    Returns
-    -------
-    figure : matplotlib Figure
-        The figure.
-    ax : matplotlib Axes
-        Its axes.
-    """
-    figure = need("matplotlib.figure").Figure(figsize=(width, height))
-    return figure, figure.subplots()
-
-
-def printable(text: str) -> str:
-    """Replace what XML cannot hold.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Of the same length.
-    """
-    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def short(name: str) -> str:
-    """Cut a name that would take a figure's whole width.
-
-    Parameters
-    ----------
-    name : str
-        Any text.
-
-    Returns
-    -------
-    str
-        At most 32 letters, printable.
-    """
-    name = printable(name)
-    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """Cut names, and number those that become the same.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Any texts.
-
-    Returns
-    -------
-    list of str
-        All different.
-    """
-    cut = [short(name) for name in names]
-    return [
-        f"{name} ({cut[:k].count(name) + 1})" if cut.count(name) > 1 else name
-        for k, name in enumerate(cut)
-    ]
+def drawn_svg(block: FigureBlock) -> str:
+    """Draw a figure of one's own, unknown to pyplot, as an element for a page."""
+    figure = need("matplotlib.figure").Figure(figsize=(block.width, block.height))
+    block.draw(figure.subplots())
+    return inline_svg(figure)
 
 
 def recolour(ax: Any, colours: Mapping[str, str]) -> None:
-    """Change the colours of lines and texts.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Where they are drawn.
-    colours : mapping of str to str
-        From and to, in hexadecimal.
-    """
+    """Change the colours of lines and texts, from and to hexadecimal ones."""
     to_hex = need("matplotlib.colors").to_hex
     for part in (*ax.lines, *ax.texts):
         part.set_color(colours.get(to_hex(part.get_color()), part.get_color()))
 
 
 def inline_svg(figure: Any) -> str:
-    """Turn a figure into an element for a page.
+    """Turn a figure into an ``svg`` element: text as text, names of its own, the same bytes again.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-        The figure.
-
-    Returns
-    -------
-    str
-        An ``svg`` element: text as text, no style attributes (which the page's security policy
-        refuses), names of its own, the same bytes for the same figure.
+    There are no style attributes, which the page's security policy refuses.
     """
     _take_ink(figure)
     matplotlib = need("matplotlib")
@@ -148,20 +57,7 @@ def inline_svg(figure: Any) -> str:
 
 
 def numbered(svg: str, number: int) -> str:
-    """Make the names inside a figure those of one figure of a page.
-
-    Parameters
-    ----------
-    svg : str
-        What :func:`inline_svg` made.
-    number : int
-        Of the figure in the page.
-
-    Returns
-    -------
-    str
-        The same with its own names.
-    """
+    """Make the names inside a figure those of one figure of a page."""
     return NAMED.sub(rf"\g<1>{number}-", svg)
 
 
@@ -195,8 +91,9 @@ def _clean(raw: bytes) -> str:
         element.attrib = _attributes(element.attrib, linked)
         element.tail = None
     # matplotlib's points as the page's pixels
-    width, height = (f"{float(size) * 4 / 3:.0f}" for size in root.get("viewBox").split()[2:])
-    root.attrib = {"viewBox": root.get("viewBox"), "width": width, "height": height}
+    box = root.attrib["viewBox"]
+    width, height = (f"{float(size) * 4 / 3:.0f}" for size in box.split()[2:])
+    root.attrib = {"viewBox": box, "width": width, "height": height}
     return ET.tostring(root, encoding="unicode")
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemblage.report._cells import mark_best, number_cell
-from ensemblage.report._figures import critical_difference_figure
-from ensemblage.report._page import (
+from ensemblage.pages import (
     Bar,
     BarsBlock,
     Block,
-    Cell,
     Column,
     FactsBlock,
+    Field,
     NotesBlock,
     Page,
     Section,
     TableBlock,
     TextBlock,
+    mark_best,
+    number_field,
 )
+from ensemblage.report._rank_figure import critical_difference_figure
 
 COLUMNS = (
     Column("method"),
@@ -123,12 +124,12 @@ def _bars(rows: Sequence[Mapping[str, Any]]) -> BarsBlock:
 def _scores(rows: Sequence[Mapping[str, Any]]) -> TableBlock:
     cells = [
         [
-            Cell(row["label"], tag="Ensemblage" if row["ours"] else ""),
-            number_cell(row["accuracy"], 4, row["accuracy_se"]),
-            number_cell(row["balanced_accuracy"], 4),
-            number_cell(row["log_loss"], 3),
-            number_cell(row["mean_rank"], 2),
-            number_cell(row["seconds"], 2),
+            Field(row["label"], tag="Ensemblage" if row["ours"] else ""),
+            number_field(row["accuracy"], 4, row["accuracy_se"]),
+            number_field(row["balanced_accuracy"], 4),
+            number_field(row["log_loss"], 3),
+            number_field(row["mean_rank"], 2),
+            number_field(row["seconds"], 2),
         ]
         for row in rows
     ]
@@ -163,7 +164,7 @@ def _folds(document: Mapping[str, Any]) -> TableBlock:
         for fold in range(len(methods[0]["accuracy"]))
     ]
     rows = [
-        [Cell(each["label"]), *(number_cell(value, 4) for value in each["accuracy"])]
+        [Field(each["label"]), *(number_field(value, 4) for value in each["accuracy"])]
         for each in methods
     ]
     return TableBlock(columns, mark_best(columns, rows), "Accuracy on each fold")

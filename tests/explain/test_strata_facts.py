@@ -1,16 +1,16 @@
 import json
 
+import msgspec
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.explain import draw_strata, explain_model, explain_row, plain_explanation
-from ensemblage.strata import HISS, BootstrapStrata, SourceStrata, StrataEnsembleClassifier
+from ensemblage.explain._strata_facts import row_facts, strata_facts
+from ensemblage.strata import HISS, SourceStrata, StrataEnsembleClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
 
@@ -28,7 +28,7 @@ def fitted(X, y, strata, **options):
 def test_members_of_a_stacked_ensemble(data):
     X, y, _ = data
     model = fitted(X, y, HISS(3, 0.25), fusion="stacking")
-    facts = explain_model(model)
+    facts = strata_facts(model)
     assert (facts.stratifier, facts.fusion, facts.n_strata) == ("HISS", "Stacking", 3)
     assert [each.member for each in facts.members] == ["0", "1", "2"]
     assert {each.estimator for each in facts.members} == {"ScaledLogisticRegression"}
@@ -45,13 +45,13 @@ def test_closest_by_hand(data):
     X, y, _ = data
     model = fitted(X, y, HISS(2, 0.5), fusion="mean")
     model[-1].stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.5]])
-    assert [each.closest for each in explain_model(model).members] == [0.375, 0.375]
+    assert [each.closest for each in strata_facts(model).members] == [0.375, 0.375]
 
 
 def test_rows_that_are_given_are_counted_instead(data):
     X, y, _ = data
     model = fitted(X, y, make_pipeline(PCA(2), HISS(3, 0.4)))
-    facts = explain_model(model, X[:1])
+    facts = strata_facts(model, X[:1])
     assert facts.rows == "given"
     # a single row has one closest stratum, or shares it, or has none
     assert sum(each.closest for each in facts.members) == pytest.approx(1, abs=1)
@@ -59,7 +59,7 @@ def test_rows_that_are_given_are_counted_instead(data):
 
 def test_anchor_and_constant_members_have_their_names(data):
     X, y, sources = data
-    facts = explain_model(fitted(X, np.where(sources == 0, 2, y), HISS(6, 0.1), anchor=SVC()))
+    facts = strata_facts(fitted(X, np.where(sources == 0, 2, y), HISS(6, 0.1), anchor=SVC()))
     assert facts.members[-1].member == "anchor"
     assert facts.members[-1].estimator == "SVC"
     assert facts.members[-1].closest is None
@@ -70,47 +70,31 @@ def test_anchor_and_constant_members_have_their_names(data):
 def test_one_row_by_hand(data):
     X, y, _ = data
     model = fitted(X, y, HISS(3, 0.4), fusion="mean")
-    story = explain_row(model, X, 5)
-    assert story["row"] == 5
-    assert story["prediction"] == str(model.predict(X[5:6])[0])
-    outputs = np.array([each["outputs"] for each in story["members"]])
-    np.testing.assert_allclose(story["scores"], outputs.mean(axis=0))
+    story = row_facts(model, X, 5)
+    assert story.row == 5
+    assert story.prediction == str(model.predict(X[5:6])[0])
+    outputs = np.array([each.outputs for each in story.members])
+    np.testing.assert_allclose(story.scores, outputs.mean(axis=0))
     scaled = model[0].transform(X[5:6])
     expected = model[-1].stratifier_.transform(scaled)[0]
-    assert [each["membership"] for each in story["members"]] == pytest.approx(expected.tolist())
-    json.dumps(story, allow_nan=False)
+    assert [each.membership for each in story.members] == pytest.approx(expected.tolist())
+    json.dumps(msgspec.to_builtins(story), allow_nan=False)
 
 
 def test_a_gates_weights_are_the_rows_own(data):
     X, y, _ = data
-    story = explain_row(fitted(X, y, HISS(3, 0.4)), X, 0)
-    assert sum(each["weight"] for each in story["members"]) == pytest.approx(1)
+    story = row_facts(fitted(X, y, HISS(3, 0.4)), X, 0)
+    assert sum(each.weight for each in story.members) == pytest.approx(1)
 
 
 def test_known_sources_have_their_names(data):
     X, y, sources = data
     places = np.array(["Basel", "Bern", "Genf"])[sources]
     model = StrataEnsembleClassifier(SourceStrata(), random_state=0).fit(X, y, sources=places)
-    assert [each.member for each in explain_model(model).members] == ["Basel", "Bern", "Genf"]
+    assert [each.member for each in strata_facts(model).members] == ["Basel", "Bern", "Genf"]
 
 
-def test_plain_explanation_is_json(data):
+def test_a_row_that_is_not_there_is_named(data):
     X, y, _ = data
-    facts = plain_explanation(explain_model(fitted(X, y, BootstrapStrata(2), fusion="vote")))
-    assert json.loads(json.dumps(facts, allow_nan=False))["members"][0]["member"] == "0"
-
-
-@pytest.mark.parametrize(
-    ("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
-def test_the_map_is_a_picture(data, kind, start):
-    X, y, _ = data
-    assert draw_strata(fitted(X, y, HISS(3, 0.4)), X, y, kind=kind).startswith(start)
-
-
-def test_bad_input_is_named(data):
-    X, y, _ = data
-    with pytest.raises(ValueError, match="This is a LogisticRegression; only models with strata"):
-        explain_model(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y))
     with pytest.raises(ValueError, match="no row 240: the data have rows 0 to 239"):
-        explain_row(fitted(X, y, HISS(3, 0.4)), X, 240)
+        row_facts(fitted(X, y, HISS(3, 0.4)), X, 240)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """An entry of a table.
+class Field:
+    """A field of a table.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class TableBlock:
     ----------
     columns : sequence of Column
         The columns.
-    rows : sequence of sequence of Cell
+    rows : sequence of sequence of Field
         The rows, in the order in which they should first be read.
     caption : str
         What the table shows.
@@ -73,7 +73,7 @@ class TableBlock:
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Field]]
     caption: str
     legend: str = ""
     folded: bool = False
@@ -81,19 +81,23 @@ class TableBlock:
 
 @dataclass(frozen=True)
 class FigureBlock:
-    """A picture.
+    """A picture, drawn when the page is rendered.
 
     Parameters
     ----------
-    svg : str
-        An ``svg`` element made by this package.
+    draw : callable
+        ``draw(ax)`` draws it on matplotlib's axes, in a figure of its own.
+    width, height : float
+        Size of the figure in inches.
     alt : str
         What can be seen, for those who cannot see it.
     caption : str
         What it shows and how to read it.
     """
 
-    svg: str
+    draw: Callable[[Any], None]
+    width: float
+    height: float
     alt: str
     caption: str
 
@@ -143,12 +147,16 @@ class BarsBlock:
         Whether the axis is written in per cent.
     from_zero : bool
         Whether it must start at zero, as for counts; otherwise only if the numbers come near it.
+    signed : bool
+        Whether the numbers are differences: zero is on the axis, errors reach beyond it, and all
+        are drawn as points.
     """
 
     bars: Sequence[Bar]
     caption: str
     percent: bool = False
     from_zero: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,7 +237,8 @@ class Page:
 
     Examples
     --------
-    >>> from ensemblage.report import FactsBlock, Page, Section, TextBlock, render
+    >>> from ensemblage.pages import FactsBlock, Page, Section, TextBlock
+    >>> from ensemblage.report import render
     >>> section = Section("Weather", [TextBlock(["It rains <always>."])])
     >>> text = render(Page("A page", "note", ["Rain."], FactsBlock([("days", "3")]), [section]))
     >>> "It rains &lt;always&gt;." in text

@@ -2,16 +2,8 @@
 
 import pytest
 
-from ensemblage.report import (
-    BarsBlock,
-    FigureBlock,
-    NotesBlock,
-    TableBlock,
-    TextBlock,
-    experiment_page,
-    render,
-)
-from ensemblage.report._cells import NOTHING
+from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, NotesBlock, TableBlock, TextBlock
+from ensemblage.report import experiment_page, render
 from report.documents import entry, experiment, large_experiment, table
 
 
@@ -39,8 +31,8 @@ def test_a_table_is_said_drawn_ranked_and_listed():
         "pima", "bagging", 0.1,
     )  # fmt: skip
     assert "bagging 1.00, forest 2.00, ours 3.00" in ranks.alt
-    assert [cell.best for cell in matrix.rows[0]] == [False, True, False, False]
-    assert [cell.text for cell in entries.rows[1]] == [
+    assert [field.best for field in matrix.rows[0]] == [False, True, False, False]
+    assert [field.text for field in entries.rows[1]] == [
         "pima", "forest", "0.1000", "0.1100", "+0.0100", "10",
     ]  # fmt: skip
 
@@ -120,8 +112,8 @@ def test_stand_ins_failures_and_gaps():
     page = experiment_page(experiment(table(rows)))
     entries = page.sections[0].blocks[-1]
     assert [column.name for column in entries.columns][-2:] == ["failed", "note"]
-    assert [cell.text for cell in entries.rows[0]][4:] == [NOTHING.text, "10", "0", "A stand-in."]
-    assert [cell.text for cell in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]
+    assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0", "A stand-in."]
+    assert [field.text for field in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]
     assert FigureBlock not in kinds(page)
     assert render(page)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ensemblage.report import BarsBlock, FigureBlock, TableBlock, clustering_page
-from ensemblage.report._cells import NOTHING
+from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, TableBlock
+from ensemblage.report import clustering_page
 
 DOCUMENT = {
     "method": "inner", "clusters": 2, "labels": [0, 0, 1], "agreement": [1.0, 0.5, 0.8],
@@ -23,10 +23,10 @@ def test_sizes_prototypes_and_agreement():
     figure, table = prototypes.blocks
     assert isinstance(figure, FigureBlock)
     assert isinstance(table, TableBlock)
-    assert [cell.text for cell in table.rows[0]] == [
+    assert [field.text for field in table.rows[0]] == [
         "cluster 0", "2", "75.0%", "\N{MINUS SIGN}1.5", "a",
     ]  # fmt: skip
-    assert [cell.text for cell in table.rows[1]][-1] == NOTHING.text
+    assert [field.text for field in table.rows[1]][-1] == NOTHING.text
     assert not notes.blocks
 
 

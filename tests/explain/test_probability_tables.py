@@ -5,10 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ensemblage.report._tables import join_ranges, range_labels, table_blocks
+from ensemblage.explain._probability_tables import (
+    NodeTable,
+    join_ranges,
+    probability_tables,
+    range_labels,
+)
 
-CLASS = {"states": ["no", "yes"], "cuts": None, "parents": [],
-         "rows": [{"given": [], "probabilities": [0.25, 0.75]}]}  # fmt: skip
+
+def table(states, given, probabilities, *, cuts=None, parents=()):
+    return NodeTable(states, cuts, parents, np.array(given), np.array(probabilities))
+
+
+CLASS = table(["no", "yes"], [[]], [[0.25, 0.75]])
 
 
 def test_ranges_are_named_with_few_digits():
@@ -38,33 +47,28 @@ def test_joining_keeps_the_sum(weights, most):
 
 
 def test_few_configurations_stand_side_by_side():
-    wet = {"states": ["dry", "wet"], "cuts": None, "parents": ["rain"],
-           "rows": [{"given": [0], "probabilities": [0.9, 0.1]},
-                    {"given": [1], "probabilities": [0.2, 0.8]}]}  # fmt: skip
-    _, block = table_blocks({"rain": CLASS, "wet": wet})
+    wet = table(["dry", "wet"], [[0], [1]], [[0.9, 0.1], [0.2, 0.8]], parents=["rain"])
+    _, block = probability_tables({"rain": CLASS, "wet": wet})
     assert block.caption == "wet given rain"
     assert [column.name for column in block.columns] == ["wet", "no", "yes"]
-    assert [cell.text for cell in block.rows[1]] == ["wet", "0.100", "0.800"]
+    assert [field.text for field in block.rows[1]] == ["wet", "0.100", "0.800"]
     assert block.folded
 
 
 def test_many_configurations_stand_below_each_other_and_are_cut_short():
-    many = {"states": ["low", "high"], "cuts": [0.5], "parents": ["rain", "day"],
-            "rows": [{"given": [k % 2, k // 2], "probabilities": [0.5, 0.5]}
-                     for k in range(80)]}  # fmt: skip
-    day = {**CLASS, "states": [f"day {k}" for k in range(40)],
-           "rows": [{"given": [], "probabilities": [1 / 40] * 40}]}  # fmt: skip
-    block = table_blocks({"rain": CLASS, "day": day, "many": many})[2]
+    given = [[k % 2, k // 2] for k in range(80)]
+    many = table(["low", "high"], given, [[0.5, 0.5]] * 80, cuts=[0.5], parents=["rain", "day"])
+    day = table([f"day {k}" for k in range(40)], [[]], [[1 / 40] * 40])
+    block = probability_tables({"rain": CLASS, "day": day, "many": many})[2]
     assert [column.name for column in block.columns] == ["rain", "day", "≤ 0.5", "> 0.5"]
-    assert [cell.text for cell in block.rows[3]] == ["yes", "day 1", "0.500", "0.500"]
+    assert [field.text for field in block.rows[3]] == ["yes", "day 1", "0.500", "0.500"]
     assert len(block.rows) == 60
     assert block.legend == "20 more rows are not shown."
 
 
 def test_many_ranges_are_joined():
     cuts = np.arange(20.0).tolist()
-    rows = [{"given": [], "probabilities": [1 / 21] * 21}]
-    table = {"states": [str(k) for k in range(21)], "cuts": cuts, "parents": [], "rows": rows}
-    (block,) = table_blocks({"x": table})
+    ranges = table([str(k) for k in range(21)], [[]], [[1 / 21] * 21], cuts=cuts)
+    (block,) = probability_tables({"x": ranges})
     assert len(block.rows) == 8
     assert block.legend == "21 ranges are joined here."

@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.report._cells import MINUS, NOTHING, share_cell
-from ensemblage.report._figures import prototype_figure
-from ensemblage.report._page import (
+from ensemblage.pages import (
+    MINUS,
+    NOTHING,
     Bar,
     BarsBlock,
     Block,
-    Cell,
     Column,
     FactsBlock,
+    Field,
     NotesBlock,
     Page,
     Section,
     TableBlock,
+    share_field,
 )
+from ensemblage.report._prototype_figure import prototype_figure
 
 
 def clustering_page(
@@ -122,9 +124,9 @@ def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int,
     columns += [Column(name, numeric=numbers[name]) for name in names]
     rows = [
         [
-            Cell(f"cluster {each['cluster']}"),
-            Cell(f"{each['rows']:,}", each["rows"]),
-            *([share_cell(agreement[each["cluster"]])] if agreement else []),
+            Field(f"cluster {each['cluster']}"),
+            Field(f"{each['rows']:,}", each["rows"]),
+            *([share_field(agreement[each["cluster"]])] if agreement else []),
             *(_typical(each[name]) for name in names),
         ]
         for each in prototypes
@@ -135,9 +137,9 @@ def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int,
     return TableBlock(columns, rows, "What a row of each cluster is like", legend)
 
 
-def _typical(value: Any) -> Cell:
+def _typical(value: Any) -> Field:
     if value is None:
         return NOTHING
     if isinstance(value, str):
-        return Cell(value)
-    return Cell(f"{value:g}".replace("-", MINUS), float(value))
+        return Field(value)
+    return Field(f"{value:g}".replace("-", MINUS), float(value))

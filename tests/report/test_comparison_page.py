@@ -1,6 +1,7 @@
 """The page of a comparison."""
 
-from ensemblage.report import BarsBlock, FigureBlock, NotesBlock, TableBlock, comparison_page
+from ensemblage.pages import BarsBlock, FigureBlock, NotesBlock, TableBlock
+from ensemblage.report import comparison_page
 from report.documents import comparison, method
 
 
@@ -29,8 +30,8 @@ def test_numbers_are_those_of_the_document():
     assert scores.rows[0][1].quiet == "± 0.0100"
     assert scores.rows[0][1].best
     assert scores.rows[0][0].tag == "Ensemblage"
-    assert [cell.text for cell in folds.rows[1]] == ["forest", "0.8000", "0.8500", "0.9000"]
-    assert [cell.best for cell in folds.rows[1]] == [False, False, True, False]
+    assert [field.text for field in folds.rows[1]] == ["forest", "0.8000", "0.8500", "0.9000"]
+    assert [field.best for field in folds.rows[1]] == [False, False, True, False]
 
 
 def test_ranks_leave_out_a_method_that_failed_and_the_page_says_so():

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemblage.report._cells import MINUS, NOTHING, mark_best_of, number_cell
-from ensemblage.report._figures import critical_difference_figure
-from ensemblage.report._page import (
+from ensemblage.pages import (
+    MINUS,
+    NOTHING,
     Bar,
     BarsBlock,
     Block,
-    Cell,
     Column,
     FactsBlock,
+    Field,
     NotesBlock,
     Page,
     Section,
     TableBlock,
     TextBlock,
+    mark_best_of,
+    number_field,
 )
+from ensemblage.report._rank_figure import critical_difference_figure
 
 Entry = Mapping[str, Any]
 Grid = dict[str, dict[str, Entry]]
@@ -195,12 +198,12 @@ def _matrix(
         if all(entry["ours"] is None for entry in entries.values()):
             continue
         cells = [
-            number_cell(entries[key]["ours"], digits, entries[key]["standard_error"])
+            number_field(entries[key]["ours"], digits, entries[key]["standard_error"])
             if key in entries
             else NOTHING
             for key in columns
         ]
-        rows.append([Cell(name), *(cells if better is None else mark_best_of(cells, better))])
+        rows.append([Field(name), *(cells if better is None else mark_best_of(cells, better))])
     heads = [Column(head), *(Column(name, numeric=True) for name in columns)]
     legend = "± is a standard error." + ("" if better is None else " The best of a row is marked.")
     return TableBlock(heads, rows, f"Side by side: {table['measure']}", legend)
@@ -210,22 +213,22 @@ def _entries(table: Mapping[str, Any], digits: int, heads: tuple[str, str]) -> T
     rows: Sequence[Entry] = table["rows"]
     paper = _has_paper(rows)
     columns = {
-        Column(heads[0]): [Cell(row["row"]) for row in rows],
-        Column(heads[1]): [Cell(row["column"]) for row in rows],
-        Column("paper", numeric=True): [number_cell(row["paper"], digits) for row in rows],
+        Column(heads[0]): [Field(row["row"]) for row in rows],
+        Column(heads[1]): [Field(row["column"]) for row in rows],
+        Column("paper", numeric=True): [number_field(row["paper"], digits) for row in rows],
         Column("ours" if paper else "mean", numeric=True): [
-            number_cell(row["ours"], digits, row["standard_error"]) for row in rows
+            number_field(row["ours"], digits, row["standard_error"]) for row in rows
         ],
         Column("difference", numeric=True): [_signed(row["difference"], digits) for row in rows],
         Column("repeats", numeric=True): [
-            Cell(str(row["repeats"]), row["repeats"]) for row in rows
+            Field(str(row["repeats"]), row["repeats"]) for row in rows
         ],
     }
     if any(row["failures"] for row in rows):
         column = Column("failed", numeric=True)
         columns[column] = [_count(row["failures"]) for row in rows]
     if any(row["note"] for row in rows):
-        columns[Column("note", wide=True)] = [Cell(row["note"]) for row in rows]
+        columns[Column("note", wide=True)] = [Field(row["note"]) for row in rows]
     # a user's own experiment has no paper
     kept = {
         column: cells
@@ -240,14 +243,14 @@ def _entries(table: Mapping[str, Any], digits: int, heads: tuple[str, str]) -> T
     )  # fmt: skip
 
 
-def _count(number: int) -> Cell:
-    return Cell(f"{number:,}", number)
+def _count(number: int) -> Field:
+    return Field(f"{number:,}", number)
 
 
-def _signed(value: float | None, digits: int) -> Cell:
+def _signed(value: float | None, digits: int) -> Field:
     if value is None:
         return NOTHING
-    return Cell(f"{value:+.{digits}f}".replace("-", MINUS), value)
+    return Field(f"{value:+.{digits}f}".replace("-", MINUS), value)
 
 
 def _capital(text: str) -> str:

@@ -1,0 +1,207 @@
+"""Strata in words, tables and a map: for a terminal and for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ensemblage.evaluation import StrataDisplay
+from ensemblage.explain._explanation import Subject
+from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
+from ensemblage.messages import count
+from ensemblage.pages import (
+    NOTHING,
+    QUIET,
+    Bar,
+    BarsBlock,
+    Block,
+    Column,
+    Field,
+    FigureBlock,
+    TableBlock,
+    TextBlock,
+    count_field,
+    number_field,
+    share_field,
+    short,
+)
+
+# What would be printed as 0.0 % is no part.
+SMALLEST_PART = 0.0005
+MOST_MAP_ROWS = 20_000
+MOST_PLACES = 12
+WEIGHT = "the member's share in this decision; then what it says of each class"
+
+
+def strata_summary(facts: StrataFacts) -> list[str]:
+    """Say what was found, and which members are constant."""
+    size = "" if facts.stratum_size is None else f", each {facts.stratum_size:.0%} of the rows"
+    first = f"{facts.n_strata} strata by {facts.stratifier}{size}"
+    told = [f"{first}; their members are fused by {facts.fusion}."]
+    constant = sum(each.constant for each in facts.members)
+    if constant == 1:
+        told.append("1 stratum holds rows of one class only, and its member is constant.")
+    elif constant:
+        told.append(
+            f"{constant} strata hold rows of one class only, and their members are constant."
+        )
+    return told
+
+
+def members_text(facts: StrataFacts) -> list[str | TableBlock]:
+    """List the members for a terminal, with a legend of the columns that are there."""
+    size = "" if facts.stratum_size is None else f", each {facts.stratum_size:.0%} of the rows"
+    table = _members(facts, most_classes=4)
+    legend = {
+        "weight": "share in the fusion",
+        "accuracy": "on rows of the stratum that the member had not seen",
+        "closest": f"share of the {facts.rows} rows whose strongest stratum it is",
+    }
+    names = {column.name for column in table.columns}
+    return [
+        f"{facts.n_strata} strata by {facts.stratifier}{size}; fused by {facts.fusion}",
+        table,
+        "; ".join(f"{name}: {text}" for name, text in legend.items() if name in names),
+    ]
+
+
+def members_table(facts: StrataFacts) -> TableBlock:
+    """List the members for a page."""
+    table = _members(facts, most_classes=6)
+    legend = (
+        "Rows: what the member learned from. Accuracy: on rows of the stratum that the member had "
+        f"not seen. Closest: share of the {facts.rows} rows whose strongest stratum it is."
+    )
+    if any(column.name == "weight" for column in table.columns):
+        legend += " Weight: share in the fusion."
+    return TableBlock(table.columns, table.rows, "The members of the ensemble", legend)
+
+
+def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
+    members = facts.members
+    columns = {
+        Column("stratum"): [Field(each.member) for each in members],
+        Column("member"): [
+            Field("constant" if each.constant else each.estimator) for each in members
+        ],
+        Column("rows", numeric=True): [count_field(each.n_rows) for each in members],
+        Column("classes"): [Field(_classes(each.classes, most_classes)) for each in members],
+        Column("weight", numeric=True): [share_field(each.weight) for each in members],
+        Column("accuracy", numeric=True): [number_field(each.score, 3) for each in members],
+        Column("closest", numeric=True): [share_field(each.closest) for each in members],
+    }
+    # a gate has no weights but per row, and an in-sample fusion no held-out score
+    shown = {column: fields for column, fields in columns.items() if set(fields) != {NOTHING}}
+    return TableBlock(list(shown), list(zip(*shown.values(), strict=True)), "")
+
+
+def closest_bars(facts: StrataFacts) -> BarsBlock:
+    """Count how many rows each stratum is the strongest of."""
+    bars = [
+        Bar(f"stratum {each.member}", each.closest, f"{each.closest:.1%}", strong=True)
+        for each in facts.members
+        if each.closest is not None
+    ]
+    caption = f"Share of the {facts.rows} rows whose strongest stratum is the member's."
+    return BarsBlock(bars, caption, percent=True, from_zero=True)
+
+
+def row_text(story: RowFacts) -> list[str | TableBlock]:
+    """Tell one row's way for a terminal; the last line of the table is the fused answer."""
+    table, n_left_out = _voices(story)
+    fused = [Field("fused"), Field(""), Field(""), *(number_field(s, 3) for s in story.scores)]
+    said: list[str | TableBlock] = [
+        f"Row {story.row}: predicted {story.prediction}",
+        TableBlock(table.columns, [*table.rows, fused], ""),
+        f"weight: {WEIGHT}",
+    ]
+    if n_left_out:
+        said.append(f"Left out: {count(n_left_out, 'member')} without a part in it.")
+    return said
+
+
+def row_blocks(story: RowFacts) -> list[Block]:
+    """Tell one row's way for a page."""
+    table, n_left_out = _voices(story)
+    legend = f"Weight: {WEIGHT}."
+    if n_left_out:
+        legend += f" Left out: {count(n_left_out, 'member')} without a part."
+    pairs = zip(story.classes, story.scores, strict=True)
+    fused = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
+    return [
+        TextBlock([f"Predicted: {story.prediction}. All members together say {fused}."]),
+        TableBlock(table.columns, table.rows, f"Who decided about row {story.row}", legend),
+    ]
+
+
+def _voices(story: RowFacts) -> tuple[TableBlock, int]:
+    """List who had a part in a decision, and how many had none."""
+    columns = [
+        Column("stratum"),
+        Column("membership", numeric=True),
+        Column("weight", numeric=True),
+        *(Column(label, numeric=True) for label in story.classes),
+    ]
+    # who weighs most, or else is closest, stands first
+    members = sorted(story.members, key=lambda each: (-(each.weight or 0), -(each.membership or 0)))
+    rows = [
+        [
+            Field(each.member),
+            number_field(each.membership, 3),
+            share_field(each.weight),
+            *(number_field(value, 3) for value in each.outputs),
+        ]
+        for each in members
+        if _has_part(each)
+    ]
+    return TableBlock(columns, rows, ""), len(members) - len(rows)
+
+
+def _has_part(voice: MemberVoice) -> bool:
+    weight, membership = voice.weight, voice.membership or 0
+    return weight is None or weight >= SMALLEST_PART or membership >= SMALLEST_PART
+
+
+def _classes(labels: Sequence[str], most: int) -> str:
+    only = " only" if len(labels) == 1 else ""
+    return f"{', '.join(labels)}{only}" if len(labels) <= most else f"{len(labels)} classes"
+
+
+def strata_map(subject: Subject) -> Block:
+    """Map the strata with the rows given, or say why there is no map."""
+    model, _, X, y, _ = subject
+    step = -(-len(X) // MOST_MAP_ROWS)
+    classes = None if y is None else [short(str(each)) for each in y[::step]]
+    try:
+        display = StrataDisplay.of_model(model, X[::step], classes)
+    except ValueError as error:
+        return TextBlock([str(error)])
+    n_strata = len(display.sizes)
+    alt = f"Map of {len(display.points)} rows with the outlines of {n_strata} strata."
+    if n_strata <= MOST_PLACES:
+        places = [f"{j} at {x:.2g}, {z:.2g}" for j, (x, z) in enumerate(display.centres)]
+        alt += f" Centres of the strata: {'; '.join(places)}."
+    colours = "their stratum" if y is None else "their class"
+    return FigureBlock(
+        lambda ax: _draw_map(ax, display), 7.2, 5.4, alt,
+        f"The rows, coloured by {colours}, and where each of the {n_strata} strata lies. An "
+        "ellipse spans one and a half standard deviations of the stratum's rows; strata that "
+        "overlap here may lie apart in the other dimensions.",
+    )  # fmt: skip
+
+
+def _draw_map(ax: Any, display: Any) -> None:
+    display.plot(ax=ax)
+    for points in ax.collections:  # faint points vanish on a dark page
+        points.set_facecolor(np.minimum(points.get_facecolor() * (1, 1, 1, 1.5), 1))
+    if display.classes is not None:
+        for outline in ax.patches:
+            outline.set_edgecolor(QUIET)
+    # below the map, where a legend does not take its width
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False,
+        fontsize="small", ncols=min(3, len(labels)),
+    )  # fmt: skip

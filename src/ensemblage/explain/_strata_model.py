@@ -1,0 +1,107 @@
+"""Models of strata: their members, their map, and who decided about a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ensemblage.evaluation import StrataDisplay
+from ensemblage.explain._explanation import (
+    Explanation,
+    ModelPage,
+    Subject,
+    saved_picture,
+    spread,
+)
+from ensemblage.explain._strata_blocks import (
+    closest_bars,
+    members_table,
+    members_text,
+    row_blocks,
+    row_text,
+    strata_map,
+    strata_summary,
+)
+from ensemblage.explain._strata_facts import RowFacts, StrataFacts, row_facts, strata_facts
+from ensemblage.pages import Section, TableBlock, TextBlock
+from ensemblage.parallel import final_step
+from ensemblage.strata import StrataEnsembleClassifier
+
+NO_ROWS = "A map needs rows to show: name a file after the model."
+
+
+@dataclass(frozen=True)
+class StrataExplanation(Explanation):
+    """The members of a strata ensemble, and a row's way through them if one was named."""
+
+    has = "strata"
+    takes_rows = True
+
+    facts: StrataFacts
+    story: RowFacts | None = None
+    subject: Subject | None = None
+    """With rows to map; None without."""
+
+    @classmethod
+    def explains(cls, estimator: Any) -> bool:
+        """Recognise the ensemble by its class."""
+        return isinstance(estimator, StrataEnsembleClassifier)
+
+    @classmethod
+    def learned(cls, estimator: Any) -> Iterator[str]:
+        """Tell the sizes of the strata, how they overlap, and what was fitted on them."""
+        memberships = final_step(estimator.stratifier_).memberships_
+        sizes = estimator.member_sizes_
+        kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
+        # A stratum of one class has a constant member; the others are what was asked for.
+        member = max(kinds, key=lambda kind: (kind != "DummyClassifier", kinds[kind]))
+        yield f"{len(sizes)} strata of {spread(sizes)} of the {len(memberships)} rows"
+        often = (memberships > 0.5).sum(axis=1)
+        yield f"a row is in {spread(often)} strata, {int((often == 0).sum())} rows are in none"
+        yield f"one {member} per stratum, fused by {type(estimator.fusion_).__name__.lower()}"
+        n_constant = len(estimator.constant_strata_)
+        if n_constant:
+            yield f"{n_constant} of {estimator.n_strata_} strata hold one class only"
+
+    @classmethod
+    def of(cls, subject: Subject) -> StrataExplanation:
+        """Describe the members, and the row that is asked for."""
+        model, X, row = subject.model, subject.X, subject.row
+        story = None if row is None else row_facts(model, X, row)
+        return cls(strata_facts(model, X), story, None if X is None else subject)
+
+    @property
+    def document(self) -> StrataFacts | RowFacts:
+        """The row's way if there is one, else the members."""
+        return self.facts if self.story is None else self.story
+
+    def text(self) -> list[str | TableBlock]:
+        """List the members, or who decided about the row."""
+        return members_text(self.facts) if self.story is None else row_text(self.story)
+
+    def page(self) -> ModelPage:
+        """Show the row, the map, the members."""
+        facts, story, subject = self.facts, self.story, self.subject
+        sections = [
+            Section("Map", [TextBlock([NO_ROWS]) if subject is None else strata_map(subject)]),
+            Section("Members", [closest_bars(facts), members_table(facts)]),
+        ]
+        if story is not None:
+            sections.insert(0, Section(f"Row {story.row}", row_blocks(story)))
+        known = [
+            ("strata", str(facts.n_strata)),
+            ("members", str(len(facts.members))),
+            ("stratifier", facts.stratifier),
+            ("fusion", facts.fusion),
+        ]
+        return ModelPage(strata_summary(facts), known, sections)
+
+    def draw(self, picture: str = "png") -> bytes:
+        """Draw the map; needs rows."""
+        subject = self.subject
+        if subject is None:
+            raise ValueError("A map of strata needs rows to show: give `X`.")
+        display = StrataDisplay.from_estimator(subject.model, subject.X, subject.y)
+        return saved_picture(display, picture)

@@ -1,0 +1,168 @@
+"""Joint subspaces: which features the members use, and which together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from ensemblage.evaluation import CoSelectionDisplay
+from ensemblage.explain._co_selected import co_selected
+from ensemblage.explain._column_names import column_names
+from ensemblage.explain._explanation import (
+    Explanation,
+    ModelPage,
+    Subject,
+    saved_picture,
+    spread,
+)
+from ensemblage.messages import count
+from ensemblage.pages import (
+    Bar,
+    BarsBlock,
+    Block,
+    Column,
+    Field,
+    FigureBlock,
+    Section,
+    TableBlock,
+    short_names,
+)
+
+MOST_FEATURES = 12
+"""So many are shown, the most used first."""
+
+
+class SubspacesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Features chosen together."""
+
+    features: Annotated[list[str], Meta(description="The most used features.")]
+    co_selection: Annotated[
+        list[list[Annotated[float, Meta(ge=0, le=1)]]],
+        Meta(description="Share of the members that use both features; on the diagonal each."),
+    ]
+
+    @property
+    def used(self) -> list[float]:
+        """Share of the members that use each feature."""
+        return [row[d] for d, row in enumerate(self.co_selection)]
+
+
+@dataclass(frozen=True)
+class SubspacesExplanation(Explanation):
+    """The co-selection matrix in the names of the user's columns."""
+
+    has = "features chosen together"
+
+    facts: SubspacesFacts
+
+    @classmethod
+    def explains(cls, estimator: Any) -> bool:
+        """Recognise an estimator of ``ensemblage.subspace`` by its matrix."""
+        return hasattr(estimator, "co_selection_")
+
+    @classmethod
+    def learned(cls, estimator: Any) -> Iterator[str]:
+        """Tell the sizes of the subspaces, and how many features all of them share."""
+        sizes = estimator.supports_.sum(axis=1)
+        fused = estimator.fusion_
+        name = fused if isinstance(fused, str) else type(fused).__name__.lower()
+        yield f"{len(sizes)} members on {spread(sizes)} features each, fused by {name}"
+        always = int((np.diag(estimator.co_selection_) == 1).sum())
+        yield f"{count(always, 'feature')} {_are(always)} used by every member"
+
+    @classmethod
+    def of(cls, subject: Subject) -> SubspacesExplanation:
+        """Read the matrix of the most used features."""
+        found = co_selected(subject.model, MOST_FEATURES)
+        if found is None:
+            raise ValueError("The model has no co-selection matrix.")
+        names = column_names(found.feature_names, subject.columns)
+        return cls(SubspacesFacts(names, found.matrix.tolist()))
+
+    @property
+    def document(self) -> SubspacesFacts:
+        """The matrix."""
+        return self.facts
+
+    def text(self) -> list[str | TableBlock]:
+        """List the matrix, its columns by number."""
+        rows = [
+            [Field(f"{d + 1} {name}"), *(Field(f"{share:.0%}") for share in shares)]
+            for d, (name, shares) in enumerate(self._named_rows())
+        ]
+        numbers = [Column(str(d + 1), numeric=True) for d in range(len(rows))]
+        said = "Share of the members that use both features, and on the diagonal each."
+        return [said, TableBlock([Column("feature"), *numbers], rows, "")]
+
+    def page(self) -> ModelPage:
+        """Show how often each feature is used, and which together."""
+        names, used = self.facts.features, self.facts.used
+        always = sum(share == 1 for share in used)
+        told = (
+            f"Of the {count(len(names), 'feature')} shown, the most used first, "
+            f"{always} {_are(always)} used by every member."
+        )
+        bars = [
+            Bar(name, share, f"{share:.0%}", strong=share == 1)
+            for name, share in zip(names, used, strict=True)
+        ]
+        columns = [Column("feature"), *(Column(name, numeric=True) for name in names)]
+        rows = [
+            [Field(name), *(Field(f"{share:.0%}", share) for share in shares)]
+            for name, shares in self._named_rows()
+        ]
+        said = "Share of the members that use each feature."
+        both = "Share of the members that use both features"
+        together: list[Block] = [
+            co_selection_figure(names, self.facts.co_selection),
+            TableBlock(columns, rows, both, folded=True),
+        ]
+        sections = [
+            Section("Use", [BarsBlock(bars, said, percent=True, from_zero=True)]),
+            Section("Chosen together", together),
+        ]
+        return ModelPage([told], [("features shown", str(len(names)))], sections)
+
+    def draw(self, picture: str = "png") -> bytes:
+        """Draw the matrix."""
+        matrix = np.asarray(self.facts.co_selection)
+        display = CoSelectionDisplay(matrix, feature_names=self.facts.features).plot()
+        return saved_picture(display, picture, bbox_inches="tight")
+
+    def _named_rows(self) -> Iterator[tuple[str, list[float]]]:
+        return zip(self.facts.features, self.facts.co_selection, strict=True)
+
+
+def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> FigureBlock:
+    """Draw which features are chosen together."""
+    pairs = [(matrix[i][j], i, j) for i in range(len(names)) for j in range(i)]
+    best = max(pairs, default=None)
+    most = "" if best is None else (
+        f" Most often together: {names[best[2]]} and {names[best[1]]}, in {best[0]:.0%} of the "
+        "members."
+    )  # fmt: skip
+    size = max(1.6, 0.34 * len(names))
+    return FigureBlock(
+        lambda ax: _draw_matrix(ax, names, matrix),
+        # wider by the colour bar's fifth; squares that fill the axes leave it as high as they are
+        1.25 * size, size,
+        f"Matrix of {len(names)} features by the share of members that use both.{most}",
+        "Share of the members that use both features; on the diagonal, that use the feature at "
+        "all. Darker is more often.",
+    )  # fmt: skip
+
+
+def _draw_matrix(ax: Any, names: Sequence[str], matrix: Sequence[Sequence[float]]) -> None:
+    shares = np.asarray(matrix, dtype=float)
+    CoSelectionDisplay(shares, feature_names=short_names(names)).plot(ax=ax, cmap="GnBu")
+    ax.set_aspect("auto")
+    ax.set_title("")
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

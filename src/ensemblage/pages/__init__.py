@@ -1,0 +1,44 @@
+"""A page as plain data: what it says, before anybody decides how it looks."""
+
+from ensemblage.pages._drawn_names import INK as INK
+from ensemblage.pages._drawn_names import QUIET as QUIET
+from ensemblage.pages._drawn_names import WARM as WARM
+from ensemblage.pages._drawn_names import printable as printable
+from ensemblage.pages._drawn_names import short as short
+from ensemblage.pages._drawn_names import short_names as short_names
+from ensemblage.pages._fields import MINUS as MINUS
+from ensemblage.pages._fields import NOTHING as NOTHING
+from ensemblage.pages._fields import count_field as count_field
+from ensemblage.pages._fields import mark_best as mark_best
+from ensemblage.pages._fields import mark_best_of as mark_best_of
+from ensemblage.pages._fields import number_field as number_field
+from ensemblage.pages._fields import share_field as share_field
+from ensemblage.pages._fields import signed_field as signed_field
+from ensemblage.pages._page_parts import (
+    Bar,
+    BarsBlock,
+    Column,
+    FactsBlock,
+    Field,
+    FigureBlock,
+    NotesBlock,
+    Page,
+    Section,
+    TableBlock,
+    TextBlock,
+)
+from ensemblage.pages._page_parts import Block as Block
+
+__all__ = [
+    "Bar",
+    "BarsBlock",
+    "Column",
+    "FactsBlock",
+    "Field",
+    "FigureBlock",
+    "NotesBlock",
+    "Page",
+    "Section",
+    "TableBlock",
+    "TextBlock",
+]

@@ -1,0 +1,69 @@
+"""The page of ``ensemblage explain``, whatever the kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ensemblage.explain import Explanation
+from ensemblage.pages import FactsBlock, Page, Section, TextBlock
+
+
+class Training(msgspec.Struct, frozen=True):
+    """What may have been noted when a model was saved."""
+
+    dataset: str | None = None
+    n_rows: int | None = None
+    accuracy: float | None = None
+    accuracy_se: float | None = None
+    learned: list[str] = []
+
+
+def explanation_page(
+    explained: Explanation, *, name: str, details: Mapping[str, Any] | None = None
+) -> Page:
+    """Tell what a model is made of.
+
+    Parameters
+    ----------
+    explained : Explanation
+        What :func:`ensemblage.explain.explain_model` gives.
+    name : str
+        Of the model.
+    details : mapping, default=None
+        What was noted when it was saved: ``dataset``, ``n_rows``, ``accuracy``, ``accuracy_se``
+        and ``learned``.
+
+    Returns
+    -------
+    Page
+        To be rendered.
+    """
+    training = msgspec.convert(dict(details or {}), Training)
+    shown = explained.page()
+    noted = [] if shown.complete else _learned(training)
+    return Page(
+        f"What {name} learned", "explanation", [*shown.summary, *_accuracy(training)],
+        FactsBlock([*shown.facts, *_trained_on(training)]), [*shown.sections, *noted],
+    )  # fmt: skip
+
+
+def _trained_on(training: Training) -> list[tuple[str, str]]:
+    facts = [] if training.dataset is None else [("trained on", training.dataset)]
+    return facts if training.n_rows is None else [*facts, ("rows", f"{training.n_rows:,}")]
+
+
+def _accuracy(training: Training) -> list[str]:
+    if training.accuracy is None:
+        return []
+    spread = "" if training.accuracy_se is None else f" ± {training.accuracy_se:.4f}"
+    return [
+        f"When it was trained, its cross-validated accuracy was {training.accuracy:.4f}{spread}."
+    ]
+
+
+def _learned(training: Training) -> list[Section]:
+    lines = [f"{line[:1].upper()}{line[1:]}." for line in training.learned]
+    return [Section("Noted in training", [TextBlock(lines)])] if lines else []

@@ -1,0 +1,16 @@
+from ensemblage.explain._column_names import column_name, column_names
+
+COLUMNS = ("age", "job")
+
+
+def test_features_are_named_after_their_columns():
+    assert column_name("x1", COLUMNS) == "job"
+    assert column_name("numbers__x0", COLUMNS) == "age"
+    assert column_name("words__x1_cook", COLUMNS) == "job = cook"
+    assert column_name("numbers__missingindicator_x0", COLUMNS) == "age missing"
+    assert column_name("class", COLUMNS) == "class"
+    assert column_name("x7", COLUMNS) == "x7"
+
+
+def test_several_keep_their_order():
+    assert column_names(["x1", "class"], COLUMNS) == ["job", "class"]

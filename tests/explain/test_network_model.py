@@ -1,0 +1,56 @@
+"""Networks, of made-up facts and of a real one."""
+
+import numpy as np
+import pytest
+
+from ensemblage.bayes import BayesNetClassifier
+from ensemblage.datasets import load_dataset
+from ensemblage.explain import explain_model
+from ensemblage.explain._network_model import NetworkExplanation, NetworkFacts
+from ensemblage.explain._probability_tables import NodeTable
+from ensemblage.pages import NOTHING, TableBlock
+
+TABLES = {"class": NodeTable(["a", "b"], None, [], np.zeros((1, 0), int), np.full((1, 2), 0.5))}
+SMALL = NetworkExplanation(NetworkFacts({"class": [], "age": ["class"]}, "class", TABLES))
+
+
+def test_a_small_network_in_words():
+    said, table = SMALL.text()
+    assert said == "A network of 2 nodes."
+    assert [[field.text for field in row] for row in table.rows] == [
+        ["class", NOTHING.text], ["age", "class"],
+    ]  # fmt: skip
+
+
+def test_a_page_has_the_drawing_the_nodes_and_the_tables():
+    page = SMALL.page()
+    assert page.summary == [
+        "A network of 2 nodes and 1 arrow.",
+        "1 of the 1 feature depend on the class directly; 0 depend on further features too.",
+    ]
+    assert page.complete
+    assert [section.title for section in page.sections] == ["Network", "Nodes", "Tables"]
+    assert "age depends on class." in page.sections[0].blocks[0].alt
+    assert isinstance(page.sections[2].blocks[0], TableBlock)
+
+
+def test_long_lists_are_cut_short():
+    names = [f"x{k}" for k in range(14)]
+    parents = {"class": [], **{name: ["class"] for name in names}}
+    many = NetworkExplanation(NetworkFacts(parents, "class", {}))
+    assert many.page().sections[0].blocks[0].alt.endswith("x11 depends on class; and 2 more.")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_dataset("iris")
+
+
+def test_a_fitted_network_speaks_in_the_columns_names(iris):
+    network = BayesNetClassifier().fit(iris.X, iris.y)
+    explained = explain_model(network, columns=iris.feature_names)
+    assert set(explained.document.parents) == {network.target_name_, *iris.feature_names}
+    table = explained.facts.tables[iris.feature_names[0]]
+    assert table.probabilities.shape == (len(table.given), len(table.states))
+    np.testing.assert_allclose(table.probabilities.sum(axis=1), 1)
+    assert explained.learned(network).__next__().startswith("a network of 5 nodes and ")
