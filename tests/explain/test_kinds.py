@@ -13,21 +13,16 @@ from sklearn.preprocessing import StandardScaler
 from ensemblage.datasets import load_dataset
 from ensemblage.explain import explain_model, kind_of
 from ensemblage.explain._kinds import KINDS
-from ensemblage.methods import make_model
 from ensemblage.pages import Section, TableBlock
 from ensemblage.persistence import save
 from ensemblage.report import explanation_page, render
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
 
 METHODS = {"strata": "members", "bayesnet": "parents", "subspace": "features"}
 
 
 @pytest.fixture(scope="module", params=METHODS)
-def fitted(request):
-    iris = load_dataset("iris")
-    model = make_model(request.param, iris.kinds, seed=0).fit(iris.X, iris.y)
-    return request.param, model, iris
+def fitted(request, quick_model):
+    return request.param, quick_model(request.param), load_dataset("iris")
 
 
 def test_all_five_are_there(fitted):
@@ -66,11 +61,10 @@ def explain(*arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True)
 
 
-def test_the_command_shows_and_draws_it(fitted, tmp_path):
+@pytest.mark.parametrize("method", ["bayesnet", "subspace"])
+def test_the_command_shows_and_draws_it(method, quick_model, tmp_path):
     pytest.importorskip("matplotlib")
-    method, model, iris = fitted
-    if method == "strata":
-        pytest.skip("has rows to show: tests/cli/test_explain.py")
+    model, iris = quick_model(method), load_dataset("iris")
     path, picture = tmp_path / "model.skops", tmp_path / "picture.png"
     save(model, path, columns=iris.feature_names, kinds=iris.kinds, target=iris.target)
     shown = explain(path, "-o", picture).stdout

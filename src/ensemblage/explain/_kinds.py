@@ -9,6 +9,7 @@ from ensemblage.explain._explanation import Explanation, Subject
 from ensemblage.explain._network_model import NetworkExplanation
 from ensemblage.explain._strata_model import StrataExplanation
 from ensemblage.explain._subspaces_model import SubspacesExplanation
+from ensemblage.parallel import final_step
 
 KINDS: tuple[type[Explanation], ...] = (
     StrataExplanation,
