@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.cli._cluster import CLUSTER_NAMES
+from ensemblage.cli._cluster_command import CLUSTER_NAMES
 from ensemblage.methods import CLUSTER_METHODS
 
 

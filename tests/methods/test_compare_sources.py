@@ -28,10 +28,10 @@ def test_the_source_is_known_but_no_column(several):
 
 def test_sources_reach_the_methods_that_take_them(several):
     result = compare(several, ["majority", "strata-sources"], n_splits=3)
-    best = result.ranking()[0]
-    assert best.name == "strata-sources"
-    assert best.failures == {}
-    assert "leave --source out" in result.notes[-1]
+    best = result.summary[0]
+    assert best.method == "strata-sources"
+    assert best.failed_folds == 0
+    assert "leave `source_column` out" in result.notes[-1]
 
 
 def test_fewer_sources_than_folds_are_fewer_folds(several):

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from ensemblage.datasets import Dataset
 from ensemblage.methods import _fewer_rows as module
-from ensemblage.methods import compare
-from ensemblage.methods._compare_cells import Task
-from ensemblage.methods._fewer_rows import draw_by_class, fewer_rows
+from ensemblage.methods import compare, get_method
+from ensemblage.methods._fewer_rows import draw_by_class, fewer_rows, fewer_rows_notes
+from ensemblage.parallel import Fold
 
 
 def test_shares_by_hand():
@@ -35,18 +35,20 @@ def test_only_steep_methods_lose_rows_at_first(monkeypatch):
     monkeypatch.setattr(module, "STEEP_ROWS", 30)
     rows = np.arange(100)
     y = np.array(list("ab") * 50)
-    tasks = [Task(name, 0, 7, rows[:60], rows[60:]) for name in ("svm", "strata", "forest")]
-    svm, strata, forest = fewer_rows(tasks, y)[0]
+    fold = Fold(rows[:60], rows[60:])
+    methods = [get_method(name) for name in ("svm", "strata", "forest")]
+    svm, strata, forest = (fewer_rows(fold, y, method, 7) for method in methods)
     assert len(svm.train) == 30
     np.testing.assert_array_equal(svm.train, strata.train)
     assert len(forest.train) == 60
-    (note,) = fewer_rows(tasks, y)[1]
+    (note,) = fewer_rows_notes([fold], methods)
     assert note.startswith("To be quick, RBF SVM, strata ensemble learned from 30 of 60 training")
     monkeypatch.setattr(module, "MOST_ROWS", 50)
     monkeypatch.setattr(module, "TEST_ROWS", 20)
-    kept, notes = fewer_rows(tasks, y)
-    assert [len(task.train) for task in kept] == [30, 30, 50]
-    assert [len(task.test) for task in kept] == [20, 20, 20]
+    kept = [fewer_rows(fold, y, method, 7) for method in methods]
+    assert [len(each.train) for each in kept] == [30, 30, 50]
+    assert [len(each.test) for each in kept] == [20, 20, 20]
+    notes = fewer_rows_notes([fold], methods)
     assert "at most 50 of 60 training rows" in notes[1]
     assert notes[2] == "To be quick, each fold was tested on 20 rows."
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.explain import what_was_learned
 from ensemblage.methods import METHODS, get_method, make_model, predict_rows, train
 from ensemblage.persistence import load, save
 
@@ -27,7 +28,7 @@ def test_every_method_learns_mixed_columns_and_survives_its_file(name, people, t
     if before.probabilities is not None:
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
-    assert trained.learned[0].startswith("3 columns, encoded as ")
+    assert what_was_learned(trained.fitted)[0].startswith("3 columns, encoded as ")
 
 
 def test_methods_are_ours_or_baselines():

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from ensemblage import __version__
-from ensemblage.cli._cluster import cluster_command
-from ensemblage.cli._compare import compare_command
-from ensemblage.cli._datasets import datasets_command
+from ensemblage.cli._cluster_command import cluster_command
+from ensemblage.cli._compare_command import compare_command
+from ensemblage.cli._datasets_command import datasets_command
 from ensemblage.cli._explain import explain_command
-from ensemblage.cli._fit import fit_command
-from ensemblage.cli._predict import predict_command
-from ensemblage.cli._reproduce import reproduce_command
-from ensemblage.cli._run import run_command
+from ensemblage.cli._fit_command import fit_command
+from ensemblage.cli._predict_command import predict_command
+from ensemblage.cli._reproduce_command import reproduce_command
+from ensemblage.cli._run_command import run_command
 
 app = typer.Typer(
     name="ensemblage",

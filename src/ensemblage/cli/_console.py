@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import functools
 import io
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
@@ -27,6 +27,7 @@ from rich.progress import (
 from rich.table import Table
 
 from ensemblage.cli._pace import Pace
+from ensemblage.messages import count
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -39,6 +40,12 @@ USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "Unknown
 # The library speaks of its parameters and functions, a command of its options and its like.
 IN_COMMANDS = {
     "`target`": "--target",
+    "`source_column`": "--source",
+    "`new_sources`": "--new-sources",
+    "`n_clusters`": "--clusters",
+    "`n_repeats`": "--repeats",
+    "`n_splits`": "--folds",
+    "`quick`": "--quick",
     "`data_dir`": "--data-dir",
     "`list_datasets()`": "`ensemblage datasets`",
     "`save()`": "`ensemblage fit`",
@@ -48,45 +55,18 @@ _interrupts: list[int] = []
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make a console that does not fold lines in a pipe.
-
-    Parameters
-    ----------
-    stderr : bool, default=False
-        Whether to write to standard error.
-
-    Returns
-    -------
-    Console
-        For this moment's standard output or error.
-    """
+    """Make a console for this moment's standard output or error; in a pipe it folds no lines."""
     made = Console(stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
 
 
 def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
-    """Print a line of plain text.
-
-    Parameters
-    ----------
-    text : str
-        The line; brackets in it are brackets.
-    stderr : bool, default=False
-        Whether to write to standard error.
-    style : str, default=None
-        A rich style.
-    """
+    """Print a line of plain text; brackets in it are brackets."""
     console(stderr=stderr).print(text, style=style, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Print a note on standard error.
-
-    Parameters
-    ----------
-    text : str
-        One sentence.
-    """
+    """Print a note of one sentence on standard error."""
     say(f"Note: {as_command(text)}", stderr=True, style="yellow")
 
 
@@ -97,65 +77,27 @@ def as_command(text: str) -> str:
     return text
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number of things.
-
-    Parameters
-    ----------
-    number : int
-        How many.
-    noun : str
-        Of what, in the singular.
-
-    Returns
-    -------
-    str
-        With an s where it belongs.
-    """
-    return f"{number} {noun}{'s' * (number != 1)}"
+def shortened(text: str, width: int = 160) -> str:
+    """Cut a text that is too long for a line."""
+    return text if len(text) <= width else f"{text[:width]}…"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table as CSV.
-
-    Parameters
-    ----------
-    header : sequence of str
-        The column names.
-    rows : iterable of sequence
-        The cells; None is an empty cell.
-
-    Returns
-    -------
-    str
-        The whole file.
-    """
+    """Write a table as CSV; None is an empty field."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
     return buffer.getvalue()
 
 
-def show_json(value: Any) -> None:
-    """Print a value as JSON on standard output.
+def show_json(document: Any) -> None:
+    """Print a document as JSON on standard output; what is no number is null."""
+    import msgspec  # noqa: PLC0415  --help does without it
 
-    Parameters
-    ----------
-    value : object
-        Of the types that JSON has.
-    """
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
 def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) -> None:
-    """Print a table on standard output.
-
-    Parameters
-    ----------
-    columns : iterable of (str, {"left", "right"})
-        Heading and alignment of each column.
-    rows : iterable of list of str
-        The cells.
-    """
+    """Print a table on standard output; columns have a heading and "left" or "right"."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns:
         table.add_column(heading, justify=justify, no_wrap=justify == "right")
@@ -165,18 +107,11 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
 
 
 @contextmanager
-def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(task: str, *, results: Path | None = None) -> Iterator[Callable[[int, int], None]]:
     """Show a bar with the time left on standard error, or lines if that is no screen.
 
-    Parameters
-    ----------
-    task : str
-        What is being done.
-
-    Yields
-    ------
-    callable
-        To be called as ``advance(done, total)``.
+    What it yields is to be called as ``advance(done, total)``; what is done at the first call was
+    found in the file of results.
     """
     err = console(stderr=True)
     columns = (
@@ -190,6 +125,9 @@ def progress_bar(task: str) -> Iterator[Callable[[int, int], None]]:
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
+            if done and pace.is_new and results is not None:
+                found = f"{done} of {count(total, 'cell')} found in {results}."
+                err.print(found, markup=False, soft_wrap=True)
             pace.line(done, total)  # what the first call tells was there before
             bar.update(number, completed=done, total=total)
 
@@ -219,15 +157,8 @@ def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
 def guarded(command: Command) -> Command:
     """Turn errors into one sentence on standard error and an exit code.
 
-    Parameters
-    ----------
-    command : callable
-        A command with a parameter ``debug``.
-
-    Returns
-    -------
-    callable
-        Exits with 1 for a failure, 2 for wrong usage, 130 when interrupted.
+    The command has a parameter ``debug``. It exits with 1 for a failure, 2 for wrong usage, 130
+    when interrupted.
     """
 
     @functools.wraps(command)

@@ -14,18 +14,15 @@ class Pace:
     def __init__(self) -> None:
         self._start: tuple[float, int] | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been told yet."""
+        return self._start is None
+
     def line(self, done: int, total: int) -> str:
-        """Tell how far it is.
+        """Tell how far it is, such as "3 of 10, about 4 min left".
 
-        Parameters
-        ----------
-        done, total : int
-            Steps; those of the first call were done before, and say nothing about the pace.
-
-        Returns
-        -------
-        str
-            Such as "3 of 10, about 4 min left".
+        Steps of the first call were done before, and say nothing about the pace.
         """
         now = time.monotonic()
         if self._start is None:
@@ -38,18 +35,7 @@ class Pace:
 
 
 def in_words(seconds: float) -> str:
-    """Write a time as a person would.
-
-    Parameters
-    ----------
-    seconds : float
-        The time.
-
-    Returns
-    -------
-    str
-        Such as "50 s", "4 min" or "2 h 10 min".
-    """
+    """Write a time as a person would: "50 s", "4 min" or "2 h 10 min"."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -59,18 +45,7 @@ def in_words(seconds: float) -> str:
 
 
 def parse_time(text: str) -> float:
-    """Read a time such as ``90s``, ``10m``, ``2h`` or ``1h30m``.
-
-    Parameters
-    ----------
-    text : str
-        What the user wrote; a number alone counts seconds.
-
-    Returns
-    -------
-    float
-        Seconds, more than zero.
-    """
+    """Read a time such as ``90s``, ``10m``, ``2h`` or ``1h30m``; a number alone counts seconds."""
     number = r"\d+(?:\.\d+)?"
     clean = text.strip().lower().replace(" ", "")
     if re.fullmatch(number, clean):

@@ -1,12 +1,14 @@
 """Methods by name: made, trained, compared, and used on new rows."""
 
-from ensemblage.methods._choice import Choice
 from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
-from ensemblage.methods._compare import Comparison, MethodScores, compare
+from ensemblage.methods._compare import compare
+from ensemblage.methods._documents import Choice, Comparison, MethodScores, SummaryRow
+from ensemblage.methods._documents import ClusteringDocument as ClusteringDocument
+from ensemblage.methods._documents import FitDocument as FitDocument
+from ensemblage.methods._documents import PredictionDocument as PredictionDocument
+from ensemblage.methods._documents import TrainingDocument as TrainingDocument
 from ensemblage.methods._registry import METHODS, Method, UnknownMethodError, get_method, make_model
-from ensemblage.methods._study import read_experiment
-from ensemblage.methods._study_file import ExperimentFileError
-from ensemblage.methods._summary import as_plain, summary_rows
+from ensemblage.methods._study_experiment import read_experiment
 from ensemblage.methods._train import Predictions, Trained, predict_rows, train
 
 __all__ = [
@@ -15,19 +17,17 @@ __all__ = [
     "Choice",
     "Clustering",
     "Comparison",
-    "ExperimentFileError",
     "Method",
     "MethodScores",
     "Predictions",
+    "SummaryRow",
     "Trained",
     "UnknownMethodError",
-    "as_plain",
     "cluster_table",
     "compare",
     "get_method",
     "make_model",
     "predict_rows",
     "read_experiment",
-    "summary_rows",
     "train",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import Table, table_encoder
@@ -24,6 +25,14 @@ CLUSTER_METHODS = {
 GRAPHS = {"mcla": MCLA, "hbgf": HBGF, "cspa": CSPA, "hgpa": HGPA}
 
 
+class Prototype(NamedTuple):
+    """A cluster's number, its rows, and by column the mean or the most frequent word, if any."""
+
+    cluster: int
+    rows: int
+    typical: dict[str, float | str | None]
+
+
 @dataclass(frozen=True)
 class Clustering:
     """Clusters of a table's rows.
@@ -38,18 +47,18 @@ class Clustering:
         Share of the views that agree; None for consensus methods.
     columns : tuple of str
         Columns that were used.
-    prototypes : list of dict
-        For each cluster its number, its rows, and for each column the mean of the numbers or
-        the most frequent word.
+    prototypes : list of Prototype
+        For each cluster its number, its rows, and what is typical of it: for each column the mean
+        of the numbers or the most frequent word.
     scores : dict of str to float
         NMI and purity against the target, if one was given.
     """
 
     method: str
-    labels: np.ndarray
-    agreement: np.ndarray | None
+    labels: NDArray[np.intp]
+    agreement: NDArray[np.float64] | None
     columns: tuple[str, ...]
-    prototypes: list[dict[str, Any]]
+    prototypes: list[Prototype]
     scores: dict[str, float]
 
 
@@ -93,7 +102,7 @@ def cluster_table(
     >>> from ensemblage.methods import cluster_table
     >>> cells = [["1", "2", "1", "9", "8", "9"], ["a", "a", "a", "b", "b", "b"]]
     >>> found = cluster_table(Table.from_texts(["size", "kind"], cells), 2)
-    >>> sorted(prototype["size"] for prototype in found.prototypes)
+    >>> sorted(prototype.typical["size"] for prototype in found.prototypes)
     [1.333, 8.667]
     """
     for name in (*drop, *(() if target is None else (target,))):
@@ -123,8 +132,8 @@ def _model(method: str, n_clusters: int | None, seed: int, n_jobs: int | None) -
     if method.startswith("inner"):
         if n_clusters is None:
             raise ValueError(
-                f"The method {method!r} needs the number of clusters: give --clusters, or choose "
-                "a consensus method such as 'average', which can find it."
+                f"The method {method!r} needs the number of clusters: give `n_clusters`, or "
+                "choose a consensus method such as 'average', which can find it."
             )
         schedule = "paper" if method == "inner-paper" else "anneal"
         return InnerKMeans(n_clusters, schedule=schedule, random_state=seed)
@@ -132,20 +141,17 @@ def _model(method: str, n_clusters: int | None, seed: int, n_jobs: int | None) -
     return make(n_clusters, random_state=seed, n_jobs=n_jobs)
 
 
-def _prototypes(features: Table, labels: np.ndarray) -> list[dict[str, Any]]:
+def _prototypes(features: Table, labels: NDArray[np.intp]) -> list[Prototype]:
+    columns = list(zip(features.names, features.kinds, features.columns, strict=True))
     prototypes = []
     for cluster in np.unique(labels).tolist():
         here = labels == cluster
-        line: dict[str, Any] = {"cluster": cluster, "rows": int(here.sum())}
-        for name, kind, column in zip(
-            features.names, features.kinds, features.columns, strict=True
-        ):
-            line[name] = _typical(column[here], kind)
-        prototypes.append(line)
+        typical = {name: _typical(column[here], kind) for name, kind, column in columns}
+        prototypes.append(Prototype(cluster, int(here.sum()), typical))
     return prototypes
 
 
-def _typical(cells: np.ndarray, kind: str) -> Any:
+def _typical(cells: NDArray[Any], kind: str) -> float | str | None:
     """Mean of numbers to four digits, most frequent word; None if all cells are missing."""
     if kind == "number":
         known = cells[~np.isnan(cells)]
@@ -154,6 +160,6 @@ def _typical(cells: np.ndarray, kind: str) -> Any:
     return max(sorted(set(known)), key=known.count) if known else None
 
 
-def _scores(target: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+def _scores(target: NDArray[Any], labels: NDArray[Any]) -> dict[str, float]:
     truth = np.array([str(cell) for cell in target])
     return {"nmi": nmi_score(truth, labels), "purity": purity_score(truth, labels)}

@@ -2,61 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from ensemblage.methods._compare_cells import Task
-from ensemblage.methods._registry import get_method
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.methods._registry import Method
+from ensemblage.parallel import Fold
 
 STEEP_ROWS = 2_000
 MOST_ROWS = 20_000
 TEST_ROWS = 10_000
 
 
-def fewer_rows(tasks: list[Task], y: np.ndarray) -> tuple[list[Task], list[str]]:
-    """Leave rows out of the training and test sets where there are many.
-
-    Parameters
-    ----------
-    tasks : list of Task
-        Methods on folds.
-    y : ndarray of shape (n_rows,)
-        The classes, whose shares are kept.
-
-    Returns
-    -------
-    tasks : list of Task
-        The same with fewer rows; equal folds stay equal for methods of equal limits.
-    notes : list of str
-        What was left out.
-    """
-    kept = []
-    for task in tasks:
-        limit = STEEP_ROWS if get_method(task.method).steep else MOST_ROWS
-        train = draw_by_class(task.train, y, limit, task.seed)
-        test = draw_by_class(task.test, y, TEST_ROWS, task.seed)
-        kept.append(task._replace(train=train, test=test))
-    return kept, _notes(tasks)
+def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
+    """Leave rows out where there are many; methods of equal limits keep equal rows."""
+    limit = STEEP_ROWS if method.steep else MOST_ROWS
+    return Fold(
+        draw_by_class(fold.train, y, limit, seed), draw_by_class(fold.test, y, TEST_ROWS, seed)
+    )
 
 
-def draw_by_class(rows: np.ndarray, y: np.ndarray, limit: int, seed: int) -> np.ndarray:
-    """Draw rows such that the classes keep their shares, and each class at least one row.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        Rows to draw from.
-    y : ndarray of shape (n_rows,)
-        Classes of all rows.
-    limit : int
-        How many to draw; all are kept if there are no more.
-    seed : int
-        For the draw.
-
-    Returns
-    -------
-    ndarray of int
-        Rows, in order.
-    """
+def draw_by_class(
+    rows: NDArray[np.intp], y: NDArray[Any], limit: int, seed: int
+) -> NDArray[np.intp]:
+    """Draw rows, in order, such that classes keep their shares, and each at least one row."""
     if len(rows) <= limit:
         return rows
     mixed = np.random.default_rng(seed).permutation(rows)
@@ -68,22 +39,22 @@ def draw_by_class(rows: np.ndarray, y: np.ndarray, limit: int, seed: int) -> np.
     return np.sort(mixed[np.argsort(place, kind="stable")[:limit]])
 
 
-def _notes(tasks: list[Task]) -> list[str]:
-    largest = max(len(task.train) for task in tasks)
-    methods = [get_method(name) for name in dict.fromkeys(task.method for task in tasks)]
+def fewer_rows_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
+    """Say what was left out of the folds for the methods."""
+    largest = max(len(fold.train) for fold in folds)
     notes = []
     slow = [method.label for method in methods if method.steep]
     if slow and largest > STEEP_ROWS:
         notes.append(
             f"To be quick, {', '.join(slow)} learned from {STEEP_ROWS} of {largest} training rows, "
             "as their time grows faster than the rows; they may be better on all, so compare "
-            "without --quick before ruling them out."
+            "without `quick` before ruling them out."
         )
     if len(slow) < len(methods) and largest > MOST_ROWS:
         notes.append(
             f"To be quick, every method learned from at most {MOST_ROWS} of {largest} training "
-            f"rows; without --quick all are used."
+            "rows; without `quick` all are used."
         )
-    if max(len(task.test) for task in tasks) > TEST_ROWS:
+    if max(len(fold.test) for fold in folds) > TEST_ROWS:
         notes.append(f"To be quick, each fold was tested on {TEST_ROWS} rows.")
     return notes

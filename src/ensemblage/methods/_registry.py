@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import VarianceThreshold
@@ -18,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from ensemblage.datasets import table_encoder
+from ensemblage.messages import suggestion
 
 LOGISTIC_GRID = {"C": [0.01, 0.1, 1.0, 10.0]}
 # "scale" stands for 1 over the number of features, as these are standardised.
@@ -67,7 +67,9 @@ class Method:
     effort: int = 3
     steep: bool = False
 
-    def fit_params(self, sources: np.ndarray | None, new_sources: bool) -> dict[str, np.ndarray]:
+    def fit_params(
+        self, sources: NDArray[Any] | None, new_sources: bool
+    ) -> dict[str, NDArray[Any]]:
         """Name what a pipeline's ``fit`` passes on to the method.
 
         Parameters
@@ -85,7 +87,7 @@ class Method:
         if "sources" in self.takes and sources is None:
             raise ValueError(
                 f"The method {self.name!r} needs to know where rows come from: name the column by "
-                "--source."
+                "`source_column`."
             )
         given = {"sources": sources, "groups": sources if new_sources else None}
         return {f"model__{name}": given[name] for name in self.takes if given[name] is not None}
@@ -119,7 +121,7 @@ def _boosting(seed: int, n_jobs: int | None) -> Any:
 
 
 def _strata(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415  compiles on import
+    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415  as below: only what is asked for
 
     return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
 
@@ -175,7 +177,7 @@ METHODS = {
         Method(
             "strata-sources",
             "strata of sources",
-            "a member per known source behind a gate, pooled with an SVM; needs --source",
+            "a member per known source behind a gate, pooled with an SVM; needs sources",
             _strata_sources,
             ours=True,
             steep=True,
@@ -233,10 +235,9 @@ def get_method(name: str) -> Method:
         The method of that name.
     """
     if name not in METHODS:
-        close = get_close_matches(name, METHODS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownMethodError(
-            f"There is no method {name!r}.{hint} There are: {', '.join(METHODS)}."
+            f"There is no method {name!r}.{suggestion(name, METHODS)} There are: "
+            f"{', '.join(METHODS)}."
         )
     return METHODS[name]
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
-from ensemblage.explain import what_was_learned
-from ensemblage.methods._compare import Comparison, compare
+from ensemblage.methods._compare import compare
+from ensemblage.methods._documents import Comparison
 from ensemblage.methods._registry import get_method, make_model
 from ensemblage.runs import recorded_warnings
 
@@ -24,18 +25,18 @@ class Trained:
     Parameters
     ----------
     model : Pipeline
-        Preprocessing and method, fitted on all rows.
+        Preprocessing and method, fitted on all rows; without what only the fit needed.
+    fitted : Pipeline
+        The same as it was fitted, with the search for parameters if there was one.
     comparison : Comparison
         The method's scores on folds of the same rows.
-    learned : tuple of str
-        What the model learned, a line each.
     warnings : tuple of str
         What the fit warned of.
     """
 
     model: Pipeline
+    fitted: Pipeline
     comparison: Comparison
-    learned: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -53,9 +54,9 @@ class Predictions:
         None if the model gives no probabilities.
     """
 
-    labels: np.ndarray
+    labels: NDArray[Any]
     classes: tuple[str, ...]
-    probabilities: np.ndarray | None = None
+    probabilities: NDArray[Any] | None = None
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Give a table to write.
@@ -65,7 +66,7 @@ class Predictions:
         header : list of str
             ``prediction``, then ``probability_CLASS`` for each class.
         rows : list of list of str
-            The cells.
+            The values as text.
         """
         labels = [[str(label)] for label in self.labels.tolist()]
         if self.probabilities is None:
@@ -104,15 +105,17 @@ def train(
     Returns
     -------
     Trained
-        The model, its scores and what it learned.
+        The model and its scores.
 
     Examples
     --------
     >>> from ensemblage.datasets import load_dataset
     >>> from ensemblage.methods import train
     >>> trained = train(load_dataset("iris"), "logistic", n_splits=3)
-    >>> trained.learned
-    ('4 columns, encoded as 4 features', 'chosen by inner folds: C = 10')
+    >>> trained.comparison.summary[0].accuracy > 0.9
+    True
+    >>> trained.model.predict([[5.1, 3.5, 1.4, 0.2]])
+    array(['setosa'], dtype='<U10')
     """
     extra = get_method(method).fit_params(dataset.sources, new_sources=False)
     folds = max(2, min(n_splits, max(dataset.classes.values())))
@@ -125,10 +128,10 @@ def train(
         model.fit(dataset.X, dataset.y, **extra)
     if progress is not None:
         progress(total, total)
-    return Trained(_bare(model), scores, tuple(what_was_learned(model)), tuple(dict.fromkeys(said)))
+    return Trained(_bare(model), model, scores, tuple(dict.fromkeys(said)))
 
 
-def predict_rows(model: Any, X: np.ndarray) -> Predictions:
+def predict_rows(model: Any, X: NDArray[Any]) -> Predictions:
     """Predict new rows, with probabilities where the model has them.
 
     Parameters

@@ -32,9 +32,9 @@ __all__ = [
     "with_callbacks",
 ]
 
-from ensemblage.parallel._final_step import final_step as final_step
-from ensemblage.parallel._final_step import fit_parameter as fit_parameter
-from ensemblage.parallel._final_step import rows_at_final_step as rows_at_final_step
 from ensemblage.parallel._folds import Fold as Fold
 from ensemblage.parallel._folds import deal_folds as deal_folds
 from ensemblage.parallel._folds import make_folds as make_folds
+from ensemblage.parallel._final_step import final_step as final_step
+from ensemblage.parallel._final_step import fit_parameter as fit_parameter
+from ensemblage.parallel._final_step import rows_at_final_step as rows_at_final_step

@@ -47,8 +47,8 @@ def comparison_page(document: Mapping[str, Any]) -> Page:
     Parameters
     ----------
     document : mapping
-        What ``ensemblage compare --json`` prints; :func:`ensemblage.methods.as_plain` makes
-        it of a comparison.
+        What ``ensemblage compare --json`` prints: a :class:`ensemblage.methods.Comparison` as
+        plain data.
 
     Returns
     -------
@@ -58,10 +58,11 @@ def comparison_page(document: Mapping[str, Any]) -> Page:
     Examples
     --------
     >>> from ensemblage.datasets import load_dataset
-    >>> from ensemblage.methods import as_plain, compare
+    >>> from msgspec import to_builtins
+    >>> from ensemblage.methods import compare
     >>> from ensemblage.report import comparison_page
     >>> result = compare(load_dataset("iris"), ["majority", "logistic"], n_splits=3)
-    >>> comparison_page(as_plain(result)).title
+    >>> comparison_page(to_builtins(result, str_keys=True)).title
     'Methods compared on iris'
     """
     rows = document["summary"]

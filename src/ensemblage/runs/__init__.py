@@ -1,28 +1,42 @@
-"""One engine by which anything is repeated: cells, a store, a runner, an export."""
+"""One engine by which anything is repeated: cells, a store, a runner, an export, a study's file."""
 
 from ensemblage.runs._cell import Cell, CellResult, Plain
-from ensemblage.runs._experiment import Experiment, ResultRow, ResultTable
+from ensemblage.runs._documents import CellCounts as CellCounts
+from ensemblage.runs._documents import ResultRow, ResultTable
+from ensemblage.runs._documents import RowDocument as RowDocument
+from ensemblage.runs._documents import RunDocument as RunDocument
+from ensemblage.runs._documents import TableDocument as TableDocument
+from ensemblage.runs._documents import documented as documented
+from ensemblage.runs._experiment import Experiment
 from ensemblage.runs._export import check_export, export_results, result_columns
 from ensemblage.runs._runner import ExperimentInterrupt, run_experiment
-from ensemblage.runs._scoring import balanced_accuracy, log_loss, recorded_warnings
+from ensemblage.runs._scoring import recorded_warnings as recorded_warnings
+from ensemblage.runs._scoring import score_predictions as score_predictions
 from ensemblage.runs._store import ResultStore, ResultStoreError, plain_values
+from ensemblage.runs._study_file import DEFAULT_FOLDS as DEFAULT_FOLDS
+from ensemblage.runs._study_file import MEASURES as MEASURES
+from ensemblage.runs._study_file import DatasetEntry as DatasetEntry
+from ensemblage.runs._study_file import ExperimentFileError
+from ensemblage.runs._study_file import MethodEntry as MethodEntry
+from ensemblage.runs._study_file import StudyFile as StudyFile
+from ensemblage.runs._study_file import check_choice as check_choice
+from ensemblage.runs._study_file import check_different as check_different
+from ensemblage.runs._study_file import read_study_file as read_study_file
 
 __all__ = [
     "Cell",
     "CellResult",
     "Experiment",
+    "ExperimentFileError",
     "ExperimentInterrupt",
     "Plain",
     "ResultRow",
     "ResultStore",
     "ResultStoreError",
     "ResultTable",
-    "balanced_accuracy",
     "check_export",
     "export_results",
-    "log_loss",
     "plain_values",
-    "recorded_warnings",
     "result_columns",
     "run_experiment",
 ]

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
@@ -43,7 +43,8 @@ def run_experiment(
     store : ResultStore, default=None
         Where results are kept, a commit per cell; None keeps them nowhere.
     n_jobs : int, default=None
-        Worker processes; None is 1, -1 one per core. The values are the same for any number.
+        Worker processes; None is 1, -1 one per core. The values are the same for any number. A
+        single one without a store is this process: a crash has nothing to lose.
     budget : float, default=None
         Seconds after which no new cell is started, nor before if it would probably end later,
         judging by the mean so far. Cells that are running by then are finished.
@@ -82,9 +83,16 @@ def run_experiment(
     done = len(cells) - len(waiting)
     tell(done, len(cells))
     if waiting:
-        pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
-        computed = _compute(experiment, waiting, pool, _Clock(budget), len(cells))
-        with closing(computed):  # ends the workers if the store is full
+        clock = _Clock(budget)
+        if store is None and scheduler is None and n_jobs in {None, 1}:
+            computed = _compute_here(experiment, waiting, clock)
+        else:
+            pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
+            computed = _compute(experiment, waiting, pool, clock)
+        with (
+            closing(computed),
+            _told_how_to_go_on(store, lambda: f"{done} of {len(cells)}"),
+        ):  # ends the workers if the store is full
             for result in computed:
                 if store is not None:
                     store.put(result)
@@ -94,38 +102,25 @@ def run_experiment(
     return [known[cell.key] for cell in experiment.cells if cell.key in known]
 
 
+class Computed(NamedTuple):
+    """What came of a cell: plain values, none if it failed; seconds; an error's type and text."""
+
+    values: dict[str, Plain]
+    seconds: float
+    error: str
+
+
 def compute_cell(
-    compute: Callable[[Cell, str | None], Any],
-    cell: Cell,
-    data_dir: str | None,
-) -> tuple[dict[str, Plain], float, str]:
-    """Compute a cell in a worker, on one thread.
-
-    Parameters
-    ----------
-    compute : callable
-        As in ``Experiment``.
-    cell : Cell
-        The cell.
-    data_dir : str or None
-        Where the data lie.
-
-    Returns
-    -------
-    values : dict
-        Plain and finite; empty if it failed.
-    seconds : float
-        How long that took.
-    error : str
-        The error's type and text; empty if there was none.
-    """
-    start = time.perf_counter()
-    try:
-        with threadpool_limits(limits=1), recorded_warnings():
-            values = plain_values(compute(cell, data_dir))
-    except Exception as error:
-        return {}, time.perf_counter() - start, _error_text(error)
-    return values, time.perf_counter() - start, ""
+    compute: Callable[[Cell, str | None], Any], cell: Cell, data_dir: str | None
+) -> Computed:
+    """Compute a cell, usually in a worker, on one thread: sums have one order everywhere."""
+    with threadpool_limits(limits=1), recorded_warnings():
+        start = time.perf_counter()
+        try:
+            values, error = plain_values(compute(cell, data_dir)), ""
+        except Exception as failure:
+            values, error = {}, _error_text(failure)
+        return Computed(values, time.perf_counter() - start, error)
 
 
 class _Clock:
@@ -153,31 +148,47 @@ def _stored(cells: dict[str, Cell], store: ResultStore | None) -> dict[str, Cell
     }
 
 
-def _compute(
-    experiment: Experiment,
-    cells: Sequence[Cell],
-    pool: WorkerPool,
-    clock: _Clock,
-    total: int,
+def _compute_here(
+    experiment: Experiment, cells: Sequence[Cell], clock: _Clock
 ) -> Iterator[CellResult]:
-    before, computed, kill = total - len(cells), 0, True
+    for cell in cells:
+        if not clock.allows_one_more():
+            return
+        result = compute_cell(experiment.compute, cell, experiment.data_dir)
+        clock.add(result.seconds)
+        yield CellResult(cell, *result)
+
+
+def _compute(
+    experiment: Experiment, cells: Sequence[Cell], pool: WorkerPool, clock: _Clock
+) -> Iterator[CellResult]:
+    kill = True
     tasks = _in_time(((experiment.compute, cell, experiment.data_dir) for cell in cells), clock)
     try:
         with _interrupts_noted() as interrupted:
             for outcome in stream_tasks(compute_cell, tasks, pool, stopped=interrupted):
-                values, seconds, error = outcome.result or ({}, 0.0, "")
-                error = error if outcome.error is None else _error_text(outcome.error)
-                clock.add(seconds)
-                computed += 1
-                yield CellResult(cells[outcome.index], values, seconds, error)
+                died = outcome.error
+                result = outcome.result if died is None else Computed({}, 0.0, _error_text(died))
+                clock.add(result.seconds)
+                yield CellResult(cells[outcome.index], *result)
             kill = interrupted()
     finally:
         pool.close(kill=kill)
     if kill:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _told_how_to_go_on(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
+    """Say after an interrupt what is stored; without a store nothing is, so nothing is said."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is None:
+            raise
         raise ExperimentInterrupt(
-            f"Stopped after {before + computed} of {total} cells; run the same command again to "
-            "go on."
-        )
+            f"Stopped after {far()} cells; run the same command again to go on."
+        ) from None
 
 
 def _in_time(tasks: Iterable[tuple[Any, ...]], clock: _Clock) -> Iterator[tuple[Any, ...]]:

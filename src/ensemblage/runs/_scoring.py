@@ -5,8 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.runs._cell import Plain
 
 # A probability of zero for the true class would make the log loss infinite.
 SMALLEST = 1e-15
@@ -14,13 +18,7 @@ SMALLEST = 1e-15
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Collect what a fit warns of, but for what concerns developers only.
-
-    Yields
-    ------
-    list of str
-        Filled at the end, each warning in one line.
-    """
+    """Collect what a fit warns of, but for what concerns developers only; filled at the end."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -30,41 +28,29 @@ def recorded_warnings() -> Iterator[list[str]]:
     texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
-def balanced_accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
-    """Average the recall over the classes that occur in ``y``.
+def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Plain]:
+    """Every measure of a fitted classifier; the log loss is None without probabilities."""
+    predicted = np.asarray(model.predict(X))
+    loss = None
+    if hasattr(model, "predict_proba"):
+        loss = log_loss(y, model.predict_proba(X), model.classes_)
+    return {
+        "accuracy": float((predicted == y).mean()),
+        "balanced_accuracy": balanced_accuracy(y, predicted),
+        "log_loss": loss,
+    }
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        The true classes.
-    predicted : ndarray of shape (n_rows,)
-        The predicted ones.
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
-    """
+def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Average the recall over the classes that occur in ``y``."""
     # scikit-learn's own warns if a predicted class does not occur; on a small fold it may.
     return float(np.mean([(predicted[y == label] == label).mean() for label in np.unique(y)]))
 
 
-def log_loss(y: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> float:
-    """Average the negative log probability of the true class.
+def log_loss(y: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> float:
+    """Average the negative log probability of the true class, each at least 1e-15.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        The true classes.
-    probabilities : ndarray of shape (n_rows, n_classes)
-        What the model gives.
-    classes : ndarray of shape (n_classes,)
-        Its classes; a true class that it has never seen has probability zero.
-
-    Returns
-    -------
-    float
-        Not negative, and finite: probabilities count as at least 1e-15.
+    Columns of ``probabilities`` are of ``classes``; a true class that is none of them has zero.
     """
     true = np.zeros(len(y))
     for j, label in enumerate(classes):

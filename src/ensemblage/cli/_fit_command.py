@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,7 @@ from ensemblage.cli._options import (
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
-    from ensemblage.methods import Trained
+    from ensemblage.methods import Trained, TrainingDocument
 
 
 @guarded
@@ -58,8 +58,11 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:
     """Train one model, print its cross-validated score and what it learned, and save it."""
     del debug
+    from msgspec import to_builtins
+    from msgspec.structs import asdict
+
     from ensemblage.datasets import open_dataset
-    from ensemblage.methods import get_method, train
+    from ensemblage.methods import FitDocument, get_method, train
     from ensemblage.persistence import check_writable, save
 
     check_writable(output)
@@ -67,51 +70,53 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or (), source_column=source)
     with progress_bar(f"Fitting {label}") as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
-    facts = _facts(dataset, trained, method)
+    training = _training(dataset, trained, method)
     save(
-        trained.model, output,
-        columns=dataset.feature_names, kinds=dataset.kinds, target=dataset.target, details=facts,
+        trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
+        target=dataset.target, details=to_builtins(training),
     )  # fmt: skip
     if as_json:
-        show_json({**facts, "model": str(output)})
+        show_json(FitDocument(**asdict(training), model=str(output)))
     else:
-        _show(dataset, facts, label)
-    for text in (*facts["notes"], *trained.warnings):
+        _show(dataset, training, label)
+    for text in (*training.notes, *trained.warnings):
         note(text)
     say(f"Saved to {output}.", stderr=True)
 
 
-def _facts(dataset: Dataset, trained: Trained, method: str) -> dict[str, Any]:
-    from ensemblage.methods import summary_rows
+def _training(dataset: Dataset, trained: Trained, method: str) -> TrainingDocument:
+    from ensemblage.explain import what_was_learned
+    from ensemblage.methods import TrainingDocument
 
-    row = summary_rows(trained.comparison)[0]
-    return {
-        "dataset": dataset.name,
-        "method": method,
-        "n_rows": len(dataset.y),
-        "classes": dataset.classes,
-        "folds": trained.comparison.n_splits,
-        "accuracy": row["accuracy"],
-        "accuracy_se": row["accuracy_se"],
-        "balanced_accuracy": row["balanced_accuracy"],
-        "learned": list(trained.learned),
-        "notes": list(trained.comparison.notes),
-    }
-
-
-def _show(dataset: Dataset, facts: dict[str, Any], label: str) -> None:
-    classes = facts["classes"]
-    say(
-        f"{dataset.name}: {facts['n_rows']} rows, {count(len(dataset.feature_names), 'column')}, "
-        f"{len(classes)} classes of {dataset.target!r}"
+    (row,) = trained.comparison.summary
+    return TrainingDocument(
+        dataset=dataset.name,
+        method=method,
+        n_rows=len(dataset.y),
+        classes=dataset.classes,
+        folds=trained.comparison.n_splits,
+        accuracy=row.accuracy,
+        accuracy_se=row.accuracy_se,
+        balanced_accuracy=row.balanced_accuracy,
+        learned=tuple(what_was_learned(trained.fitted)),
+        notes=trained.comparison.notes,
     )
-    if facts["accuracy"] is None:
+
+
+def _show(dataset: Dataset, training: TrainingDocument, label: str) -> None:
+    say(
+        f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
+        f"{len(training.classes)} classes of {dataset.target!r}"
+    )
+    if training.accuracy is None:
         say(f"{label}: no score, as the fits on the folds failed")
     else:
-        share = max(classes.values()) / facts["n_rows"]
+        # with a score on one fold only there is no spread
+        error = "" if training.accuracy_se is None else f" ± {training.accuracy_se:.4f}"
+        share = max(training.classes.values()) / training.n_rows
         say(
-            f"{label}: accuracy {facts['accuracy']:.4f} ± {facts['accuracy_se']:.4f} over "
-            f"{facts['folds']} folds (the most frequent class alone: {share:.4f})"
+            f"{label}: accuracy {training.accuracy:.4f}{error} over {training.folds} folds "
+            f"(the most frequent class alone: {share:.4f})"
         )
-    for line in facts["learned"]:
+    for line in training.learned:
         say(f"  {line}")

@@ -12,7 +12,7 @@ from ensemblage.cli._console import csv_text, guarded, note, say, show_json
 from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
 
 if TYPE_CHECKING:
-    from ensemblage.methods import Predictions
+    from ensemblage.methods import PredictionDocument, Predictions
 
 
 @guarded
@@ -61,7 +61,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         write_atomically(output, text)
         say(f"{table.n_rows} predictions written to {output}.", stderr=True)
     if as_json:
-        show_json(_plain(predictions, output))
+        show_json(_document(predictions, output))
     elif output is None:
         typer.echo(text, nl=False)
     if predictions.probabilities is None:
@@ -70,14 +70,16 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         _note_target(saved.target, table.column(saved.target).tolist(), predictions)
 
 
-def _plain(predictions: Predictions, output: Path | None) -> dict[str, object]:
+def _document(predictions: Predictions, output: Path | None) -> PredictionDocument:
+    from ensemblage.methods import PredictionDocument
+
     shares = predictions.probabilities
-    return {
-        "classes": list(predictions.classes),
-        "predictions": predictions.labels.tolist(),
-        "probabilities": None if shares is None else shares.tolist(),
-        "output": None if output is None else str(output),
-    }
+    return PredictionDocument(
+        classes=predictions.classes,
+        predictions=predictions.labels.tolist(),
+        probabilities=None if shares is None else shares.tolist(),
+        output=None if output is None else str(output),
+    )
 
 
 def _note_target(target: str, truth: list[str | None], predictions: Predictions) -> None:

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from ensemblage.cli._console import guarded
-from ensemblage.cli._experiment import (
-    OWN,
+from ensemblage.cli._options import LARGEST_SEED, DataDir, Debug, Jobs, Json, Report
+from ensemblage.cli._run_and_show import OWN, check_outputs, run_and_show
+from ensemblage.cli._run_options import (
     RESULTS,
     Budget,
     Export,
@@ -18,10 +19,7 @@ from ensemblage.cli._experiment import (
     RetryFailed,
     RunOptions,
     Scheduler,
-    check_outputs,
-    run_and_show,
 )
-from ensemblage.cli._options import LARGEST_SEED, DataDir, Debug, Jobs, Json, Report
 
 
 @guarded

@@ -4,12 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from ensemblage.datasets import dataset_fingerprint, load_dataset
-from ensemblage.methods import ExperimentFileError, make_model, read_experiment
-from ensemblage.methods._study import set_method_params
-from ensemblage.runs import CellResult, run_experiment
+from ensemblage.methods import read_experiment
+from ensemblage.runs import CellResult, ExperimentFileError, run_experiment
 
 GOOD = """
 name = "study"
@@ -148,14 +146,6 @@ def test_standard_errors_by_hand(read):
     row = experiment.summarise(results)[0].rows[0]
     assert row.standard_error == pytest.approx(0.03**0.5)
     assert row.note == "2 of 2 fits warned: be careful"
-
-
-def test_a_tuned_parameter_that_is_given_is_fixed():
-    model = make_model("svm", ["number"], seed=0)
-    set_method_params(model, {"C": 5.0, "kernel": "rbf"})
-    assert isinstance(model[-1], GridSearchCV)
-    assert model[-1].estimator.C == 5.0
-    assert list(model[-1].param_grid) == ["gamma"]
 
 
 def test_randomness_that_a_parameter_brings_in_is_seeded(read):

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from ensemblage.cli._console import guarded
-from ensemblage.cli._experiment import (
+from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Report, Seed
+from ensemblage.cli._run_and_show import check_outputs, run_and_show
+from ensemblage.cli._run_options import (
     RESULTS,
     Budget,
     Export,
@@ -16,10 +18,7 @@ from ensemblage.cli._experiment import (
     RetryFailed,
     RunOptions,
     Scheduler,
-    check_outputs,
-    run_and_show,
 )
-from ensemblage.cli._options import DataDir, Debug, Jobs, Json, Report, Seed
 from ensemblage.papers import PAPER_EXPERIMENTS
 
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,7 @@ from ensemblage.cli._console import (
     note,
     progress_bar,
     say,
+    shortened,
     show_json,
     show_table,
 )
@@ -30,12 +32,15 @@ from ensemblage.cli._options import (
     Source,
     Target,
 )
+from ensemblage.cli._pace import parse_time
 from ensemblage.cli._page import check_page, write_page
+from ensemblage.cli._run_options import Budget, RetryFailed, Scheduler
 
 if TYPE_CHECKING:
-    from ensemblage.methods import Comparison
+    from ensemblage.methods import Comparison, SummaryRow
 
 BUNDLED = "breast-cancer"
+LONG = 200
 
 
 @guarded
@@ -88,6 +93,17 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "--new-sources", help="Test on sources that were not trained on; needs --source."
         ),
     ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results", metavar="FILE",
+            help="Keep scores there as they come: stopped, the same command goes on. Without it "
+            "they are kept in memory only.",
+        ),
+    ] = None,
+    budget: Budget = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
     drop: Drop = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
@@ -97,9 +113,13 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Compare our methods with strong baselines on the same folds."""
     del debug
+    from msgspec import to_builtins
+    from msgspec.structs import astuple
+
     from ensemblage.datasets import open_dataset
-    from ensemblage.methods import METHODS, as_plain, compare, get_method, summary_rows
+    from ensemblage.methods import METHODS, compare, get_method
     from ensemblage.persistence import check_writable, write_atomically
+    from ensemblage.runs import ResultStore
 
     if output is not None:
         check_writable(output)
@@ -111,30 +131,47 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source
     )
-    with progress_bar(f"Comparing {len(names)} methods") as progress:
+    with ExitStack() as stack:
+        store = None if results is None else stack.enter_context(ResultStore(results))
+        progress = stack.enter_context(
+            progress_bar(f"Comparing {len(names)} methods", results=results)
+        )
         result = compare(
             dataset, names, n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed,
-            n_jobs=jobs, new_sources=new_sources, quick=quick, progress=progress,
+            n_jobs=jobs, new_sources=new_sources, quick=quick, store=store,
+            budget=None if budget is None else parse_time(budget), scheduler=scheduler,
+            retry_failed=retry_failed, progress=progress,
         )  # fmt: skip
-    if all(len(each.failures) == len(each.accuracy) for each in result.methods):
-        raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
-    rows = summary_rows(result)
+    _refuse_nothing(result, results)
     if output is not None:
-        write_atomically(output, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
+        head = result.summary[0].__struct_fields__
+        write_atomically(output, csv_text(head, [astuple(row) for row in result.summary]))
     if report is not None:
         from ensemblage.report import comparison_page
 
-        write_page(report, comparison_page(as_plain(result)))
+        write_page(report, comparison_page(to_builtins(result, str_keys=True)))
     if as_json:
-        show_json(as_plain(result))
+        show_json(result)
     else:
-        _show(result, rows)
+        _show(result)
     _show_notes(result)
+    if results is not None and not result.finished:
+        say("Run the same command again to go on.", stderr=True)
     if output is not None:
         say(f"Written to {output}.", stderr=True)
 
 
-def _show(result: Comparison, rows: list[dict[str, Any]]) -> None:
+def _refuse_nothing(result: Comparison, results: Path | None) -> None:
+    """End with an error where there is nothing to show."""
+    n_folds = len(result.methods[0].accuracy)
+    if n_folds == 0:
+        remedy = "" if results is None else ", or run the same command again to go on"
+        raise ValueError(f"the budget ended before every method had a fold: give more{remedy}.")
+    if all(len(each.failures) == n_folds for each in result.methods):
+        raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
+
+
+def _show(result: Comparison) -> None:
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
     say(
         f"{result.dataset}: {result.n_rows} rows, {count(result.n_features, 'column')}, "
@@ -144,23 +181,23 @@ def _show(result: Comparison, rows: list[dict[str, Any]]) -> None:
         ("method", "left"), ("accuracy", "right"), ("balanced", "right"), ("log loss", "right"),
         ("mean rank", "right"), ("seconds", "right"),
     ]  # fmt: skip
-    show_table(columns, [_cells(row) for row in rows])
-    if any(row["ours"] for row in rows):
-        say("* a method of this library; ± is a standard error; seconds are per fit, on one core")
-    say(result.verdict())
+    show_table(columns, [_fields(row) for row in result.summary])
+    if any(row.ours for row in result.summary):
+        say("* a method of this library; ± is a standard error; seconds are per fold, on one core")
+    say(result.verdict)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    name = row["label"] + (" *" if row["ours"] else "")
-    if row["accuracy"] is None:
-        return [name, "failed", "", "", _text(row["mean_rank"], 2), ""]
+def _fields(row: SummaryRow) -> list[str]:
+    name = row.label + (" *" if row.ours else "")
+    if row.accuracy is None:
+        return [name, "failed", "", "", _text(row.mean_rank, 2), ""]
     return [
         name,
-        f"{_text(row['accuracy'], 4)} ± {_text(row['accuracy_se'], 4)}",
-        _text(row["balanced_accuracy"], 4),
-        _text(row["log_loss"], 3),
-        _text(row["mean_rank"], 2),
-        _text(row["seconds"], 2),
+        f"{_text(row.accuracy, 4)} ± {_text(row.accuracy_se, 4)}",
+        _text(row.balanced_accuracy, 4),
+        _text(row.log_loss, 3),
+        _text(row.mean_rank, 2),
+        _text(row.seconds, 2),
     ]
 
 
@@ -174,11 +211,7 @@ def _show_notes(result: Comparison) -> None:
     for each in result.methods:
         folds = len(each.accuracy)
         for text, times in each.warnings.items():
-            note(f"{each.label}, {times} of {folds} folds: {_short(text)}")
+            note(f"{each.label}, {times} of {folds} folds: {shortened(text, LONG)}")
         if each.failures:
-            first = next(iter(each.failures.values()))
-            note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {_short(first)}")
-
-
-def _short(text: str, width: int = 200) -> str:
-    return text if len(text) <= width else f"{text[:width]}…"
+            first = shortened(next(iter(each.failures.values())), LONG)
+            note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {first}")

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import guarded, note, say, show_json, show_table
+from ensemblage.cli._console import csv_text, guarded, note, say, show_json, show_table
 from ensemblage.cli._options import Debug, Drop, Jobs, Json, Report, Seed
 from ensemblage.cli._page import check_page, data_name, write_page
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ensemblage.datasets import Table
-    from ensemblage.methods import Clustering
+    from ensemblage.methods import Clustering, ClusteringDocument
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
@@ -67,6 +65,8 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
+    from msgspec import to_builtins
+
     from ensemblage.datasets import read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table
     from ensemblage.persistence import check_writable, write_atomically
@@ -89,12 +89,12 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         from ensemblage.report import clustering_page
 
         page = clustering_page(
-            _plain(found, output), name=data_name(data), label=CLUSTER_METHODS[method],
-            columns=_numbers(table, found), notes=said,
+            to_builtins(_document(found, output)), name=data_name(data),
+            label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
         )  # fmt: skip
         write_page(report, page)
     if as_json:
-        show_json(_plain(found, output))
+        show_json(_document(found, output))
     else:
         _show(found)
     for text in said:
@@ -107,25 +107,29 @@ def _numbers(table: Table, found: Clustering) -> dict[str, np.ndarray]:
 
 
 def _csv_text(found: Clustering) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    shares = [[]] * len(found.labels) if found.agreement is None else found.agreement.reshape(-1, 1)
-    writer.writerow(["cluster"] if found.agreement is None else ["cluster", "agreement"])
-    for label, share in zip(found.labels.tolist(), shares, strict=True):
-        writer.writerow([label, *(f"{each:.4g}" for each in share)])
-    return buffer.getvalue()
+    labels = found.labels.tolist()
+    if found.agreement is None:
+        return csv_text(["cluster"], [[label] for label in labels])
+    shares = found.agreement.tolist()
+    rows = [[label, f"{share:.4g}"] for label, share in zip(labels, shares, strict=True)]
+    return csv_text(["cluster", "agreement"], rows)
 
 
-def _plain(found: Clustering, output: Path | None) -> dict[str, Any]:
-    return {
-        "method": found.method,
-        "clusters": len(found.prototypes),
-        "labels": found.labels.tolist(),
-        "agreement": None if found.agreement is None else found.agreement.tolist(),
-        "prototypes": found.prototypes,
-        "scores": found.scores,
-        "output": None if output is None else str(output),
-    }
+def _document(found: Clustering, output: Path | None) -> ClusteringDocument:
+    from ensemblage.methods import ClusteringDocument
+
+    return ClusteringDocument(
+        method=found.method,
+        clusters=len(found.prototypes),
+        labels=found.labels.tolist(),
+        agreement=None if found.agreement is None else found.agreement.tolist(),
+        prototypes=[
+            {"cluster": each.cluster, "rows": each.rows, **each.typical}
+            for each in found.prototypes
+        ],
+        scores=found.scores,
+        output=None if output is None else str(output),
+    )
 
 
 def _show(found: Clustering) -> None:
@@ -136,8 +140,14 @@ def _show(found: Clustering) -> None:
         f"clusters by {len(found.columns)} columns"
     )
     shown = found.columns[:MOST_COLUMNS]
-    heads = [("cluster", "right"), ("rows", "right"), *((name, "right") for name in shown)]
-    show_table(heads, [[_cell(line[name]) for name, _ in heads] for line in found.prototypes])
+    heads = [(name, "right") for name in ("cluster", "rows", *shown)]
+    show_table(
+        heads,
+        [
+            [str(each.cluster), str(each.rows), *(_field(each.typical[name]) for name in shown)]
+            for each in found.prototypes
+        ],
+    )
     if len(found.columns) > len(shown):
         say(f"{len(found.columns) - len(shown)} more columns; --json shows all.")
     if found.agreement is not None:
@@ -148,5 +158,5 @@ def _show(found: Clustering) -> None:
         say(f"{name} against the target: {score:.4f}")
 
 
-def _cell(value: Any) -> str:
+def _field(value: float | str | None) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
