@@ -118,6 +118,19 @@ def test_more_strata_than_clouds(distance, n_strata, dtype, weighted):
     assert hiss.objective_ >= hiss.objective_path_[-1] - cost
 
 
+def test_twins_have_the_price_of_each():
+    # a fraction means that the price of one more share is what it adds: c_j p_j = Z
+    X = two_clouds(1000)
+    hiss = HISS(4, 0.25, random_state=0).fit(X)
+    log_density = hiss.log_affinity(X)
+    with np.errstate(divide="ignore"):
+        log_sums = np.logaddexp.reduce(np.log(hiss.memberships_) + log_density, axis=1)
+    gap = hiss.log_scales_ + log_density - log_sums[:, None]
+    inside = (hiss.memberships_ > 0) & (hiss.memberships_ < 1)
+    assert inside.any(axis=0).all()
+    np.testing.assert_allclose(gap[inside], 0, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_covariance(kind):
     hiss = check_sizes(two_clouds(300), np.ones(500), 5, 0.2, covariance_type=kind)

@@ -28,7 +28,6 @@ def objective(hiss, X, weights=None):
 def check_polished(X, tolerance=1e-9, weights=None, **options):
     plain = HISS(polish=False, random_state=0, **options).fit(X, sample_weight=weights)
     hiss = HISS(random_state=0, **options).fit(X, sample_weight=weights)
-    assert hiss.polished_
     each = np.ones(len(X)) if weights is None else weights
     sizes = each @ hiss.memberships_.astype(float)
     np.testing.assert_allclose(sizes, each @ plain.memberships_.astype(float), rtol=tolerance)
@@ -37,6 +36,7 @@ def check_polished(X, tolerance=1e-9, weights=None, **options):
     assert objective(hiss, X, weights) >= objective(plain, X, weights) - 1e-9
     assert hiss.objective_ == pytest.approx(objective(hiss, X, weights), rel=1e-6)
     np.testing.assert_array_equal(hiss.means_, plain.means_)
+    return hiss.polished_
 
 
 @pytest.mark.parametrize("size", [0.1, 0.4])
@@ -44,7 +44,7 @@ def check_polished(X, tolerance=1e-9, weights=None, **options):
 def test_training_rows_have_what_transform_gives_them(paper_set, name, size):
     X, _ = paper_set(name)
     varying = np.ptp(X, axis=0) > 0
-    check_polished(X[:, varying], n_strata=20, stratum_size=size)
+    assert check_polished(X[:, varying], n_strata=20, stratum_size=size)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,20 +52,20 @@ def test_training_rows_have_what_transform_gives_them(paper_set, name, size):
 def test_any_covariance_and_precision(kind, dtype):
     tolerance = 1e-9 if dtype == np.float64 else 1e-6
     X = blobs(0).astype(dtype)
-    check_polished(X, tolerance, n_strata=6, stratum_size=0.25, covariance_type=kind)
+    assert check_polished(X, tolerance, n_strata=6, stratum_size=0.25, covariance_type=kind)
 
 
 def test_rows_with_weights():
     weights = np.random.default_rng(0).gamma(2.0, size=300)
-    check_polished(blobs(1), weights=weights, n_strata=5, stratum_size=0.3)
+    assert check_polished(blobs(1), weights=weights, n_strata=5, stratum_size=0.3)
 
 
 def test_sizes_within_bounds_are_kept():
-    check_polished(blobs(2), n_strata=5, stratum_size=(0.1, 0.5), total_size=1.2)
+    assert check_polished(blobs(2), n_strata=5, stratum_size=(0.1, 0.5), total_size=1.2)
 
 
 def test_several_blocks():
-    check_polished(blobs(3, n=9000), n_strata=5, stratum_size=0.3, tol=1e-3)
+    assert check_polished(blobs(3, n=9000), n_strata=5, stratum_size=0.3, tol=1e-3)
 
 
 def test_far_strata_have_prices_beyond_floats():
@@ -76,11 +76,12 @@ def test_far_strata_have_prices_beyond_floats():
     np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 60, rtol=1e-12)
 
 
-def test_strata_that_coincide_keep_what_em_found():
+def test_strata_that_coincide_are_polished_as_one():
     # seven strata on three points: no price tells apart two strata that are the same
     X = np.repeat([[0.0], [1.0], [5.0]], [30, 20, 10], axis=0)
     options = {"n_strata": 7, "stratum_size": 0.3, "random_state": 0}
     plain, hiss = HISS(polish=False, **options).fit(X), HISS(**options).fit(X)
+    assert len(np.unique(hiss.groups_)) == 3
     np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 18, rtol=1e-9)
     assert objective(hiss, X) >= objective(plain, X) - 1e-9
 

@@ -41,11 +41,6 @@ class Bins(NamedTuple):
     lower: Doubles
     width: Doubles
 
-    @property
-    def edges(self) -> Doubles:
-        """Lower edges of the bins and the last one's upper, of shape (n_strata, N_BINS + 1)."""
-        return self.lower[:, None] + self.width[:, None] * np.arange(N_BINS + 1)
-
 
 class Histogram(NamedTuple):
     """What lies in the bins, below and above; fields of shape (n_strata, N_BINS + 2)."""
