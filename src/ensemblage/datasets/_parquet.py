@@ -12,15 +12,16 @@ from ensemblage.datasets._table import MISSING, WORD, Column, Table, column_from
 from ensemblage.messages import require
 
 
+def _arrow(module: str) -> Any:
+    return require(module, "Reading Parquet", extra="all", otherwise="Or save the data as CSV.")
+
+
 def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table:
     """Read a Parquet file: numbers stay numbers; truth values, texts and dates become words."""
-    pa = require(
-        "pyarrow", f"Reading {path.name}", extra="all", otherwise="Or save the data as CSV."
-    )
-    parquet = require("pyarrow.parquet", f"Reading {path.name}", extra="all")
+    parquet = _arrow("pyarrow.parquet")
     try:
         stored = parquet.read_table(path)
-    except pa.ArrowInvalid as error:
+    except _arrow("pyarrow").ArrowInvalid as error:
         raise ValueError(f"{path.name} is not a Parquet file, or it is damaged.") from error
     if not stored.num_rows or not stored.num_columns:
         raise ValueError(f"{path.name} has no rows.")
@@ -31,9 +32,7 @@ def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table
 
 
 def _column(name: str, stored: Any, kind: str | None) -> Column:
-    from pyarrow import types  # noqa: PLC0415  an extra
-
-    if types.is_nested(stored.type):
+    if _arrow("pyarrow.types").is_nested(stored.type):
         raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
     if _is_number(stored.type) and kind != WORD:
         column = np.array([np.nan if x is None else float(x) for x in stored.to_pylist()])
@@ -48,8 +47,7 @@ def _column(name: str, stored: Any, kind: str | None) -> Column:
 
 
 def _is_number(kind: Any) -> bool:
-    from pyarrow import types  # noqa: PLC0415
-
+    types = _arrow("pyarrow.types")
     return bool(
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         or types.is_null(kind)
