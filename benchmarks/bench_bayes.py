@@ -26,8 +26,8 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coding import code_columns, fill_missing, learn_coders
-from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._coded_rows import code_sample
+from ensemblage.bayes._typed_columns import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
@@ -144,17 +144,14 @@ def time_pgmpy(X, y):
 
 def search_only(model, X, y):
     """Search and tables on codes, which is what Weka is given."""
-    columns, target, weights = read_training(model, X, y, None)
-    coders = learn_coders(columns, target.labels, len(target.categories), weights, "mdlp")
-    codes = fill_missing(code_columns(columns, coders), coders)
-    codes[0] = target.labels
-    cells = model._cells(codes, coders, target)  # noqa: SLF001  the steps of fit, apart
-    model._set_target(target)  # noqa: SLF001
-    order = list(range(1, len(codes)))
+    training = read_training(model, X, y, None)
+    sample = code_sample(training, "mdlp", model.max_entries)
+    order = list(range(1, len(training.names)))
 
-    def learn():
-        parents = model._search(cells, columns, order, weights, lambda: False)  # noqa: SLF001
-        model._set_tables(parents, columns, coders, cells, weights)  # noqa: SLF001
+    def learn():  # the steps of fit, apart
+        plan = model._plan(training, sample)  # noqa: SLF001
+        structure = model._search(plan.score, sample.rows, order)  # noqa: SLF001
+        model._store(training.target, training.names, order, plan.learn(structure))  # noqa: SLF001
 
     return learn
 
@@ -226,8 +223,8 @@ FRESH = """
 import time; start = time.perf_counter(); cpu = time.process_time()
 from sklearn.datasets import load_iris
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coding import code_columns, fill_missing, learn_coders
-from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._coded_rows import code_sample
+from ensemblage.bayes._typed_columns import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 X, y = load_iris(return_X_y=True)
 BayesNetClassifier(init="empty").fit(X, y).predict_proba(X)

@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage.bayes import BayesNetClassifier, BayesNetwork
+from ensemblage.bayes import BayesNetClassifier
 from ensemblage.inner import InnerBayesNetClassifier
 
 
@@ -42,50 +42,6 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
     assert not np.array_equal(other.predict_proba(X), first.predict_proba(X))
 
 
-def test_crowd_tables_are_one_proper_network():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    network = InnerBayesNetClassifier(n_views=10, random_state=0).fit(X, y)
-    for table in network.tables_.values():
-        np.testing.assert_allclose(table["probabilities"].sum(axis=1), 1.0)
-    assert BayesNetwork.from_xmlbif(network.to_xmlbif()) == network.graph()
-    plain = BayesNetClassifier().fit(X, y)
-    assert len(network.cut_points_["sepal length (cm)"]) > len(
-        plain.cut_points_["sepal length (cm)"]
-    )
-
-
-def test_crowd_tables_of_categories_are_the_geometric_mean():
-    """Without numbers all bags share one grid: the pool is the normalised mean of logs."""
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": rng.choice(["a", "b", "c"], 40)})
-    y = rng.integers(0, 2, 40)
-    network = InnerBayesNetClassifier(n_views=3, random_state=0, max_parents=1).fit(X, y)
-    from ensemblage.parallel import draw_seeds
-
-    logs = []
-    for seed in draw_seeds(0, 6)[3:]:
-        rows = np.random.default_rng(seed).integers(40, size=40)
-        counts = np.array(
-            [[np.sum((y[rows] == k) & (X["x"][rows] == v)) for v in "abc"] for k in (0, 1)]
-        )
-        logs.append(np.log((counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1.5)))
-    pooled = np.exp(np.mean(logs, axis=0))
-    np.testing.assert_allclose(
-        network.tables_["x"]["probabilities"], pooled / pooled.sum(axis=1, keepdims=True)
-    )
-
-
-def test_bins_are_merged_when_a_table_would_grow_too_large(monkeypatch):
-    from ensemblage.inner import _crowd_tables
-
-    X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr(_crowd_tables, "GRID_CELLS", 70)
-    network = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
-    sizes = [table["probabilities"].size for table in network.tables_.values()]
-    assert max(sizes) <= 70 * 3
-    assert network.score(X, y) > 0.95
-
-
 def test_gaps_and_unseen_categories_at_prediction():
     X = pd.DataFrame(
         {"size": [1.0, 2.0, np.nan, 8.0, 9.0] * 20, "colour": ["r", "g", "r", None, "b"] * 20}
@@ -108,6 +64,22 @@ def test_more_than_all_rows_needs_replacement():
     with pytest.raises(ValueError, match="asks for 225 of 150 items without replacement"):
         InnerBayesNetClassifier(view_size=1.5).fit(X, y)
     InnerBayesNetClassifier(2, view_size=1.5, replace=True).fit(X, y)
+
+
+def test_a_fit_that_failed_leaves_nothing_to_the_next():
+    """Bootstraps of a fit that ended in the search must not be pooled by a later one."""
+    X, y = load_iris(return_X_y=True)
+
+    def out_of_luck(scores):
+        raise RuntimeError("out of luck")
+
+    network = InnerBayesNetClassifier(3, random_state=0, combine=out_of_luck)
+    with pytest.raises(RuntimeError, match="out of luck"):
+        network.fit(X, y)
+    network.set_params(tables="plain", combine="mean").fit(X, y)
+    fresh = InnerBayesNetClassifier(3, random_state=0, tables="plain").fit(X, y)
+    np.testing.assert_array_equal(network.predict_proba(X), fresh.predict_proba(X))
+    assert set(vars(network)) == set(vars(fresh))
 
 
 @pytest.mark.slow

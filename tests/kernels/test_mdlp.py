@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.kernels._mdlp import bin_numbers, mdlp_cut_points
+from ensemblage.kernels import bin_numbers, mdlp_cut_points
 from reference.mdlp import cut_points
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,43 +14,35 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.bayes._cells import Configurations
-from ensemblage.bayes._coding import Coder, code_columns, fill_missing, learn_coders
-from ensemblage.bayes._columns import Column
-from ensemblage.bayes._evidence import marginal_log_likelihood
-from ensemblage.bayes._measures import GLOBAL_SCORES, LOCAL_SCORES, Candidates, make_measure
-from ensemblage.bayes._network import BayesNetwork, NetworkMethods
-from ensemblage.bayes._reading import Target, feature_names, read_rows, read_training
-from ensemblage.bayes._search import k2_search
-from ensemblage.bayes._tables import (
-    NodeTable,
-    describe_table,
-    fit_prior,
-    fit_table,
-    node_log_likelihood,
+from ensemblage.bayes._coded_rows import CodedRows, Sample, code_sample
+from ensemblage.bayes._coders import code_columns, fill_missing
+from ensemblage.bayes._k2_search import Score, Structure, k2_search
+from ensemblage.bayes._marginals import marginal_log_joint
+from ensemblage.bayes._network import BayesNetwork
+from ensemblage.bayes._network_measures import (
+    GLOBAL_CRITERIA,
+    LOCAL_CRITERIA,
+    NetworkMeasure,
+    make_measure,
 )
+from ensemblage.bayes._network_tables import FittedNetwork, fit_network
+from ensemblage.bayes._probability_table import ProbabilityTable
+from ensemblage.bayes._typed_columns import MISSING, Target, Training, read_rows, read_training
+from ensemblage.kernels import CLASS
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
 
-Score = Callable[[Candidates], NDArray[np.float64]]
+
+class Plan(NamedTuple):
+    """How a fit goes on once its rows are coded: what K2 decides by, and whence the tables come."""
+
+    score: Score
+    learn: Callable[[Structure], FittedNetwork]
 
 
 def resolve_order(order: Any, names: list[str]) -> list[int]:
-    """Turn the user's order of features into node numbers.
-
-    Parameters
-    ----------
-    order : array-like of str or int, or None
-        Every feature once, by name or position; None for the columns' order.
-    names : list of str
-        Names of the features.
-
-    Returns
-    -------
-    list of int
-        Nodes; the class, node 0, is not among them.
-    """
+    """Turn the user's order of features, by name or position, into nodes; the class is none."""
     if order is None:
-        return list(range(1, len(names) + 1))
+        return list(range(CLASS + 1, len(names) + 1))
     position = {name: j for j, name in enumerate(names)}
     wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
     if sorted(map(str, wanted)) != sorted(map(str, range(len(names)))):
@@ -58,25 +50,16 @@ def resolve_order(order: Any, names: list[str]) -> list[int]:
             f"order must name each of the {len(names)} features exactly once, by name or by "
             f"position, got {order!r}. The class always comes first and is not listed."
         )
-    return [int(j) + 1 for j in wanted]
+    return [int(j) + CLASS + 1 for j in wanted]
 
 
-class BaseBayesNet(
-    NetworkMethods,
-    CallbackSupportMixin,
-    ClassifierMixin,
-    BaseEstimator,
-    metaclass=ABCMeta,
-):
-    """Template of a Bayesian network classifier.
-
-    A subclass says how the crowd, if any, scores candidates, and where the tables come from.
-    """
+class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Template of a Bayesian network classifier; a subclass may plan in its own way."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "max_parents": [Interval(Integral, 1, None, closed="left"), None],
         "init": [StrOptions({"naive", "empty"})],
-        "criterion": [StrOptions({*GLOBAL_SCORES, *LOCAL_SCORES})],
+        "criterion": [StrOptions({*GLOBAL_CRITERIA, *LOCAL_CRITERIA})],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "order": ["array-like", None],
         "discretizer": [StrOptions({"mdlp"}), None],
@@ -87,7 +70,7 @@ class BaseBayesNet(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn bins, structure and tables.
 
         Parameters
@@ -104,20 +87,12 @@ class BaseBayesNet(
         self : object
             Fitted network.
         """
-        columns, target, weights = read_training(self, X, y, sample_weight)
-        names = feature_names(self)
-        order = resolve_order(self.order, names)
-        coders = learn_coders(
-            columns, target.labels, len(target.categories), weights, self.discretizer, self.n_jobs
-        )
-        self._set_target(target)
-        self.order_ = [target.name, *(names[node - 1] for node in order)]
-        codes = fill_missing(code_columns(columns, coders), coders)
-        codes[0] = target.labels
-        cells = self._cells(codes, coders, target)
-        with fit_progress(self, "node", len(names)) as step:
-            parents = self._search(cells, columns, order, weights, step)
-        self._set_tables(parents, columns, coders, cells, weights)
+        training = read_training(self, X, y, sample_weight)
+        order = resolve_order(self.order, training.names[CLASS + 1 :])
+        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
+        plan = self._plan(training, sample)
+        structure = self._search(plan.score, sample.rows, order)
+        self._store(training.target, training.names, order, plan.learn(structure))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -149,7 +124,7 @@ class BaseBayesNet(
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return log_softmax(self._log_joint(X), axis=1)[:, self._class_order]
+        return log_softmax(self._log_joint(X), axis=1)[:, self.class_codes_]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; of equally probable ones the first.
@@ -164,9 +139,8 @@ class BaseBayesNet(
         ndarray of shape (n_samples,)
             Classes.
         """
-        log_joint = self._log_joint(X)
-        position = np.argsort(self._class_order)
-        return self.classes_[position[log_joint.argmax(axis=1)]]
+        best = self._log_joint(X).argmax(axis=1)
+        return self._declared_classes()[best]
 
     def explain(self, X: Any) -> NDArray[np.float64]:
         r"""Tell what each node contributes to the decision, in log odds.
@@ -185,16 +159,9 @@ class BaseBayesNet(
             over the classes gives ``predict_proba``.
         """
         check_is_fitted(self)
-        codes = fill_missing(self._codes(X), self._coders())
-        n_classes, n_rows = len(self.classes_), codes.shape[1]
-        out = np.zeros((n_rows, len(self._tables) + 1, n_classes))
-        out[:, 0] = self.class_log_prior_
-        for node, table in enumerate(self._tables, start=1):
-            likelihood = np.zeros((n_rows, n_classes))
-            node_log_likelihood(codes, self._n_categories, node, table, likelihood)
-            out[:, node] = likelihood
-        out = out[:, :, self._class_order]
-        if n_classes == 2:
+        codes = fill_missing(self._codes(X), self.network_.coders)
+        out = self.network_.contributions(codes)[:, :, self.class_codes_]
+        if len(self.classes_) == 2:
             return out[:, :, 1] - out[:, :, 0]
         return out - out.mean(axis=2, keepdims=True)
 
@@ -213,123 +180,146 @@ class BaseBayesNet(
             max_entries=self.max_entries,
         )
 
-    def _set_target(self, target: Target) -> None:
-        self.target_name_ = target.name
-        try:
-            order = np.argsort(target.categories, kind="stable")
-        except TypeError:  # classes of different types keep their declared order
-            order = np.arange(len(target.categories))
-        self._class_order = order
-        self.classes_ = target.categories[order]
+    def markov_blanket(self, node: str | None = None) -> list[str]:
+        """Name the nodes that, once known, make all others irrelevant to one.
 
-    def _cells(
-        self, codes: NDArray[np.int32], coders: list[Coder], target: Target
-    ) -> Configurations:
-        sizes = [len(target.categories), *(len(coder.labels) for coder in coders)]
-        names = [target.name, *feature_names(self)]
-        return Configurations(codes, np.array(sizes, dtype=np.int64), names, self.max_entries)
+        Parameters
+        ----------
+        node : str, default=None
+            A node's name; None for the class.
 
-    def _search(
-        self,
-        cells: Configurations,
-        columns: list[Column],
-        order: list[int],
-        weights: NDArray[np.float64],
-        step: Callable[[], bool],
-    ) -> list[list[int]]:
-        if len(np.unique(cells.columns[0])) < 2 or cells.columns.shape[1] < 2:
-            return [[] for _ in range(len(order) + 1)]
-        limit = len(order) + 1 if self.max_parents is None else self.max_parents
-        score = self._scorer(cells, columns, weights)
-        return k2_search(score, order, self.init, limit, step).parents
+        Returns
+        -------
+        list of str
+            Parents, children, and the children's other parents.
+        """
+        return self.graph().markov_blanket(self.target_name_ if node is None else node)
 
-    @abstractmethod
-    def _scorer(
-        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
-    ) -> Score:
-        """Say how candidates are scored: on one view of the rows, or by a crowd."""
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+        """Draw rows and classes from the network.
 
-    def _measure(self, cells: Configurations) -> Any:
-        return make_measure(self.criterion, cells, self.smoothing)
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState instance or None, default=None
+            For the draw.
 
-    def _set_tables(
-        self,
-        parents: list[list[int]],
-        columns: list[Column],
-        coders: list[Coder],
-        cells: Configurations,
-        weights: NDArray[np.float64],
-    ) -> None:
-        tables = [
-            fit_table(cells, node, parents[node], weights, self.smoothing)
-            for node in range(1, len(parents))
-        ]
-        n_classes = int(cells.n_categories[0])
-        prior = fit_prior(cells.columns[0], n_classes, weights, self.smoothing)
-        self._store(coders, tables, prior)
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Categories, and the ranges of bins as text.
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        drawn = self.graph().sample(n_samples, random_state)
+        X = np.empty((n_samples, len(drawn) - 1), dtype=object)
+        features = [name for name in drawn if name != self.target_name_]
+        for j, name in enumerate(features):
+            labels = np.empty(len(self.categories_[name]), dtype=object)
+            labels[:] = self.categories_[name]
+            X[:, j] = labels[drawn[name]]
+        return X, self._declared_classes()[drawn[self.target_name_]]
+
+    def to_networkx(self) -> Any:
+        """Give the graph to networkx, with states and tables on the nodes.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Node attributes ``states`` and ``table``.
+        """
+        return self.graph().to_networkx()
+
+    def to_dot(self) -> str:
+        """Write the graph as Graphviz text, the class with a double border.
+
+        Returns
+        -------
+        str
+            For ``dot`` or any viewer of its format.
+        """
+        return self.graph().to_dot(self.target_name_)
+
+    def to_xmlbif(self) -> str:
+        """Write the network as XMLBIF 0.3; read it with ``BayesNetwork.from_xmlbif``.
+
+        Returns
+        -------
+        str
+            The document.
+        """
+        return self.graph().to_xmlbif()
+
+    def to_bif(self) -> str:
+        """Write the network as BIF; read it with ``BayesNetwork.from_bif``.
+
+        Returns
+        -------
+        str
+            The document.
+        """
+        return self.graph().to_bif()
+
+    @property
+    def tables_(self) -> dict[str, ProbabilityTable]:  # numpydoc ignore=RT01
+        """Parents, configurations and probabilities of each node."""
+        check_is_fitted(self)
+        return self.network_.describe(list(self.parents_))
+
+    def _plan(self, training: Training, sample: Sample) -> Plan:
+        """Score on all rows as they are, and estimate the tables from them."""
+        return Plan(
+            partial(self._measure(sample.rows), view=sample.weights),
+            partial(fit_network, sample, self.smoothing),
+        )
+
+    def _measure(self, rows: CodedRows) -> NetworkMeasure:
+        return make_measure(self.criterion, rows, self.smoothing)
+
+    def _search(self, score: Score, rows: CodedRows, order: list[int]) -> Structure:
+        with fit_progress(self, "node", len(order)) as step:
+            if rows.one_class():
+                return Structure.start(len(order), "empty")
+            limit = len(order) + 1 if self.max_parents is None else self.max_parents
+            return k2_search(score, order, self.init, limit, step)
 
     def _store(
-        self, coders: list[Coder], tables: list[NodeTable], prior: NDArray[np.float64]
+        self, target: Target, names: list[str], order: list[int], network: FittedNetwork
     ) -> None:
-        """Set the fitted attributes that describe the network."""
-        names = [self.target_name_, *feature_names(self)]
-        declared = self.classes_[np.argsort(self._class_order)]
-        labels = [declared.tolist(), *(coder.labels for coder in coders)]
+        """Set the fitted attributes; the names are those of the nodes, the class first."""
+        labels = [target.categories.tolist(), *(coder.labels for coder in network.coders)]
+        self.network_ = network
+        self.target_name_ = target.name
+        self.class_codes_ = target.sorted_codes
+        self.classes_ = target.categories[self.class_codes_]
+        self.order_ = [names[node] for node in (CLASS, *order)]
         self.categories_ = dict(zip(names, labels, strict=True))
         self.cut_points_ = {
             name: coder.cuts
-            for name, coder in zip(names[1:], coders, strict=True)
+            for name, coder in zip(names[CLASS + 1 :], network.coders, strict=True)
             if coder.cuts is not None
         }
-        self.modes_ = np.array([coder.mode for coder in coders])
-        self.class_log_prior_ = prior
-        self._n_categories = np.array([len(one) for one in labels], dtype=np.int64)
-        self._no_values = [coder.cuts is None and not coder.categories for coder in coders]
-        self._tables = tables
-        self.parents_ = {names[0]: []}
-        for name, table in zip(names[1:], tables, strict=True):
-            self.parents_[name] = [names[p] for p in table["parents"]]
+        self.modes_ = np.array([coder.mode for coder in network.coders])
+        self.class_log_prior_ = network.log_prior
+        self.parents_: dict[str, list[str]] = {target.name: []}
+        for table in network.tables:
+            self.parents_[names[table.node]] = [names[parent] for parent in table.parents]
 
-    @property
-    def tables_(self) -> dict[str, dict[str, Any]]:  # numpydoc ignore=RT01
-        """Parents, configurations and probabilities of each node."""
-        check_is_fitted(self)
-        names = list(self.parents_)
-        prior_table = {
-            "parents": [],
-            "configurations": np.zeros((1, 0), dtype=np.int32),
-            "probabilities": np.exp(self.class_log_prior_)[None],
-        }
-        features = [describe_table(table, len(self.classes_), names) for table in self._tables]
-        return dict(zip(names, [prior_table, *features], strict=True))
-
-    def _coders(self) -> list[Coder]:
-        names = feature_names(self)
-        return [
-            Coder(
-                self.cut_points_.get(name),
-                None if name in self.cut_points_ or empty else self.categories_[name],
-                int(mode),
-            )
-            for name, mode, empty in zip(names, self.modes_, self._no_values, strict=True)
-        ]
+    def _declared_classes(self) -> NDArray[Any]:
+        """Classes in the order of their codes."""
+        return self.classes_[np.argsort(self.class_codes_)]
 
     def _codes(self, X: Any) -> NDArray[np.int32]:
-        return code_columns(read_rows(self, X, reset=False), self._coders())
+        return code_columns(read_rows(self, X, reset=False), self.network_.coders)
 
     def _log_joint(self, X: Any) -> NDArray[np.float64]:
         """Log of class and row together, up to a constant per row, classes as coded."""
         check_is_fitted(self)
-        codes, coders = self._codes(X), self._coders()
-        if self.missing == "marginal" and (codes < 0).any():
-            return self.class_log_prior_ + marginal_log_likelihood(
-                codes, self._n_categories, self._tables, self.max_entries
-            )
-        fill_missing(codes, coders)
-        out = np.tile(self.class_log_prior_, (codes.shape[1], 1))
-        for node, table in enumerate(self._tables, start=1):
-            node_log_likelihood(codes, self._n_categories, node, table, out)
-        return out
+        codes = self._codes(X)
+        if self.missing == "marginal" and (codes == MISSING).any():
+            return marginal_log_joint(self.network_, codes, self.max_entries)
+        return self.network_.log_joint(fill_missing(codes, self.network_.coders))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ensemblage.kernels._mdlp import bin_numbers, mdlp_cut_points
+from ensemblage.kernels import bin_numbers, mdlp_cut_points
 from ensemblage.parallel import run_tasks
 
 
@@ -21,24 +21,7 @@ def cut_column(
     weights: NDArray[np.float64],
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Cut one column of numbers; rows without a value or weight are left out.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers in any order, NaN where missing.
-    labels : ndarray of shape (n_rows,)
-        Class codes.
-    weights : ndarray of shape (n_rows,)
-        Weight of each row.
-    n_classes : int
-        Number of class codes.
-
-    Returns
-    -------
-    ndarray of shape (n_cuts,)
-        Rising cut points.
-    """
+    """Cut one column, in any order; rows without a value or weight are left out."""
     kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
     order = kept[np.argsort(values[kept], kind="stable")]
     return mdlp_cut_points(
@@ -47,35 +30,12 @@ def cut_column(
 
 
 def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Count the cut points below each value.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, NaN where missing.
-    cuts : ndarray of shape (n_cuts,)
-        Rising cut points; a value equal to a cut stays on its left.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Bins from 0 to n_cuts; -1 where missing.
-    """
+    """Count the cut points below each value; ``-1`` where it is NaN."""
     return bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
 
 
 def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
-    """Name the bins by their ranges.
-
-    Parameters
-    ----------
-    cuts : ndarray of shape (n_cuts,)
-        Rising cut points.
-
-    Returns
-    -------
-    list of str
-        One more than there are cuts.
+    """Name the bins by their ranges; there is one more than there are cuts.
 
     Examples
     --------

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ensemblage.bayes._bif import read_bif, write_bif
-from ensemblage.bayes._cells import MAX_CELLS, check_cells
-from ensemblage.bayes._graphs import write_dot, write_networkx
-from ensemblage.bayes._xmlbif import read_xmlbif, write_xmlbif
+from ensemblage.bayes._interchange import read_bif, read_xmlbif, write_bif, write_xmlbif
+from ensemblage.bayes._probability_table import MAX_ENTRIES, ProbabilityTable, check_entries
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 class BayesNetwork:
@@ -21,24 +23,22 @@ class BayesNetwork:
     ----------
     states : dict of str to list of str
         States of each node.
-    tables : dict of str to dict
-        For each node ``parents`` (names), ``configurations`` of shape (n_configurations,
-        n_parents) with positions among the parents' states, and ``probabilities`` of shape
-        (n_configurations, n_states). A configuration that is not listed is uniform.
+    tables : dict of str to ProbabilityTable
+        Parents and probabilities of each node.
     max_entries : int
-        Cap on the cells of a full table.
+        Cap on the entries of a full table.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ensemblage.bayes import BayesNetwork
+    >>> from ensemblage.bayes import BayesNetwork, ProbabilityTable
     >>> rain = BayesNetwork(
     ...     {"rain": ["no", "yes"], "wet": ["no", "yes"]},
     ...     {
-    ...         "rain": {"parents": [], "configurations": np.zeros((1, 0), int),
-    ...                  "probabilities": np.array([[0.8, 0.2]])},
-    ...         "wet": {"parents": ["rain"], "configurations": np.array([[0], [1]]),
-    ...                 "probabilities": np.array([[0.9, 0.1], [0.1, 0.9]])},
+    ...         "rain": ProbabilityTable([], np.zeros((1, 0), int), np.array([[0.8, 0.2]])),
+    ...         "wet": ProbabilityTable(
+    ...             ["rain"], np.array([[0], [1]]), np.array([[0.9, 0.1], [0.1, 0.9]])
+    ...         ),
     ...     },
     ... )
     >>> rain.edges
@@ -50,8 +50,8 @@ class BayesNetwork:
     def __init__(
         self,
         states: dict[str, list[str]],
-        tables: dict[str, dict[str, Any]],
-        max_entries: int = MAX_CELLS,
+        tables: dict[str, ProbabilityTable],
+        max_entries: int = MAX_ENTRIES,
     ) -> None:
         self.states = states
         self.tables = tables
@@ -79,12 +79,12 @@ class BayesNetwork:
     @property
     def parents(self) -> dict[str, list[str]]:  # numpydoc ignore=RT01
         """Names of each node's parents."""
-        return {name: list(self.tables[name]["parents"]) for name in self.nodes}
+        return {name: list(self.tables[name].parents) for name in self.nodes}
 
     @property
     def edges(self) -> list[tuple[str, str]]:  # numpydoc ignore=RT01
         """Pairs of parent and child."""
-        return [(p, name) for name in self.nodes for p in self.tables[name]["parents"]]
+        return [(p, name) for name in self.nodes for p in self.tables[name].parents]
 
     def children(self, node: str) -> list[str]:
         """Name the nodes that have this one as a parent.
@@ -100,7 +100,7 @@ class BayesNetwork:
             Its children.
         """
         self._check_node(node)
-        return [name for name in self.nodes if node in self.tables[name]["parents"]]
+        return [name for name in self.nodes if node in self.tables[name].parents]
 
     def markov_blanket(self, node: str) -> list[str]:
         """Name the nodes that, once known, make all others irrelevant to this one.
@@ -116,9 +116,9 @@ class BayesNetwork:
             Parents, children, and the children's other parents, in the order of the nodes.
         """
         children = self.children(node)
-        blanket = {*self.tables[node]["parents"], *children}
+        blanket = {*self.tables[node].parents, *children}
         for child in children:
-            blanket.update(self.tables[child]["parents"])
+            blanket.update(self.tables[child].parents)
         return [name for name in self.nodes if name in blanket - {node}]
 
     def table(self, node: str) -> NDArray[np.float64]:
@@ -136,10 +136,10 @@ class BayesNetwork:
         """
         self._check_node(node)
         table = self.tables[node]
-        shape = [len(self.states[name]) for name in (*table["parents"], node)]
-        check_cells(int(np.prod(shape, dtype=object)), self.max_entries, node, table["parents"])
+        shape = [len(self.states[name]) for name in (*table.parents, node)]
+        check_entries(int(np.prod(shape, dtype=object)), self.max_entries, node, table.parents)
         full = np.full(shape, 1.0 / shape[-1])
-        full[tuple(np.asarray(table["configurations"], dtype=int).T)] = table["probabilities"]
+        full[tuple(np.asarray(table.configurations, dtype=int).T)] = table.probabilities
         return full
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> dict[str, NDArray[np.int64]]:
@@ -161,8 +161,8 @@ class BayesNetwork:
         drawn: dict[str, NDArray[np.int64]] = {}
         for name in self.topological_order():
             table = self.tables[name]
-            given = np.array([drawn[p] for p in table["parents"]], dtype=np.int64)
-            chances = _distributions(table, given.reshape(len(given), n_samples))
+            given = np.array([drawn[p] for p in table.parents], dtype=np.int64)
+            chances = table.given(given.reshape(len(given), n_samples).T)
             steps = np.cumsum(chances, axis=1)
             aim = rng.uniform(size=(n_samples, 1)) * steps[:, -1:]
             drawn[name] = np.minimum((steps <= aim).sum(axis=1), chances.shape[1] - 1)
@@ -179,7 +179,7 @@ class BayesNetwork:
         order: list[str] = []
         waiting = self.nodes
         while waiting:
-            ready = [n for n in waiting if set(self.tables[n]["parents"]) <= set(order)]
+            ready = [n for n in waiting if set(self.tables[n].parents) <= set(order)]
             if not ready:
                 raise ValueError(f"The nodes {waiting} form a cycle; a network must not have one.")
             order += ready
@@ -194,7 +194,15 @@ class BayesNetwork:
         networkx.DiGraph
             Node attributes ``states`` and ``table``.
         """
-        return write_networkx(self)
+        try:
+            import networkx as nx  # noqa: PLC0415
+        except ImportError as error:
+            raise ImportError("to_networkx needs networkx; install it, or use to_dot.") from error
+        graph = nx.DiGraph()
+        for name in self.nodes:
+            graph.add_node(name, states=list(self.states[name]), table=self.tables[name])
+        graph.add_edges_from(self.edges)
+        return graph
 
     def to_dot(self, highlight: str | None = None) -> str:
         """Write the graph as Graphviz text.
@@ -209,7 +217,12 @@ class BayesNetwork:
         str
             For ``dot`` or any viewer of its format.
         """
-        return write_dot(self, highlight)
+        lines = ["digraph network {", "  node [shape=ellipse];"]
+        for name in self.nodes:
+            mark = " [peripheries=2]" if name == highlight else ""
+            lines.append(f"  {_quote(name)}{mark};")
+        lines += [f"  {_quote(parent)} -> {_quote(child)};" for parent, child in self.edges]
+        return "\n".join([*lines, "}", ""])
 
     def to_xmlbif(self) -> str:
         """Write the network as XMLBIF 0.3.
@@ -266,99 +279,3 @@ class BayesNetwork:
     def _check_node(self, node: str) -> None:
         if node not in self.states:
             raise ValueError(f"node must be one of {self.nodes}, got {node!r}.")
-
-
-def _distributions(table: dict[str, Any], given: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give each row the distribution of its configuration, uniform if it is not listed."""
-    known = np.asarray(table["configurations"], dtype=np.int64)
-    _, number = np.unique(np.concatenate([known, given.T]), axis=0, return_inverse=True)
-    number = number.reshape(-1)
-    chances = np.full((number.max() + 1, table["probabilities"].shape[1]), 1.0)
-    chances[number[: len(known)]] = table["probabilities"]
-    return chances[number[len(known) :]]
-
-
-class NetworkMethods:
-    """The network's own methods, on a classifier that has one."""
-
-    def markov_blanket(self, node: str | None = None) -> list[str]:
-        """Name the nodes that, once known, make all others irrelevant to one.
-
-        Parameters
-        ----------
-        node : str, default=None
-            A node's name; None for the class.
-
-        Returns
-        -------
-        list of str
-            Parents, children, and the children's other parents.
-        """
-        return self.graph().markov_blanket(self.target_name_ if node is None else node)
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Draw rows and classes from the network.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many.
-        random_state : int, RandomState instance or None, default=None
-            For the draw.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Categories, and the ranges of bins as text.
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        drawn = self.graph().sample(n_samples, random_state)
-        X = np.empty((n_samples, len(drawn) - 1), dtype=object)
-        features = [name for name in drawn if name != self.target_name_]
-        for j, name in enumerate(features):
-            labels = np.empty(len(self.categories_[name]), dtype=object)
-            labels[:] = self.categories_[name]
-            X[:, j] = labels[drawn[name]]
-        declared = self.classes_[np.argsort(self._class_order)]
-        return X, declared[drawn[self.target_name_]]
-
-    def to_networkx(self) -> Any:
-        """Give the graph to networkx, with states and tables on the nodes.
-
-        Returns
-        -------
-        networkx.DiGraph
-            Node attributes ``states`` and ``table``.
-        """
-        return self.graph().to_networkx()
-
-    def to_dot(self) -> str:
-        """Write the graph as Graphviz text, the class with a double border.
-
-        Returns
-        -------
-        str
-            For ``dot`` or any viewer of its format.
-        """
-        return self.graph().to_dot(self.target_name_)
-
-    def to_xmlbif(self) -> str:
-        """Write the network as XMLBIF 0.3; read it with ``BayesNetwork.from_xmlbif``.
-
-        Returns
-        -------
-        str
-            The document.
-        """
-        return self.graph().to_xmlbif()
-
-    def to_bif(self) -> str:
-        """Write the network as BIF; read it with ``BayesNetwork.from_bif``.
-
-        Returns
-        -------
-        str
-            The document.
-        """
-        return self.graph().to_bif()

@@ -152,9 +152,9 @@ def _tables(estimator: Any, columns: Sequence[str]) -> dict[str, NodeTable]:
         tables[column_name(node, columns)] = NodeTable(
             states=network.states[node],
             cuts=None if cuts is None else cuts.tolist(),
-            parents=column_names(table["parents"], columns),
-            given=table["configurations"],
-            probabilities=table["probabilities"],
+            parents=column_names(table.parents, columns),
+            given=table.configurations,
+            probabilities=table.probabilities,
         )
     return tables
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensemblage.bayes._base import BaseBayesNet, Score
-from ensemblage.bayes._cells import MAX_CELLS, Configurations
-from ensemblage.bayes._coding import Coder
-from ensemblage.bayes._columns import Column
-from ensemblage.inner._crowd_tables import VoicesMeasure, code_bag, pool_bags
-from ensemblage.inner._ensemble import COMBINATIONS, InnerEnsemble
+from ensemblage.bayes import MAX_ENTRIES, BaseBayesNet, Plan, Sample, Training
+from ensemblage.inner._crowd_tables import VoicesMeasure, draw_bag, pool_bags
+from ensemblage.inner._ensemble import COMBINATIONS, InnerEnsemble, Measure
 from ensemblage.inner._views import draw_views
 from ensemblage.parallel import draw_seeds, run_tasks
 
@@ -67,8 +65,8 @@ class InnerBayesNetClassifier(BaseBayesNet):
     ----------
     parents_ : dict of str to list of str
         Parents of each node, in the order in which they were added.
-    tables_ : dict of str to dict
-        For each node ``parents``, ``configurations`` and ``probabilities``.
+    tables_ : dict of str to ProbabilityTable
+        Parents and probabilities of each node.
     order_ : list of str
         The class, then the features in the order of the search.
     categories_ : dict of str to list
@@ -83,6 +81,10 @@ class InnerBayesNetClassifier(BaseBayesNet):
         Name of the class.
     classes_ : ndarray of shape (n_classes,)
         Classes, sorted.
+    class_codes_ : ndarray of shape (n_classes,)
+        Position of each of them in ``categories_``.
+    network_ : object
+        What prediction reads: how columns become codes, and all tables.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -145,7 +147,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         order: Any = None,
         discretizer: str | None = "mdlp",
         missing: str = "mode",
-        max_entries: int = MAX_CELLS,
+        max_entries: int = MAX_ENTRIES,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -165,42 +167,25 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _scorer(
-        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
-    ) -> Score:
+    def _plan(self, training: Training, sample: Sample) -> Plan:
+        """Let views score; let bootstraps, on bins of their own, make the tables."""
+        plain = super()._plan(training, sample)
+        if sample.rows.one_class():
+            return plain
         seeds = draw_seeds(self.random_state, 2 * self.n_views)
         views, bootstraps = seeds[: self.n_views], seeds[self.n_views :]
 
         def sampler(n_rows: int) -> NDArray[np.float64]:
-            return draw_views(n_rows, views, self.view_size, self.replace) * weights
+            return draw_views(n_rows, views, self.view_size, self.replace) * training.weights
 
+        measure: Measure = self._measure(sample.rows)
         if self.tables == "plain":
-            return InnerEnsemble(self._measure(cells), sampler, self.combine)
-        shared = (columns, cells.columns[0], int(cells.n_categories[0]), weights, self.discretizer)
-        self._bags = run_tasks(code_bag, [(*shared, seed) for seed in bootstraps], self.n_jobs)
-        if all(coder.cuts is None for coder in self._bags[0].coders):
-            return InnerEnsemble(self._measure(cells), sampler, self.combine)
-        voices = [
-            self._measure(
-                Configurations(bag.codes, bag.n_categories, cells.names, self.max_entries)
-            )
-            for bag in self._bags
-        ]
-        return InnerEnsemble(VoicesMeasure(voices), sampler, self.combine)
-
-    def _set_tables(
-        self,
-        parents: list[list[int]],
-        columns: list[Column],
-        coders: list[Coder],
-        cells: Configurations,
-        weights: NDArray[np.float64],
-    ) -> None:
-        bags = self.__dict__.pop("_bags", None)
-        if bags is None:  # plain tables were asked for, or there was nothing to search
-            super()._set_tables(parents, columns, coders, cells, weights)
-            return
-        pooled = pool_bags(
-            bags, columns, coders, parents, weights, self.smoothing, self.max_entries, cells.names
+            return plain._replace(score=InnerEnsemble(measure, sampler, self.combine))
+        tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
+        bags = run_tasks(draw_bag, tasks, self.n_jobs)
+        if any(coder.cuts is not None for coder in sample.coders):
+            measure = VoicesMeasure([self._measure(bag.rows) for bag in bags])
+        return Plan(
+            InnerEnsemble(measure, sampler, self.combine),
+            partial(pool_bags, bags, training, sample, self.smoothing),
         )
-        self._store(*pooled)

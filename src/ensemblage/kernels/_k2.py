@@ -1,106 +1,115 @@
-"""Scores of candidate parents in a Bayesian network classifier (K2, Algorithms 2 to 4).
+r"""Scores of candidate parents in a Bayesian network classifier (K2, Algorithms 2 to 4).
 
-Node 0 is the class, the other nodes are the features. ``columns`` holds all nodes' codes,
-one row per node, so that a node's codes are contiguous. A *configuration* numbers the values
-of a node's parents other than the class. Views of the rows are kept compressed: view ``e``
-has the rows ``rows[starts[e]:starts[e + 1]]`` with their ``weights``.
+Notation: :math:`\alpha` is the smoothing, :math:`r` the number of the node's categories. A
+*configuration* numbers the values of a node's parents. Scores have shape (n_views, n_extras),
+and more is better; where a candidate is ``NO_EXTRA``, the node keeps the parents that it has.
 """
 
 from __future__ import annotations
 
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
 
+CLASS = 0
+"""The class is the first of all nodes."""
+
+NO_EXTRA = -1
+"""The candidate that leaves a node's parents as they are."""
+
 ACCURACY, PROBABILITY, LOG = 0, 1, 2
 K2, BDEU, BIC = 0, 1, 2
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+class Nodes(NamedTuple):
+    """All nodes' codes, of shape (n_nodes, n_rows), the class first; and how many each has."""
+
+    codes: Codes
+    n_categories: Integers
+
+
+class Family(NamedTuple):
+    """A node, and the configurations of its parents.
+
+    In the leave-one-out scores the class is not counted among those parents: ``has_class`` says
+    whether it is one. In the local scores it is a parent like the others.
+    """
+
+    node: int
+    has_class: bool
+    configuration: Codes
+    n_configurations: int
+
+
+class RowViews(NamedTuple):
+    """Compressed views: view ``e`` has the rows ``rows[starts[e]:starts[e + 1]]``.
+
+    ``rows`` and ``weights`` have the length n_entries, ``starts`` n_views + 1.
+    """
+
+    rows: Integers
+    starts: Integers
+    weights: Floats
+
+
+class Rest(NamedTuple):
+    r"""What the network says without the node under change.
+
+    ``ratios``, of shape (n_entries, n_classes), hold :math:`B_{mk} = P_k / P_y` with row m left
+    out; 1 for the row's own class.
+    """
+
+    ratios: Floats
+    smoothing: float
 
 
 @compiled
 def leave_one_out_scores(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled functions cannot be nested
-    columns: Codes,
-    n_categories: NDArray[np.int64],
-    node: int,
-    has_class: bool,
-    configuration: Codes,
-    n_configurations: int,
-    extras: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    weights: Floats,
-    ratios: Floats,
-    smoothing: float,
-    metric: int,
-    counts: Floats,
-    totals: Floats,
+    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
 ) -> Floats:
     r"""Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_nodes, n_rows)
-        Codes; the class first.
-    n_categories : ndarray of shape (n_nodes,)
-        Number of codes of each node.
-    node : int
-        The feature whose parents are chosen.
-    has_class : bool
-        Whether the class is a parent already.
-    configuration : ndarray of shape (n_rows,)
-        Number of each row's configuration.
-    n_configurations : int
-        How many there are.
-    extras : ndarray of shape (n_extras,)
-        Candidate parents; the node itself stands for no extra parent.
-    rows, starts, weights : ndarray
-        Compressed views; lengths n_entries, n_views + 1, n_entries.
-    ratios : ndarray of shape (n_entries, n_classes)
-        :math:`B_{mk} = P_k / P_y` of the network without this node, row m left out.
-    smoothing : float
-        :math:`\alpha` added to each count.
-    metric : int
-        ``ACCURACY``, ``PROBABILITY`` or ``LOG``.
-    counts, totals : ndarray
-        Scratch, large enough for the widest candidate's cells.
-
-    Returns
-    -------
-    ndarray of shape (n_views, n_extras)
-        Weighted mean score; more is better.
-
-    Notes
-    -----
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
-    copies) taken from its own cell, :math:`p_y = a / b`, the true class has probability
+    copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
     :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm. A node that
     does not have the class as a parent cancels.
     """
-    n_views, n_extras, n_classes = len(starts) - 1, len(extras), n_categories[0]
-    labels, own, n_own = columns[0], columns[node], n_categories[node]
+    rows, weights, ratios, smoothing = views.rows, views.weights, rest.ratios, rest.smoothing
+    n_views, n_extras, n_classes = len(views.starts) - 1, len(extras), nodes.n_categories[CLASS]
+    labels, own = nodes.codes[CLASS], nodes.codes[family.node]
+    n_own, configuration = nodes.n_categories[family.node], family.configuration
     floor = smoothing * n_own
+    widest = 1
+    for c in range(n_extras):
+        if extras[c] not in (CLASS, NO_EXTRA):
+            widest = max(widest, nodes.n_categories[extras[c]])
+    totals = np.empty(family.n_configurations * widest * n_classes)
+    counts = np.empty(len(totals) * n_own)
     scores = np.empty((n_views, n_extras))
     for e in range(n_views):
-        first, last = starts[e], starts[e + 1]
+        first, last = views.starts[e], views.starts[e + 1]
         unchanged = -1
         for c in range(n_extras):
             extra = extras[c]
-            involved = has_class or extra == 0
+            involved = family.has_class or extra == CLASS
             if not involved and unchanged >= 0:
                 scores[e, c] = scores[e, unchanged]
                 continue
-            split = extra not in (0, node)
-            n_extra = n_categories[extra] if split else 1
-            column = columns[extra]
+            split = extra not in (CLASS, NO_EXTRA)
+            n_extra = nodes.n_categories[extra] if split else 1
+            column = nodes.codes[extra] if split else own
             if involved:
-                n_cells = n_configurations * n_extra * n_classes
-                counts[: n_cells * n_own] = 0.0
-                totals[:n_cells] = floor
+                n_groups = family.n_configurations * n_extra * n_classes
+                counts[: n_groups * n_own] = 0.0
+                totals[:n_groups] = floor
                 for i in range(first, last):
                     m = rows[i]
                     g = configuration[m] * n_extra + (column[m] if split else 0)
@@ -110,26 +119,26 @@ def leave_one_out_scores(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled 
             for i in range(first, last):
                 m = rows[i]
                 y = labels[m]
-                a, b, cell, total = 1.0, 1.0, 0, 0
+                a, b, entry, total = 1.0, 1.0, 0, 0
                 if involved:
                     g = configuration[m] * n_extra + (column[m] if split else 0)
-                    cell, total = (g * n_own + own[m]) * n_classes, g * n_classes
+                    entry, total = (g * n_own + own[m]) * n_classes, g * n_classes
                     removed = min(weights[i], 1.0)
-                    a = counts[cell + y] - removed + smoothing
+                    a = counts[entry + y] - removed + smoothing
                     b = totals[total + y] - removed
                 others, correct = 0.0, 1.0
                 for k in range(n_classes):
                     if k != y:
                         rival = b * ratios[i, k]
                         if involved:
-                            rival *= (counts[cell + k] + smoothing) / totals[total + k]
+                            rival *= (counts[entry + k] + smoothing) / totals[total + k]
                         others += rival
                         # the first of equally probable classes is predicted
                         if rival > a * (1.0 + 1e-10) or (k < y and rival >= a * (1.0 - 1e-10)):
                             correct = 0.0
-                if metric == 0:
+                if metric == ACCURACY:
                     score += weights[i] * correct
-                elif metric == 1:
+                elif metric == PROBABILITY:
                     score += weights[i] * (a / (a + others))
                 else:
                     score += weights[i] * np.log(a / (a + others))
@@ -141,58 +150,34 @@ def leave_one_out_scores(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled 
 
 
 @compiled
-def leave_one_out_scores_by_cell(  # noqa: C901, PLR0912, PLR0915  as above
-    columns: Codes,
-    n_categories: NDArray[np.int64],
-    node: int,
-    configuration: Codes,
-    n_configurations: int,
-    extras: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    weights: Floats,
-    ratios: Floats,
-    smoothing: float,
-    metric: int,
-    counts: Floats,
-    factors: Floats,
+def leave_one_out_scores_by_entry(  # noqa: C901, PLR0912, PLR0915  as above
+    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
 ) -> Floats:
-    r"""Do the same for a node under the class, faster where rows outnumber cells.
+    r"""Do the same for a node under the class, faster where rows outnumber entries.
 
-    What a row contributes depends on its cell and on its ratios only, as long as one whole
-    row is left out: the factors :math:`p_k b / a` are computed once per cell, and a row costs
-    :math:`C` products and one division.
-
-    Parameters
-    ----------
-    columns, n_categories, node, configuration, n_configurations, extras : ndarray and int
-        As in ``leave_one_out_scores``, with the class among the parents.
-    rows, starts, weights : ndarray
-        Compressed views, with no weight below one.
-    ratios : ndarray of shape (n_entries, n_classes)
-        As in ``leave_one_out_scores``; 1 for the row's own class.
-    smoothing, metric : float and int
-        As in ``leave_one_out_scores``.
-    counts, factors : ndarray
-        Scratch; factors has n_classes times the cells of counts.
-
-    Returns
-    -------
-    ndarray of shape (n_views, n_extras)
-        Weighted mean score; more is better.
+    What a row contributes depends on its entry and on its ratios only, as long as one whole
+    row is left out, so no weight may be below one: the factors :math:`p_k b / a` are computed
+    once per entry, and a row costs :math:`C` products and one division.
     """
-    n_views, n_extras, n_classes = len(starts) - 1, len(extras), n_categories[0]
-    labels, own, n_own = columns[0], columns[node], n_categories[node]
+    rows, weights, ratios, smoothing = views.rows, views.weights, rest.ratios, rest.smoothing
+    n_views, n_extras, n_classes = len(views.starts) - 1, len(extras), nodes.n_categories[CLASS]
+    labels, own = nodes.codes[CLASS], nodes.codes[family.node]
+    n_own, configuration = nodes.n_categories[family.node], family.configuration
     floor, block = smoothing * n_own, n_own * n_classes
     scores = np.empty((n_views, n_extras))
-    largest = 0
+    largest, widest = 0, 1
     for e in range(n_views):
-        largest = max(largest, starts[e + 1] - starts[e])
+        largest = max(largest, views.starts[e + 1] - views.starts[e])
+    for c in range(n_extras):
+        if extras[c] not in (CLASS, NO_EXTRA):
+            widest = max(widest, nodes.n_categories[extras[c]])
     outer, inner = np.empty(largest, dtype=np.int32), np.empty(largest, dtype=np.int32)
-    cells = np.empty(largest, dtype=np.int32)
+    entries = np.empty(largest, dtype=np.int32)
+    counts = np.empty(family.n_configurations * widest * block)
+    factors = np.empty(len(counts) * n_classes)
     totals = np.empty(n_classes)
     for e in range(n_views):
-        first, size = starts[e], starts[e + 1] - starts[e]
+        first, size = views.starts[e], views.starts[e + 1] - views.starts[e]
         weight = 0.0
         for i in range(size):
             m = rows[first + i]
@@ -201,42 +186,43 @@ def leave_one_out_scores_by_cell(  # noqa: C901, PLR0912, PLR0915  as above
             weight += weights[first + i]
         for c in range(n_extras):
             extra = extras[c]
-            column = columns[extra]
-            n_extra = n_categories[extra] if extra not in (0, node) else 1
-            n_groups = n_configurations * n_extra
+            split = extra not in (CLASS, NO_EXTRA)
+            n_extra = nodes.n_categories[extra] if split else 1
+            column = nodes.codes[extra] if split else own
+            n_groups = family.n_configurations * n_extra
             counts[: n_groups * block] = 0.0
             if n_extra > 1:
                 for i in range(size):
                     g = outer[i] * n_extra + column[rows[first + i]]
-                    cells[i] = g * block + inner[i]
-                    counts[cells[i]] += weights[first + i]
+                    entries[i] = g * block + inner[i]
+                    counts[entries[i]] += weights[first + i]
             else:
                 for i in range(size):
-                    cells[i] = outer[i] * block + inner[i]
-                    counts[cells[i]] += weights[first + i]
+                    entries[i] = outer[i] * block + inner[i]
+                    counts[entries[i]] += weights[first + i]
             for g in range(n_groups):
                 totals[:] = floor
                 for v in range(n_own):
                     for k in range(n_classes):
                         totals[k] += counts[g * block + v * n_classes + k]
                 for v in range(n_own):
-                    cell = g * block + v * n_classes
+                    entry = g * block + v * n_classes
                     for y in range(n_classes):
-                        if counts[cell + y] > 0.0:
-                            odds = (totals[y] - 1.0) / (counts[cell + y] - 1.0 + smoothing)
+                        if counts[entry + y] > 0.0:
+                            odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
                             for k in range(n_classes):
-                                p = (counts[cell + k] + smoothing) / totals[k]
-                                factors[(cell + y) * n_classes + k] = p * odds
-                            factors[(cell + y) * n_classes + y] = 1.0
+                                p = (counts[entry + k] + smoothing) / totals[k]
+                                factors[(entry + y) * n_classes + k] = p * odds
+                            factors[(entry + y) * n_classes + y] = 1.0
             score = 0.0
-            if metric == 1 and n_classes == 2:
+            if metric == PROBABILITY and n_classes == 2:
                 for i in range(size):
-                    f, j = cells[i] * 2, first + i
+                    f, j = entries[i] * 2, first + i
                     both = ratios[j, 0] * factors[f] + ratios[j, 1] * factors[f + 1]
                     score += weights[j] / both
-            elif metric == 0:
+            elif metric == ACCURACY:
                 for i in range(size):
-                    f, y = cells[i] * n_classes, labels[rows[first + i]]
+                    f, y = entries[i] * n_classes, labels[rows[first + i]]
                     correct = 1.0
                     for k in range(n_classes):
                         rival = ratios[first + i, k] * factors[f + k]
@@ -245,10 +231,10 @@ def leave_one_out_scores_by_cell(  # noqa: C901, PLR0912, PLR0915  as above
                     score += weights[first + i] * correct
             else:
                 for i in range(size):
-                    f, total = cells[i] * n_classes, 0.0
+                    f, total = entries[i] * n_classes, 0.0
                     for k in range(n_classes):
                         total += ratios[first + i, k] * factors[f + k]
-                    if metric == 1:
+                    if metric == PROBABILITY:
                         score += weights[first + i] / total
                     else:
                         score -= weights[first + i] * np.log(total)
@@ -258,138 +244,93 @@ def leave_one_out_scores_by_cell(  # noqa: C901, PLR0912, PLR0915  as above
 
 @compiled
 def add_log_ratios(
-    columns: Codes,
-    n_categories: NDArray[np.int64],
-    node: int,
-    configuration: Codes,
-    n_configurations: int,
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    weights: Floats,
-    smoothing: float,
-    sign: float,
-    log_ratios: Floats,
+    nodes: Nodes, family: Family, views: RowViews, smoothing: float, sign: float, log_ratios: Floats
 ) -> None:
-    r"""Add a feature that has the class as a parent to each row's log ratios, in place.
+    r"""Add a feature under the class to :math:`\log P_k - \log P_y`, row left out, in place.
 
-    Parameters
-    ----------
-    columns, n_categories, node, configuration, n_configurations : ndarray and int
-        As in ``leave_one_out_scores``.
-    rows, starts, weights : ndarray
-        Compressed views.
-    smoothing : float
-        :math:`\alpha` added to each count.
-    sign : float
-        1 to add the node, -1 to take it away.
-    log_ratios : ndarray of shape (n_entries, n_classes)
-        :math:`\log P_k - \log P_y`, row left out; changed.
+    ``log_ratios`` has shape (n_entries, n_classes); a sign of -1 takes the feature away again.
     """
-    n_classes, n_own = n_categories[0], n_categories[node]
-    labels, own = columns[0], columns[node]
+    rows, weights = views.rows, views.weights
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
     floor = smoothing * n_own
-    counts = np.empty((n_configurations, n_own, n_classes))
-    totals = np.empty((n_configurations, n_classes))
-    # as long as one whole row is left out, rows of a cell have their logarithms in common
-    n_logs = n_configurations * n_own * n_classes
+    counts = np.empty((family.n_configurations, n_own, n_classes))
+    totals = np.empty((family.n_configurations, n_classes))
+    # as long as one whole row is left out, rows of an entry have their logarithms in common
+    n_logs = family.n_configurations * n_own * n_classes
     shared = n_logs <= len(rows)
     n_logs = n_logs if shared else 1
     known = np.empty((n_logs, n_classes))
     stamps = np.full(n_logs, -1)
-    for e in range(len(starts) - 1):
+    for e in range(len(views.starts) - 1):
         counts[:] = 0.0
         totals[:] = 0.0
-        for i in range(starts[e], starts[e + 1]):
+        for i in range(views.starts[e], views.starts[e + 1]):
             m = rows[i]
             counts[configuration[m], own[m], labels[m]] += weights[i]
             totals[configuration[m], labels[m]] += weights[i]
-        for i in range(starts[e], starts[e + 1]):
+        for i in range(views.starts[e], views.starts[e + 1]):
             m = rows[i]
             g, v, y = configuration[m], own[m], labels[m]
             removed = min(weights[i], 1.0)
-            cell = (g * n_own + v) * n_classes + y if shared else 0
-            if stamps[cell] != e or removed < 1.0:
-                stamps[cell] = e if shared and removed == 1.0 else -1
+            entry = (g * n_own + v) * n_classes + y if shared else 0
+            if stamps[entry] != e or removed < 1.0:
+                stamps[entry] = e if shared and removed == 1.0 else -1
                 a = counts[g, v, y] - removed + smoothing
                 b = totals[g, y] - removed + floor
                 for k in range(n_classes):
                     p = (counts[g, v, k] + smoothing) / (totals[g, k] + floor)
-                    known[cell, k] = np.log(p * b / a) if k != y else 0.0
+                    known[entry, k] = np.log(p * b / a) if k != y else 0.0
             for k in range(n_classes):
-                log_ratios[i, k] += sign * known[cell, k]
+                log_ratios[i, k] += sign * known[entry, k]
 
 
 @compiled
 def local_scores(  # noqa: C901  as above
-    columns: Codes,
-    n_categories: NDArray[np.int64],
-    node: int,
-    configuration: Codes,
-    n_configurations: int,
-    n_possible: float,
-    extras: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    weights: Floats,
-    metric: int,
-    counts: Floats,
+    nodes: Nodes, family: Family, n_possible: float, extras: Integers, views: RowViews, metric: int
 ) -> Floats:
-    """Decomposable score of a node with each extra parent, on each view.
+    """Decomposable log score of a node with each extra parent, on each view.
 
-    Parameters
-    ----------
-    columns, n_categories, node : ndarray and int
-        As in ``leave_one_out_scores``; here the class is a node like the others.
-    configuration, n_configurations : ndarray of shape (n_rows,) and int
-        Numbers of the observed values of all parents, the class included.
-    n_possible : float
-        Number of possible configurations, observed or not.
-    extras : ndarray of shape (n_extras,)
-        Candidate parents; the node itself stands for no extra parent.
-    rows, starts, weights : ndarray
-        Compressed views.
-    metric : int
-        ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1) or ``BIC``.
-    counts : ndarray
-        Scratch, large enough for the widest candidate's cells.
-
-    Returns
-    -------
-    ndarray of shape (n_views, n_extras)
-        Log score of the node.
+    The metric is ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1) or ``BIC``;
+    ``n_possible`` counts the possible configurations of the parents, observed or not.
     """
-    n_views, n_extras, n_own = len(starts) - 1, len(extras), n_categories[node]
-    own = columns[node]
+    n_views, n_extras, n_own = len(views.starts) - 1, len(extras), nodes.n_categories[family.node]
+    own, configuration = nodes.codes[family.node], family.configuration
+    widest = 1
+    for c in range(n_extras):
+        if extras[c] != NO_EXTRA:
+            widest = max(widest, nodes.n_categories[extras[c]])
+    counts = np.empty(family.n_configurations * widest * n_own)
     scores = np.empty((n_views, n_extras))
     for e in range(n_views):
         for c in range(n_extras):
             extra = extras[c]
-            n_extra = n_categories[extra] if extra != node else 1
-            column = columns[extra]
-            n_cells = n_configurations * n_extra
-            counts[: n_cells * n_own] = 0.0
+            n_extra = nodes.n_categories[extra] if extra != NO_EXTRA else 1
+            column = nodes.codes[extra] if extra != NO_EXTRA else own
+            n_groups = family.n_configurations * n_extra
+            counts[: n_groups * n_own] = 0.0
             size = 0.0
-            for i in range(starts[e], starts[e + 1]):
-                m = rows[i]
+            for i in range(views.starts[e], views.starts[e + 1]):
+                m, weight = views.rows[i], views.weights[i]
                 g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
-                counts[g * n_own + own[m]] += weights[i]
-                size += weights[i]
-            prior = 1.0 if metric == 0 else 1.0 / (n_possible * n_extra * n_own)
+                counts[g * n_own + own[m]] += weight
+                size += weight
+            prior = 1.0 if metric == K2 else 1.0 / (n_possible * n_extra * n_own)
             score = 0.0
-            for g in range(n_cells):
+            for g in range(n_groups):
                 total = 0.0
                 for v in range(n_own):
                     n = counts[g * n_own + v]
                     total += n
-                    if metric == 2:
+                    if metric == BIC:
                         score += n * np.log(n) if n > 0.0 else 0.0
                     elif n > 0.0:
                         score += lgamma(n + prior) - lgamma(prior)
-                if metric == 2:
+                if metric == BIC:
                     score -= total * np.log(total) if total > 0.0 else 0.0
                 elif total > 0.0:
                     score += lgamma(n_own * prior) - lgamma(total + n_own * prior)
-            if metric == 2:
+            if metric == BIC:
                 score -= 0.5 * np.log(size) * n_possible * n_extra * (n_own - 1)
             scores[e, c] = score
     return scores

@@ -17,24 +17,7 @@ def mdlp_cut_points(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled funct
 ) -> NDArray[np.float64]:
     r"""Cut one sorted column where the classes' description gets shorter.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Finite, in rising order.
-    labels : ndarray of shape (n_rows,)
-        Class codes, in the order of the values.
-    weights : ndarray of shape (n_rows,)
-        Positive; a row of weight two counts as two rows.
-    n_classes : int
-        Number of class codes.
-
-    Returns
-    -------
-    ndarray of shape (n_cuts,)
-        Rising cut points; a value equal to a cut belongs to its left.
-
-    Notes
-    -----
+    Values are finite and rise, weights are positive; a value equal to a cut belongs to its left.
     Of all midpoints between neighbouring values, the one of least class entropy cuts a range
     of :math:`n` rows if its gain exceeds
     :math:`(\log_2(n - 1) + \log_2(3^k - 2) - k H + k_1 H_1 + k_2 H_2) / n`, with :math:`k`,
@@ -121,22 +104,8 @@ def mdlp_cut_points(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled funct
 
 @compiled
 def bin_numbers(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Count the cut points below each value.
+    """Count the rising cut points below each value; -1 where it is NaN.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, NaN where missing.
-    cuts : ndarray of shape (n_cuts,)
-        Rising cut points; a value equal to a cut stays on its left.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Bins from 0 to n_cuts; -1 where missing.
-
-    Notes
-    -----
     The range of the cuts is split into equal buckets. All cuts in earlier buckets than a
     value's lie below it, so only those of its own bucket are looked at, and many cuts cost
     hardly more than few.

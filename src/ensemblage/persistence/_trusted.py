@@ -14,8 +14,11 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
-    "ensemblage.bayes._classifier.BayesNetClassifier",
+    "ensemblage.bayes._coders.Coder",
     "ensemblage.bayes._discretizer.MDLPDiscretizer",
+    "ensemblage.bayes._network_classifier.BayesNetClassifier",
+    "ensemblage.bayes._network_tables.FittedNetwork",
+    "ensemblage.bayes._network_tables.NodeTable",
     "ensemblage.consensus._evidence.EvidenceAccumulation",
     "ensemblage.consensus._graphs.CSPA",
     "ensemblage.consensus._graphs.HBGF",
@@ -32,6 +35,7 @@ TRUSTED_TYPES = (
     "ensemblage.fusion._stacking.Stacking",
     "ensemblage.inner._bayes_net.InnerBayesNetClassifier",
     "ensemblage.inner._kmeans.InnerKMeans",
+    "ensemblage.kernels._node_tables.LookUp",
     "ensemblage.strata._bootstrap.BootstrapStrata",
     "ensemblage.strata._ensemble.StrataEnsembleClassifier",
     "ensemblage.strata._hiss.HISS",

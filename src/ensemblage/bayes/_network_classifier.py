@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ensemblage.bayes._base import BaseBayesNet, Score
-from ensemblage.bayes._cells import MAX_CELLS, Configurations
-from ensemblage.bayes._columns import Column
+from ensemblage.bayes._base import BaseBayesNet
+from ensemblage.bayes._probability_table import MAX_ENTRIES
 
 
 class BayesNetClassifier(BaseBayesNet):
@@ -52,9 +47,9 @@ class BayesNetClassifier(BaseBayesNet):
     parents_ : dict of str to list of str
         Parents of each node, in the order in which they were added; the class under its own
         name.
-    tables_ : dict of str to dict
-        For each node ``parents``, ``configurations`` (codes of the parents' values that
-        occurred) and ``probabilities`` (one row per configuration). Others are uniform.
+    tables_ : dict of str to ProbabilityTable
+        Parents and probabilities of each node, for the configurations of the parents' values
+        that occurred, as codes. Others are uniform.
     order_ : list of str
         The class, then the features in the order of the search.
     categories_ : dict of str to list
@@ -69,6 +64,10 @@ class BayesNetClassifier(BaseBayesNet):
         Name of the class: that of ``y``, or "class".
     classes_ : ndarray of shape (n_classes,)
         Classes, sorted; those that a categorical ``y`` declares, even if they do not occur.
+    class_codes_ : ndarray of shape (n_classes,)
+        Position of each of them in ``categories_``.
+    network_ : object
+        What prediction reads: how columns become codes, and all tables.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -117,7 +116,7 @@ class BayesNetClassifier(BaseBayesNet):
         order: Any = None,
         discretizer: str | None = "mdlp",
         missing: str = "mode",
-        max_entries: int = MAX_CELLS,
+        max_entries: int = MAX_ENTRIES,
         n_jobs: int | None = None,
     ) -> None:
         self.max_parents = max_parents
@@ -129,8 +128,3 @@ class BayesNetClassifier(BaseBayesNet):
         self.missing = missing
         self.max_entries = max_entries
         self.n_jobs = n_jobs
-
-    def _scorer(
-        self, cells: Configurations, columns: list[Column], weights: NDArray[np.float64]
-    ) -> Score:
-        return partial(self._measure(cells), view=weights)

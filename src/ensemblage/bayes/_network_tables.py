@@ -1,0 +1,179 @@
+"""A network as prediction reads it: coders, a table for each feature, the classes' prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.bayes._coded_rows import Grid, Sample
+from ensemblage.bayes._coders import Coder
+from ensemblage.bayes._k2_search import Structure
+from ensemblage.bayes._probability_table import ProbabilityTable
+from ensemblage.kernels import (
+    CLASS,
+    LookUp,
+    add_log_likelihood,
+    entry_weights,
+    log_probabilities,
+)
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """One feature's table.
+
+    The parents stand in the order in which they were added; ``configurations``, of shape
+    (n_configurations, n_others), are the codes of those other than the class.
+    """
+
+    node: int
+    parents: tuple[int, ...]
+    configurations: Codes
+    look_up: LookUp
+
+    @classmethod
+    def make(cls, node: int, parents: Sequence[int], grid: Grid, log_table: Floats) -> NodeTable:
+        """Put a table together; the grid is that of the parents other than the class."""
+        others = np.array([p for p in parents if p != CLASS], dtype=np.int64)
+        lengths = np.array([len(step) for step in grid.steps], dtype=np.int64)
+        steps = np.concatenate(grid.steps) if grid.steps else np.zeros(1, dtype=np.int32)
+        offsets = np.cumsum(lengths) - lengths
+        look_up = LookUp(others, grid.sizes, steps, offsets, np.ascontiguousarray(log_table))
+        return cls(node, tuple(parents), grid.configurations, look_up)
+
+    @property
+    def has_class(self) -> bool:
+        """Whether the class is a parent: only then the table tells something about it."""
+        return CLASS in self.parents
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """The node, then its parents other than the class."""
+        return (self.node, *self.look_up.parents.tolist())
+
+    @property
+    def n_categories(self) -> int:
+        """Number of the node's own categories."""
+        return int(self.look_up.log_table.shape[1]) - 1
+
+    def add_log_likelihood(self, codes: Codes, out: Floats) -> None:
+        """Add what the feature says about the class to each row of (n_rows, n_classes), in place.
+
+        The codes, of shape (n_nodes, n_rows), have no gaps; unseen categories are at or above
+        the number of categories.
+        """
+        if self.has_class:
+            self._check(codes.shape[0], out.shape[1])
+            add_log_likelihood(codes, self.node, self.look_up, out)
+
+    def log_probabilities(self, family: Sequence[NDArray[np.int64]]) -> Floats:
+        """Look up codes of the ``family``, broadcast against each other: shape (..., n_classes).
+
+        Uniform where no training row had the configuration; n_classes is 1 without the class
+        among the parents.
+        """
+        _, sizes, steps, offsets, log_table = self.look_up
+        own, *others = np.broadcast_arrays(*family)
+        g = np.zeros(own.shape, dtype=np.int64)
+        for codes, n, offset in zip(others, sizes.tolist(), offsets, strict=True):
+            known = (g >= 0) & (codes < n)
+            g = np.where(known, steps[offset + np.where(known, g * n + codes, 0)], -1)
+        found = log_table[np.maximum(g, 0), np.minimum(own, self.n_categories)]
+        return np.where((g >= 0)[..., None], found, -np.log(self.n_categories))
+
+    def describe(self, n_classes: int, names: list[str]) -> ProbabilityTable:
+        """Show the table to the user; the names are those of the nodes, the class first."""
+        listed = self.configurations
+        probabilities = np.exp(self.look_up.log_table[:, :-1])
+        if self.has_class:
+            classes = np.tile(np.arange(n_classes, dtype=np.int32), len(listed))
+            position = self.parents.index(CLASS)
+            listed = np.insert(np.repeat(listed, n_classes, axis=0), position, classes, axis=1)
+        distributions = probabilities.transpose(0, 2, 1).reshape(len(listed), -1)
+        return ProbabilityTable([names[p] for p in self.parents], listed, distributions)
+
+    def _check(self, n_nodes: int, n_classes: int) -> None:
+        """Refuse a table that no fit makes, before compiled code walks over it."""
+        parents, sizes, _, offsets, log_table = self.look_up
+        sound = (
+            len(parents) == len(sizes) == len(offsets)
+            and log_table.shape[2] == n_classes
+            and 0 < self.node < n_nodes
+            and ((parents > CLASS) & (parents < n_nodes)).all()
+        )
+        if not sound:
+            raise ValueError("The network's tables are damaged; fit it again.")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNetwork:
+    """Coders and tables of all features, in order, and the classes' log probabilities."""
+
+    coders: list[Coder]
+    tables: list[NodeTable]
+    log_prior: Floats
+
+    @property
+    def n_categories(self) -> list[int]:
+        """Number of each node's categories, the class first."""
+        return [len(self.log_prior), *(table.n_categories for table in self.tables)]
+
+    def log_joint(self, codes: Codes) -> Floats:
+        """Log of class and row together, up to a constant per row: (n_rows, n_classes).
+
+        The codes, of shape (n_nodes, n_rows), have no gaps.
+        """
+        out = np.tile(self.log_prior, (codes.shape[1], 1))
+        for table in self.tables:
+            table.add_log_likelihood(codes, out)
+        return out
+
+    def contributions(self, codes: Codes) -> Floats:
+        """Give the terms of ``log_joint``, (n_rows, n_nodes, n_classes), the prior first."""
+        n_rows, n_classes = codes.shape[1], len(self.log_prior)
+        out = np.zeros((n_rows, len(self.tables) + 1, n_classes))
+        out[:, CLASS] = self.log_prior
+        for table in self.tables:
+            likelihood = np.zeros((n_rows, n_classes))
+            table.add_log_likelihood(codes, likelihood)
+            out[:, table.node] = likelihood
+        return out
+
+    def describe(self, names: list[str]) -> dict[str, ProbabilityTable]:
+        """Show all tables to the user; the names are those of the nodes, the class first."""
+        alone = np.zeros((1, 0), dtype=np.int32)
+        prior = ProbabilityTable([], alone, np.exp(self.log_prior)[None])
+        features = [table.describe(len(self.log_prior), names) for table in self.tables]
+        return dict(zip(names, [prior, *features], strict=True))
+
+
+def fit_table(sample: Sample, node: int, parents: Sequence[int], smoothing: float) -> NodeTable:
+    r"""Estimate one feature's table: :math:`(n + \alpha) / (N + \alpha r)`."""
+    rows, has_class = sample.rows, CLASS in parents
+    others = [p for p in parents if p != CLASS]
+    configurations, labels = rows.configurations(others), rows.labels(has_class)
+    rows.count_entries(node, parents, configurations.n_codes * labels.n_codes)
+    counts = entry_weights(configurations, rows.column(node), labels, sample.weights)
+    return NodeTable.make(node, parents, rows.grid(others), log_probabilities(counts, smoothing))
+
+
+def fit_prior(sample: Sample, smoothing: float) -> Floats:
+    """Estimate the classes' log probabilities."""
+    labels = sample.rows.column(CLASS)
+    counts = np.bincount(labels.codes, weights=sample.weights, minlength=labels.n_codes)
+    counts = counts + smoothing
+    return np.asarray(np.log(counts / counts.sum()))
+
+
+def fit_network(sample: Sample, smoothing: float, structure: Structure) -> FittedNetwork:
+    """Estimate all tables of a structure from one sample."""
+    tables = [
+        fit_table(sample, node, structure.parents[node], smoothing) for node in structure.features
+    ]
+    return FittedNetwork(sample.coders, tables, fit_prior(sample, smoothing))

@@ -1,0 +1,88 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes._coded_rows import CodedRows, Sample
+from ensemblage.bayes._k2_search import Structure
+from ensemblage.bayes._network_tables import fit_network, fit_prior, fit_table
+from ensemblage.kernels import Nodes
+
+
+@pytest.fixture
+def sample():
+    """Classes 0 0 1 1; a is 0 0 1 0, b is 0 1 1 1 and has a third category."""
+    codes = np.array([[0, 0, 1, 1], [0, 0, 1, 0], [0, 1, 1, 1]], dtype=np.int32)
+    rows = CodedRows(Nodes(codes, np.array([2, 2, 3])), ["class", "a", "b"])
+    return Sample([], rows, np.array([1.0, 1.0, 2.0, 1.0]))
+
+
+def test_a_table_by_hand(sample):
+    table = fit_table(sample, 2, (1, 0), 0.5)
+    assert table.has_class
+    assert table.family == (2, 1)
+    parents, configurations, probabilities = table.describe(2, ["class", "a", "b"])
+    assert parents == ["a", "class"]
+    assert configurations.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    expected = [[1.5, 1.5, 0.5], [0.5, 1.5, 0.5], [0.5, 0.5, 0.5], [0.5, 2.5, 0.5]]
+    totals = np.array([[3.5], [2.5], [1.5], [3.5]])
+    np.testing.assert_allclose(probabilities, expected / totals)
+
+
+def test_the_prior_by_hand(sample):
+    np.testing.assert_allclose(np.exp(fit_prior(sample, 0.5)), [2.5 / 6, 3.5 / 6])
+
+
+def test_a_node_without_the_class_says_nothing_about_it(sample):
+    table = fit_table(sample, 2, (1,), 0.5)
+    out = np.zeros((4, 2))
+    table.add_log_likelihood(sample.rows.nodes.codes, out)
+    assert not out.any()
+
+
+def test_looking_up_is_walking(sample):
+    codes = sample.rows.nodes.codes.copy()
+    codes[1, 0], codes[2, 1] = 2, 3  # categories never seen, as a parent and as the node's own
+    table = fit_table(sample, 2, (0, 1), 0.5)
+    walked = np.zeros((4, 2))
+    table.add_log_likelihood(codes, walked)
+    found = table.log_probabilities([codes[2].astype(np.int64), codes[1].astype(np.int64)])
+    np.testing.assert_array_equal(found[1:], walked[1:])
+    np.testing.assert_allclose(found[0], -np.log(3))  # uniform: up to a constant, nothing
+    assert not walked[0].any()
+
+
+def test_contributions_add_up_to_the_joint(sample):
+    network = fit_network(sample, 0.5, Structure(((), (0,), (0, 1))))
+    codes = sample.rows.nodes.codes
+    np.testing.assert_allclose(network.contributions(codes).sum(axis=1), network.log_joint(codes))
+    assert network.n_categories == [2, 2, 3]
+    assert list(network.describe(["class", "a", "b"])) == ["class", "a", "b"]
+
+
+def test_a_damaged_table_is_refused(sample):
+    table = fit_table(sample, 2, (0, 1), 0.5)
+    codes, out = sample.rows.nodes.codes, np.zeros((4, 2))
+    for damage in (
+        {"parents": np.array([9])},
+        {"parents": np.array([0])},
+        {"sizes": np.array([], dtype=np.int64)},
+        {"log_table": table.look_up.log_table[:, :, :1]},
+    ):
+        damaged = replace(table, look_up=table.look_up._replace(**damage))
+        with pytest.raises(ValueError, match="tables are damaged"):
+            damaged.add_log_likelihood(codes, out)
+    with pytest.raises(ValueError, match="tables are damaged"):
+        replace(table, node=7).add_log_likelihood(codes, out)
+
+
+def test_an_unseen_parent_says_nothing():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    X = pd.DataFrame({"a": first, "b": second}).map("v{}".format)
+    network = BayesNetClassifier().fit(X, first ^ second)
+    assert network.parents_["b"] == ["class", "a"]
+    found = network.predict_proba(pd.DataFrame({"a": ["new"], "b": ["v1"]}))
+    np.testing.assert_allclose(found, [[0.5, 0.5]], atol=0.1)
