@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ensemblage.kernels import CompiledKernel, MaskedMember, StepRows, candidate_step, step_buffers
 from ensemblage.kernels import _masked_softmax as kernels
-from ensemblage.kernels import candidate_step, step_buffers
 
 
 def problem(seed, n_rows=30, n_features=5, n_classes=3, dtype=float):
@@ -35,9 +35,8 @@ def test_one_row_by_hand():
     features, labels, weights = np.array([[2.0]]), np.array([0]), np.ones(1)
     coef, mask, flipped = np.zeros((2, 1)), np.array([True]), np.array([0])
     out = step_buffers(2, features)
-    candidate_step(
-        features, labels, weights, np.zeros((2, 1)), coef, mask, flipped, 0.1, 0.0, out
-    )  # fmt: skip
+    rows = StepRows(features, labels, weights)
+    candidate_step(rows, MaskedMember(coef, mask, np.zeros((2, 1))), flipped, 0.1, 0.0, out)
     np.testing.assert_allclose(out.coef_step, [[0.1], [-0.1], [0], [0]])
     np.testing.assert_allclose(out.intercept_step, [0.05, -0.05, 0.05, -0.05])
     np.testing.assert_allclose(out.logits, [[0.25], [-0.25], [0.05], [-0.05]])
@@ -49,8 +48,8 @@ def test_one_row_by_hand():
 def test_both_candidates_equal_two_separate_steps(seed, n_classes, rate, decay):
     features, labels, weights, coef, mask, flipped = problem(seed, n_classes=n_classes)
     out = step_buffers(n_classes, features)
-    logits = (coef * mask) @ features
-    candidate_step(features, labels, weights, logits, coef, mask, flipped, rate, decay, out)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    candidate_step(StepRows(features, labels, weights), member, flipped, rate, decay, out)
     proposed = mask.copy()
     proposed[flipped] ^= True
     for i, candidate in enumerate([mask, proposed]):
@@ -70,8 +69,8 @@ def test_no_flip_gives_the_same_candidate_twice(seed):
     features, labels, weights, coef, mask, _ = problem(seed)
     out = step_buffers(3, features)
     nothing = np.empty(0, dtype=np.intp)
-    logits = (coef * mask) @ features
-    candidate_step(features, labels, weights, logits, coef, mask, nothing, 0.5, 0.0, out)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    candidate_step(StepRows(features, labels, weights), member, nothing, 0.5, 0.0, out)
     np.testing.assert_array_equal(out.coef_step[:3], out.coef_step[3:])
     assert out.accuracy[0] == out.accuracy[1]
 
@@ -82,8 +81,8 @@ def test_single_precision_follows_double():
     results = []
     for features, labels, weights, coef, mask, flipped in (wide, narrow):
         out = step_buffers(3, features)
-        logits = (coef * mask) @ features
-        candidate_step(features, labels, weights, logits, coef, mask, flipped, 0.5, 0.01, out)
+        member = MaskedMember(coef, mask, (coef * mask) @ features)
+        candidate_step(StepRows(features, labels, weights), member, flipped, 0.5, 0.01, out)
         results.append(out)
     assert results[1].logits.dtype == np.float32
     np.testing.assert_allclose(results[0].coef_step, results[1].coef_step, atol=1e-6)
@@ -92,12 +91,13 @@ def test_single_precision_follows_double():
 
 def test_compiled_and_plain_agree(monkeypatch):
     features, labels, weights, coef, mask, flipped = problem(3, n_rows=6)
-    logits = (coef * mask) @ features
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
     compiled, plain = step_buffers(3, features), step_buffers(3, features)
-    arguments = (features, labels, weights, logits, coef, mask, flipped, 0.5, 0.1)
+    arguments = StepRows(features, labels, weights), member, flipped, 0.5, 0.1
     candidate_step(*arguments, compiled)
-    for name in ("stack_candidates", "weighted_residuals", "step_coefficients", "move_logits"):
-        monkeypatch.setattr(kernels, name, getattr(kernels, name).python)
+    for name, kernel in vars(kernels).copy().items():
+        if isinstance(kernel, CompiledKernel):
+            monkeypatch.setattr(kernels, name, kernel.python)
     candidate_step(*arguments, plain)
     for a, b in zip(compiled, plain, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)

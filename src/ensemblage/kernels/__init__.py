@@ -37,7 +37,9 @@ from ensemblage.kernels._k2 import add_log_ratios as add_log_ratios
 from ensemblage.kernels._k2 import leave_one_out_scores as leave_one_out_scores
 from ensemblage.kernels._k2 import leave_one_out_scores_by_entry as leave_one_out_scores_by_entry
 from ensemblage.kernels._k2 import local_scores as local_scores
+from ensemblage.kernels._masked_softmax import MaskedMember as MaskedMember
 from ensemblage.kernels._masked_softmax import StepBuffers as StepBuffers
+from ensemblage.kernels._masked_softmax import StepRows as StepRows
 from ensemblage.kernels._masked_softmax import candidate_step as candidate_step
 from ensemblage.kernels._masked_softmax import step_buffers as step_buffers
 from ensemblage.kernels._mdlp import bin_numbers as bin_numbers

@@ -20,6 +20,22 @@ Mask: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.intp]
 
 
+class StepRows(NamedTuple):
+    """The rows that a member learns from."""
+
+    features: Floats  # (n_features, n_rows): standardised
+    labels: Indices  # (n_rows,): class indices
+    weights: Floats  # (n_rows,): w_km / M, so that sums over rows are the paper's means
+
+
+class MaskedMember(NamedTuple):
+    """Where both candidates start from."""
+
+    coef: Floats  # (n_classes, n_features): masked ones included
+    mask: Mask  # (n_features,)
+    logits: Floats  # (n_classes, n_rows): under the mask (eq. 6)
+
+
 class StepBuffers(NamedTuple):
     """Memory that the steps of one fit share, and where a step leaves its results."""
 
@@ -32,19 +48,7 @@ class StepBuffers(NamedTuple):
 
 
 def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
-    """Allocate what ``candidate_step`` works in.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-    features : ndarray of shape (n_features, n_rows)
-        Gives the sizes and the precision, float32 or float64.
-
-    Returns
-    -------
-    StepBuffers
-    """
+    """Allocate what ``candidate_step`` works in, in the precision of the features."""
     n_features, n_rows = features.shape
     logits, residuals, change = (
         np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
@@ -53,6 +57,40 @@ def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
     return StepBuffers(
         logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2)
     )  # fmt: skip
+
+
+def candidate_step(
+    rows: StepRows,
+    member: MaskedMember,
+    flipped: Indices,
+    rate: float,
+    decay: float,
+    buffers: StepBuffers,
+) -> None:
+    r"""Climb once under the current and once under the proposed mask (lines 8 to 13).
+
+    The proposal differs from the member's mask in the features ``flipped``. The rate :math:`\eta`
+    is the length of a step per unit of slope; the decay is the strength of a ridge penalty, and 0
+    is the paper's objective. The results are in the buffers: steps, logits after them, accuracies.
+
+    Both candidates share one product :math:`R X` and one product :math:`G X^T` with
+    :math:`2J` rows each; the data are read twice per step, not six times.
+    """
+    features, labels, weights = rows
+    coef, mask, logits = member
+    stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
+    np.exp(buffers.residuals, out=buffers.residuals)
+    weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
+    np.dot(buffers.residuals, features.T, out=buffers.coef_step)
+    step_coefficients(buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay)
+    np.dot(buffers.coef_step, features, out=buffers.change)
+    move_logits(
+        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.accuracy
+    )
+
+
+# On a few hundred rows a step takes 20 microseconds: the compiled parts take bare arrays, because
+# Numba needs a microsecond to look into a named tuple.
 
 
 @compiled
@@ -65,27 +103,10 @@ def stack_candidates(
     stacked: Floats,
     shifted: Floats,
 ) -> None:
-    """Logits under both masks, and the same less each row's largest.
+    """Logits under both masks, and the same less each row's largest over the candidate's classes.
 
     The proposed mask differs from the current one in ``flipped`` alone, so its logits are
     the current ones plus a change of rank ``len(flipped)``.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        Standardised features.
-    logits : ndarray of shape (n_classes, n_rows)
-        Under the current mask (eq. 6).
-    coef : ndarray of shape (n_classes, n_features)
-        Unmasked coefficients.
-    mask : ndarray of shape (n_features,)
-        The current mask.
-    flipped : ndarray of shape (n_flipped,)
-        Features in which the proposal differs.
-    stacked : ndarray of shape (2 * n_classes, n_rows)
-        Filled with the logits of both candidates.
-    shifted : ndarray of shape (2 * n_classes, n_rows)
-        Filled with the logits less their maximum over the candidate's classes.
     """
     n_classes, n_rows = logits.shape
     for j in range(n_classes):
@@ -108,18 +129,10 @@ def stack_candidates(
 def weighted_residuals(
     residuals: Floats, labels: Indices, weights: Floats, totals: NDArray[np.float64]
 ) -> None:
-    r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the slope of eq. 9.
+    r"""Turn exponentials into :math:`w_m([y_m = c_j] - p_j(x_m))`, the slope of eq. 9, in place.
 
-    Parameters
-    ----------
-    residuals : ndarray of shape (2 * n_classes, n_rows)
-        Exponentials of the shifted logits of both candidates; overwritten.
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    totals : ndarray of shape (2 * n_classes,)
-        Filled with the sums over rows: the slope in the intercepts.
+    ``totals``, of shape (2 * n_classes,), is filled with the sums over rows: the slope in the
+    intercepts.
     """
     n_stacked, n_rows = residuals.shape
     n_classes = n_stacked // 2
@@ -149,25 +162,7 @@ def step_coefficients(
     rate: float,
     decay: float,
 ) -> None:
-    """Scale the slopes to steps; a masked coefficient rests (lines 9 and 10).
-
-    Parameters
-    ----------
-    coef_step : ndarray of shape (2 * n_classes, n_features)
-        Slopes of both candidates; overwritten with the steps.
-    intercept_step : ndarray of shape (2 * n_classes,)
-        As above, for the intercepts, which no mask touches.
-    coef : ndarray of shape (n_classes, n_features)
-        The coefficients from which both candidates start.
-    mask : ndarray of shape (n_features,)
-        The current mask.
-    flipped : ndarray of shape (n_flipped,)
-        Features in which the proposal differs.
-    rate : float
-        Length of a step per unit of slope.
-    decay : float
-        Strength of the ridge penalty, in units of the mean log-likelihood.
-    """
+    """Scale the slopes to steps, in place; a masked coefficient rests (lines 9 and 10)."""
     n_classes, n_features = coef.shape
     proposed = mask.copy()
     for f in flipped:
@@ -191,23 +186,7 @@ def move_logits(
     weights: Floats,
     accuracy: NDArray[np.float64],
 ) -> None:
-    """Add the step to the logits and weigh the rows that are then right (eq. 7).
-
-    Parameters
-    ----------
-    logits : ndarray of shape (2 * n_classes, n_rows)
-        Before the step; overwritten.
-    change : ndarray of shape (2 * n_classes, n_rows)
-        What the step in the coefficients adds.
-    intercept_step : ndarray of shape (2 * n_classes,)
-        What the step in the intercepts adds.
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Row weights.
-    accuracy : ndarray of shape (2,)
-        Filled with the weighted accuracies of the candidates.
-    """
+    """Add the steps to the logits, in place, and weigh the rows that are then right (eq. 7)."""
     n_stacked, n_rows = logits.shape
     n_classes = n_stacked // 2
     for j in range(n_stacked):
@@ -224,58 +203,3 @@ def move_logits(
             if best == labels[m]:
                 right += weights[m]
         accuracy[candidate] = right
-
-
-def candidate_step(
-    features: Floats,
-    labels: Indices,
-    weights: Floats,
-    logits: Floats,
-    coef: Floats,
-    mask: Mask,
-    flipped: Indices,
-    rate: float,
-    decay: float,
-    buffers: StepBuffers,
-) -> None:
-    r"""Climb once under the current and once under the proposed mask (lines 8 to 13).
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_features, n_rows)
-        Standardised features, rows contiguous.
-    labels : ndarray of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        :math:`w_{km} / M`, so that sums over rows are the paper's means.
-    logits : ndarray of shape (n_classes, n_rows)
-        Under the current mask and coefficients; left alone.
-    coef : ndarray of shape (n_classes, n_features)
-        Coefficients, masked ones included; left alone.
-    mask : ndarray of shape (n_features,)
-        The current mask.
-    flipped : ndarray of shape (n_flipped,)
-        Features in which the proposed mask differs.
-    rate : float
-        :math:`\eta`, the length of a step per unit of slope.
-    decay : float
-        Strength of the ridge penalty; 0 is the paper's objective.
-    buffers : StepBuffers
-        Filled with the steps, the logits after them, and the accuracies.
-
-    Notes
-    -----
-    Both candidates share one product :math:`R X` and one product :math:`G X^T` with
-    :math:`2J` rows each; the data are read twice per step, not six times.
-    """
-    stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
-    np.exp(buffers.residuals, out=buffers.residuals)
-    weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
-    np.dot(buffers.residuals, features.T, out=buffers.coef_step)
-    step_coefficients(
-        buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay
-    )  # fmt: skip
-    np.dot(buffers.coef_step, features, out=buffers.change)
-    move_logits(
-        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.accuracy
-    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensemblage.kernels import StepBuffers, candidate_step
+from ensemblage.kernels import MaskedMember, StepBuffers, StepRows, candidate_step
 from ensemblage.subspace._member import Floats, Indices, Mask, Member, Rows, member_logits
 from ensemblage.subspace._settings import Walk
 
@@ -61,10 +61,9 @@ def try_flip(
     rows: Rows, weights: Floats, state: State, flipped: Indices, walk: Walk, buffers: StepBuffers
 ) -> None:
     """Take a step uphill under the current and the proposed mask; results are in the buffers."""
-    candidate_step(
-        rows.features, rows.labels, weights, state.logits, state.member.coef, state.member.support,
-        flipped, walk.rate, walk.decay, buffers,
-    )  # fmt: skip
+    learned = StepRows(rows.features, rows.labels, weights)
+    start = MaskedMember(state.member.coef, state.member.support, state.logits)
+    candidate_step(learned, start, flipped, walk.rate, walk.decay, buffers)
 
 
 def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) -> State:
