@@ -14,15 +14,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage.datasets import Dataset, read_table, table_encoder
 from ensemblage.fusion import LogPool
+from ensemblage.parallel import make_folds
 from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
-from ensemblage.strata._crew import anchor_jobs, crew_outputs, fit_crew, held_out_crew
+from ensemblage.strata._recipe import make_recipe
+from ensemblage.strata._stratum_members import ask_members, fit_members, held_out_outputs, plan_jobs
+from ensemblage.strata._training_rows import Training
 
 REPEATS = 5
 
@@ -43,11 +46,13 @@ def kinds():
 
 def pool_alone(X, y, X_new, n_classes, seed):
     """Pool the same anchors out-of-fold, without any strata."""
-    jobs = anchor_jobs([tuned_svm(), boosting()], np.ones(len(y)), weighted=False)
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
-    pool = LogPool().fit(held_out_crew(jobs, X, y, folds, n_classes, seed, 1), y)
-    members = fit_crew(jobs, X, y, seed, 1)
-    return pool.combine(crew_outputs(members, [job.response for job in jobs], X_new, n_classes))
+    folds = make_folds(y, 5, seed)
+    data = Training(X, y, np.arange(n_classes), np.ones(len(y)), folds=folds)
+    recipe = make_recipe([], [tuned_svm(), boosting()], LogPool())
+    jobs = plan_jobs(recipe, np.empty((len(y), 0)), data)
+    pool = LogPool().fit(held_out_outputs(jobs, data, seed, 1), y)
+    responses = [job.response for job in jobs]
+    return pool.combine(ask_members(fit_members(jobs, data, seed, 1), responses, X_new, n_classes))
 
 
 def one_split(path, seed):

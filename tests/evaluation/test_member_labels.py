@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.evaluation._member_labels import member_labels
-from ensemblage.strata import MemberStackingClassifier, StrataEnsembleClassifier
+from ensemblage.fusion import MemberStackingClassifier
+from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
 
 X, numbers = load_iris(return_X_y=True)

@@ -7,8 +7,13 @@ from ensemblage.fusion._base import Fusion, FusionContext
 from ensemblage.fusion._base import take_rows as take_rows
 from ensemblage.fusion._by_name import resolve_fusion
 from ensemblage.fusion._fixed_rules import Mean, Vote, mean_rule, vote_rule
+from ensemblage.fusion._foreign_members import members_of as members_of
+from ensemblage.fusion._fused_classifier import FusedClassifierMixin as FusedClassifierMixin
 from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
 from ensemblage.fusion._log_pool import LogPool
+from ensemblage.fusion._member_outputs import common_response as common_response
+from ensemblage.fusion._member_outputs import member_outputs as member_outputs
+from ensemblage.fusion._member_stacking import MemberStackingClassifier, stack_members
 from ensemblage.fusion._product import Product, product_rule
 from ensemblage.fusion._softmax_gate import SoftmaxGate
 from ensemblage.fusion._stacking import Stacking, as_columns, stack_features
@@ -21,6 +26,7 @@ __all__ = [
     "LocalCompetence",
     "LogPool",
     "Mean",
+    "MemberStackingClassifier",
     "Product",
     "SoftmaxGate",
     "Stacking",
@@ -32,5 +38,6 @@ __all__ = [
     "product_rule",
     "resolve_fusion",
     "stack_features",
+    "stack_members",
     "vote_rule",
 ]

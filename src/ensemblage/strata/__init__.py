@@ -1,24 +1,21 @@
 """Diversity in the rows: strata, and an ensemble with one member on each."""
 
-from ensemblage.strata._anchor import tuned_svm
 from ensemblage.strata._bootstrap import BootstrapStrata
 from ensemblage.strata._contract import stratifier_checks
-from ensemblage.strata._ensemble import StrataEnsembleClassifier
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
+from ensemblage.strata._recipe import tuned_svm
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
-from ensemblage.strata._stack_members import MemberStackingClassifier, stack_members
+from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
-    "MemberStackingClassifier",
     "MixtureStrata",
     "ScaledLogisticRegression",
     "SourceStrata",
     "StrataEnsembleClassifier",
-    "stack_members",
     "stratifier_checks",
     "tuned_svm",
 ]

@@ -25,8 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ensemblage.parallel import draw_seeds, make_folds, set_seed
-from ensemblage.strata._members import weight_parameter
+from ensemblage.parallel import draw_seeds, fit_parameter, make_folds, set_seed
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 Floats = NDArray[np.floating[Any]]
@@ -189,7 +188,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.gate_ = None
             self.training_log_affinity_ = np.zeros((len(rows), 1), dtype=rows.dtype)
             return
-        passed: dict[Any, Any] = {} if weights is None else {weight_parameter(gate): weights}
+        name = fit_parameter(gate, "sample_weight")
+        passed: dict[Any, Any] = {} if weights is None else {name: weights}
         n_folds = max(2, min(GATE_FOLDS, int(np.bincount(codes).min())))
         folds = make_folds(codes, n_folds, fold_seed)
         held_out = cross_val_predict(

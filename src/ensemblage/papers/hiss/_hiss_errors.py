@@ -16,12 +16,13 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage.datasets import make_video_standin
+from ensemblage.fusion import MemberStackingClassifier
 from ensemblage.papers._paper_rows import by_repeat, failed, grouped, mean_rows
 from ensemblage.papers._paper_scope import PaperScope, Scales, paper_dataset, repeat_seed
 from ensemblage.papers._paper_sentences import closeness, friedman, who_wins
 from ensemblage.papers._paper_table import PaperTable, paper_cell
 from ensemblage.runs import CellResult, ResultTable, recorded_warnings
-from ensemblage.strata import MemberStackingClassifier, MixtureStrata, StrataEnsembleClassifier
+from ensemblage.strata import MixtureStrata, StrataEnsembleClassifier
 
 Array: TypeAlias = NDArray[Any]
 

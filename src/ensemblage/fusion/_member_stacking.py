@@ -2,93 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ensemblage.fusion import Stacking
-from ensemblage.parallel import draw_seeds, set_seed
-from ensemblage.strata._fused import FusedClassifierMixin
-from ensemblage.strata._members import member_outputs, weight_parameter
-
-RESPONSES = ("predict_proba", "decision_function", "predict")
-
-
-class _Numbered:
-    """A member as :func:`member_outputs` takes it: fitted on class numbers.
-
-    scikit-learn's ensembles fit their members on labels (boosting), on numbers (bagging,
-    voting) or on numbers written as floats (forests).
-    """
-
-    def __init__(self, member, known):
-        self.member = member
-        self.known = known  # labels or numbers, in the order of the ensemble's classes
-        self.classes_ = self._numbers(member.classes_)
-
-    def _numbers(self, labels):
-        return np.searchsorted(self.known, labels)
-
-    def predict(self, X):
-        return self._numbers(self.member.predict(X))
-
-    def predict_proba(self, X):
-        return self.member.predict_proba(X)
-
-    def decision_function(self, X):
-        return self.member.decision_function(X)
-
-
-def _ensemble_of(estimator):
-    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-
-
-def _members_of(ensemble) -> list:
-    """Members of a fitted ensemble, each a classifier of the ensemble's own problem."""
-    members = getattr(ensemble, "estimators_", None)
-    if members is None or not isinstance(getattr(ensemble, "classes_", None), np.ndarray):
-        raise ValueError(
-            f"ensemble={type(ensemble).__name__} has no estimators_ and classes_ after its fit. "
-            "Use an ensemble of classifiers, such as AdaBoostClassifier, BaggingClassifier, "
-            "RandomForestClassifier or VotingClassifier; of a pipeline, its last step."
-        )
-    # gradient boosting keeps an array; a pipeline must not be taken for a row of one
-    flat = members.ravel().tolist() if isinstance(members, np.ndarray) else list(members)
-    foreign = [each for each in flat if not hasattr(each, "classes_")]
-    if foreign:
-        raise ValueError(
-            f"ensemble={type(ensemble).__name__} has members that are no classifiers "
-            f"({type(foreign[0]).__name__}); stacking needs members that predict classes."
-        )
-    return flat
-
-
-def _known_labels(ensemble, members):
-    """Find what the members call the ensemble's classes: their labels, or their numbers."""
-    labels, numbers = ensemble.classes_, np.arange(len(ensemble.classes_))
-    met = np.unique(np.concatenate([member.classes_ for member in members]))
-    if np.array_equal(met, labels):
-        return labels
-    # a class may be in no bootstrap sample, so bagging's members need not know them all
-    if np.array_equal(met, numbers) or isinstance(ensemble, BaggingClassifier):
-        return numbers
-    raise ValueError(
-        f"The members of ensemble={type(ensemble).__name__} know the classes {met.tolist()}, the "
-        f"ensemble {labels.tolist()}: they solve other problems than the ensemble does. Use an "
-        "ensemble whose members all predict its classes."
-    )
-
-
-def _common_response(members) -> str:
-    """Name the best method that all members have; constant members follow the others."""
-    asked = [each for each in members if not isinstance(each, DummyClassifier)] or members
-    return next(name for name in RESPONSES if all(hasattr(each, name) for each in asked))
+from ensemblage.fusion._base import Array
+from ensemblage.fusion._foreign_members import members_of
+from ensemblage.fusion._fused_classifier import FusedClassifierMixin
+from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
+from ensemblage.fusion._stacking import Stacking
+from ensemblage.parallel import draw_seeds, fit_parameter, set_seed
 
 
 class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
@@ -124,7 +54,7 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
     See Also
     --------
     stack_members : The same for an ensemble that is fitted already.
-    StrataEnsembleClassifier : Members on strata, stacked on rows they have not seen.
+    ensemblage.strata.StrataEnsembleClassifier : Members on strata, fused on rows they never saw.
 
     Notes
     -----
@@ -137,7 +67,7 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
-    >>> from ensemblage.strata import MemberStackingClassifier
+    >>> from ensemblage.fusion import MemberStackingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> boosting = AdaBoostClassifier(n_estimators=20, random_state=0)
     >>> model = MemberStackingClassifier(boosting).fit(X[:400], y[:400])
@@ -145,20 +75,22 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ensemble": [HasMethods(["fit", "predict"])],
         "final_estimator": [HasMethods(["fit", "predict"]), None],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, ensemble, final_estimator=None, *, random_state=None):
+    def __init__(
+        self, ensemble: Any, final_estimator: Any = None, *, random_state: Any = None
+    ) -> None:
         self.ensemble = ensemble
         self.final_estimator = final_estimator
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: the ensemble validates its own parameters
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the ensemble, then the classifier on its members' outputs.
 
         Parameters
@@ -186,23 +118,27 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
             ):
                 set_seed(part, seed)
         self.ensemble_.fit(X, y, **weights)
-        ensemble = _ensemble_of(self.ensemble_)
-        _members_of(ensemble)
-        self.classes_ = ensemble.classes_
+        members_of(self._inner())  # refuses an ensemble that has none
+        self.classes_ = self._inner().classes_
         numbers = self._class_numbers(column_or_1d(y))
         self.fusion_.fit(self._outputs(X), numbers, **weights)
         return self
 
-    def _check_weights(self, sample_weight) -> None:
+    def _inner(self) -> Any:
+        """Give the fitted ensemble, also where it came frozen."""
+        frozen = isinstance(self.ensemble_, FrozenEstimator)
+        return self.ensemble_.estimator if frozen else self.ensemble_
+
+    def _check_weights(self, sample_weight: Any) -> None:
         if sample_weight is None or isinstance(self.ensemble, FrozenEstimator):
             return
-        if weight_parameter(self.ensemble) is None:
+        if fit_parameter(self.ensemble, "sample_weight") is None:
             raise ValueError(
                 f"sample_weight was given, but {type(self.ensemble).__name__}.fit takes none. "
                 "Leave sample_weight out, or use another ensemble."
             )
 
-    def _class_numbers(self, y) -> np.ndarray:
+    def _class_numbers(self, y: NDArray[Any]) -> NDArray[np.intp]:
         check_classification_targets(y)
         given = np.unique(y)
         if not np.array_equal(given, self.classes_):
@@ -212,21 +148,18 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
             )
         return np.searchsorted(self.classes_, y)
 
-    def _outputs(self, X) -> np.ndarray:
+    def _outputs(self, X: Any) -> Array:
         """Member outputs, of shape (n_members, n_samples, n_classes)."""
-        ensemble = _ensemble_of(self.ensemble_)
-        members = _members_of(ensemble)
-        known, response = _known_labels(ensemble, members), _common_response(members)
-        X = self._rows(X, any(hasattr(member, "feature_names_in_") for member in members))
-        views = getattr(ensemble, "estimators_features_", [None] * len(members))
-        outputs = []
-        for member, columns in zip(members, views, strict=True):
-            numbered = member if isinstance(member, DummyClassifier) else _Numbered(member, known)
-            seen = X if columns is None else X[:, columns]
-            outputs.append(member_outputs(numbered, seen, len(self.classes_), response))
-        return np.stack(outputs)
+        members = members_of(self._inner())
+        foreign = [member.foreign for member in members]
+        X = self._rows(X, named=any(hasattr(each, "feature_names_in_") for each in foreign))
+        # constant members follow the others
+        varying = [each.foreign for each in members if not is_constant(each)]
+        response = common_response(varying or foreign)
+        n_classes = len(self.classes_)
+        return np.stack([member_outputs(each, X, n_classes, response) for each in members])
 
-    def _rows(self, X, named: bool):
+    def _rows(self, X: Any, *, named: bool) -> Any:
         """Check rows; members that know no names of columns get an array."""
         if named:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -239,18 +172,21 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
     def _gives_probabilities(self) -> bool:
         return Stacking(self.final_estimator).gives_probabilities(from_probabilities=False)
 
-    def _scores(self, X) -> np.ndarray:
+    def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self.fusion_.combine(self._outputs(X))
+        scores: Array = self.fusion_.combine(self._outputs(X))
+        return scores
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.ensemble).input_tags
         tags.input_tags.allow_nan, tags.input_tags.sparse = inner.allow_nan, inner.sparse
         return tags
 
 
-def stack_members(ensemble, X, y, final_estimator=None, *, sample_weight=None):
+def stack_members(
+    ensemble: Any, X: Any, y: Any, final_estimator: Any = None, *, sample_weight: Any = None
+) -> MemberStackingClassifier:
     """Stack the members of a fitted ensemble.
 
     Parameters
@@ -276,7 +212,7 @@ def stack_members(ensemble, X, y, final_estimator=None, *, sample_weight=None):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from ensemblage.strata import stack_members
+    >>> from ensemblage.fusion import stack_members
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(X[:250], y[:250])
     >>> model = stack_members(forest, X[250:400], y[250:400])
@@ -285,4 +221,5 @@ def stack_members(ensemble, X, y, final_estimator=None, *, sample_weight=None):
     """
     check_is_fitted(ensemble)
     stacked = MemberStackingClassifier(FrozenEstimator(ensemble), final_estimator)
-    return stacked.fit(X, y, sample_weight=sample_weight)
+    stacked.fit(X, y, sample_weight=sample_weight)
+    return stacked

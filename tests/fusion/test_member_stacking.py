@@ -25,14 +25,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage.fusion import stack_features
+from ensemblage.fusion import MemberStackingClassifier, stack_features, stack_members
 from ensemblage.persistence import load, save
-from ensemblage.strata import (
-    HISS,
-    MemberStackingClassifier,
-    StrataEnsembleClassifier,
-    stack_members,
-)
+from ensemblage.strata import HISS, StrataEnsembleClassifier
 
 LINEAR = LogisticRegression(max_iter=1000)
 ENSEMBLES = [
@@ -190,7 +185,7 @@ def test_can_be_saved(wine, tmp_path):
 @pytest.mark.parametrize(
     ("ensemble", "match"),
     [
-        (LogisticRegression(max_iter=1000), "LogisticRegression has no estimators_"),
+        (LogisticRegression(max_iter=1000), "LogisticRegression has no members .* no estimators_"),
         (make_pipeline(MinMaxScaler(), RandomForestClassifier(3)), "of a pipeline, its last step"),
         (GradientBoostingClassifier(n_estimators=2), "no classifiers .DecisionTreeRegressor."),
         (OneVsRestClassifier(DummyClassifier()), "solve other problems"),

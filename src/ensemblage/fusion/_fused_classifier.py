@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ensemblage.fusion._base import Array
 
-def _with_probabilities(self) -> bool:
+
+def _with_probabilities(self: FusedClassifierMixin) -> bool:
     return self._gives_probabilities()
 
 
-def _with_decisions(self) -> bool:
+def _with_decisions(self: FusedClassifierMixin) -> bool:
     return not self._gives_probabilities()
 
 
 class FusedClassifierMixin(ClassifierMixin):
     """Give classes, probabilities or decision values from fused scores.
 
-    A class that uses it has ``classes_``, ``_scores(X)``, of shape (n_samples, n_classes), and
-    ``_gives_probabilities()``, which tells whether scores are probabilities.
+    Members are fitted on class numbers; a class that uses it fills in what is left open here.
     """
 
-    def predict(self, X):
+    classes_: NDArray[Any]
+
+    def _scores(self, X: Any) -> Array:
+        """Fuse what members say of rows, (n_samples, n_classes)."""
+        raise NotImplementedError  # look: ok
+
+    def _gives_probabilities(self) -> bool:
+        """Tell whether scores are probabilities; it is asked before ``fit`` too."""
+        raise NotImplementedError  # look: ok
+
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
@@ -35,10 +50,10 @@ class FusedClassifierMixin(ClassifierMixin):
             Class labels.
         """
         winners = self._scores(X).argmax(axis=1)
-        return self.classes_[winners]
+        return np.asarray(self.classes_[winners])
 
     @available_if(_with_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities, where the fusion gives them.
 
         Parameters
@@ -54,7 +69,7 @@ class FusedClassifierMixin(ClassifierMixin):
         return self._scores(X)
 
     @available_if(_with_decisions)
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Array:
         """Fused decision values, where the fusion gives no probabilities.
 
         Parameters
@@ -68,4 +83,4 @@ class FusedClassifierMixin(ClassifierMixin):
             One value per row for two classes: positive for the second.
         """
         scores = self._scores(X)
-        return scores[:, 1] if len(self.classes_) == 2 else scores
+        return np.asarray(scores[:, 1]) if len(self.classes_) == 2 else scores

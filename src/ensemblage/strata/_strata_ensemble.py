@@ -4,37 +4,46 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from ensemblage.fusion import AnchoredGate, Fusion, FusionContext, Gate, resolve_fusion
-from ensemblage.parallel import draw_seeds, set_seed
-from ensemblage.strata._anchor import resolve_anchors
-from ensemblage.strata._auto import candidates
-from ensemblage.strata._crew import crew_outputs, fit_crew, response_of
-from ensemblage.strata._folds import make_folds
-from ensemblage.strata._frames import is_mixed_frame
-from ensemblage.strata._fused import FusedClassifierMixin
+from ensemblage.fusion import FusedClassifierMixin, resolve_fusion
+from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._inspect import explain_one_row, report_members
-from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
-from ensemblage.strata._stratify import final_step, strata_affinity
-from ensemblage.strata._trial import Crew, Training, Trial, try_strata
-
-FUSIONS = {"gate", "logpool", "mean", "stacking", "vote"}
+from ensemblage.strata._recipe import Recipe, make_recipe
+from ensemblage.strata._strata_choice import (
+    Search,
+    Trial,
+    candidates,
+    choose_strata,
+    rows_context,
+)
+from ensemblage.strata._stratum_members import (
+    ask_members,
+    fit_members,
+    report_members,
+    require_weights,
+)
+from ensemblage.strata._training_rows import (
+    Array,
+    Training,
+    check_weights,
+    is_mixed_frame,
+    split_rows,
+)
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
@@ -95,6 +104,8 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         Fitted members on all rows.
     fusion_ : Fusion
         Fitted.
+    responses_ : list of {"predict_proba", "decision_function", "predict"}
+        What each member is asked for, anchors last.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
         ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
@@ -144,10 +155,13 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "stratifier": [HasMethods(["fit", "transform"]), None],
         "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
-        "fusion": [StrOptions(FUSIONS), HasMethods(["fit", "combine"])],
+        "fusion": [
+            StrOptions({"gate", "logpool", "mean", "stacking", "vote"}),
+            HasMethods(["fit", "combine"]),
+        ],
         "final_estimator": [HasMethods(["fit", "predict"]), None],
         "membership": [StrOptions({"hard", "soft"})],
         "anchor": [HasMethods(["fit", "predict"]), str, list, tuple, None],
@@ -160,19 +174,19 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        stratifier=None,
-        estimator=None,
+        stratifier: Any = None,
+        estimator: Any = None,
         *,
-        fusion="gate",
-        final_estimator=None,
-        membership="hard",
-        anchor=None,
-        stratum_size=None,
-        n_strata=None,
-        cv=5,
-        n_jobs=None,
-        random_state=None,
-    ):
+        fusion: Any = "gate",
+        final_estimator: Any = None,
+        membership: str = "hard",
+        anchor: Any = None,
+        stratum_size: Any = None,
+        n_strata: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.stratifier = stratifier
         self.estimator = estimator
         self.fusion = fusion
@@ -186,7 +200,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, *, n_jobs=None, random_state=None):
+    def paper(cls, *, n_jobs: int | None = None, random_state: Any = None) -> Pipeline:
         """Give the ensemble of the paper's experiments.
 
         Parameters
@@ -216,7 +230,14 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, sources=None, groups=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sources: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Find the strata, fit a member on each, and learn to fuse them.
 
         Parameters
@@ -240,85 +261,59 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             Fitted ensemble.
         """
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
-        data = self._validate_training(X, y, sample_weight, sources, groups, fold_seed)
-        fusion = set_seed(clone(self._fusion()), fusion_seed)
-        trial = self._choose_strata(data, fusion, strata_seed, fold_seed)
-        self.stratifier_ = trial.stratifier
-        members = fit_crew(trial.jobs, data.X, data.y, member_seed, self.n_jobs)
-        n_own = len(members) - len(resolve_anchors(self.anchor))
-        self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
-        self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: self.n_strata_]])
-        self._note_constant_members()
-        self._fit_fusion(fusion, trial, data)
-        self.member_report_ = report_members(
-            trial.jobs, members, trial.outputs, data.y, self.classes_, self.fusion_
-        )
+        recipe = self._resolve(numeric=not is_mixed_frame(X))
+        recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
+        data = self._validate_training(X, y, sample_weight, sources, groups)
+        if self._holds_rows_out(recipe):
+            cv = 5 if isinstance(self.cv, str) else self.cv
+            folds = split_rows(cv, data.X, data.y, self.classes_, fold_seed, groups)
+            data = data._replace(folds=folds)
+        require_weights(recipe, weighted=data.weighted)
+        stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
+        search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
+        trial, tried = choose_strata(search, self._settings(len(data.y)))
+        members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
+        self._store(recipe, trial, tried, members)
+        self._fit_fusion(trial, data)
+        self._report(trial, data, members)
         return self
 
-    def _validate_training(self, X, y, sample_weight, sources, groups, seed) -> Training:
+    def _resolve(self, *, numeric: bool = True) -> Recipe:
+        """Make of the parameters what the ensemble is made of; words have no place in a context."""
+        offered = frozenset({"affinity", "X"} if numeric else {"affinity"})
+        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
+        return make_recipe(self.estimator, self.anchor, fusion, soft=self.membership == "soft")
+
+    def _validate_training(
+        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
+    ) -> Training:
         if is_mixed_frame(X):
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
-            self._fusion(numeric=False)
         else:
             X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
         check_classification_targets(y)
         check_consistent_length(X, sources, groups)
         self.classes_, y = np.unique(y, return_inverse=True)
-        weights = self._validate_weights(X, y, sample_weight)
-        folds = None
-        if self._fusion().learns or self._asks_for_choice():
-            in_sample = isinstance(self.cv, str) and not self._asks_for_choice()
-            cv = 5 if isinstance(self.cv, str) else self.cv
-            folds = None if in_sample else make_folds(cv, X, y, self.classes_, seed, groups)
-        return Training(X, y, weights, sample_weight is not None, sources, folds)
-
-    def _validate_weights(self, X, y, sample_weight) -> np.ndarray:
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two."
             )
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        absent = np.bincount(y, weights) == 0
-        if absent.any():
-            raise ValueError(
-                f"sample_weight leaves no weight to class {self.classes_[absent][0]!r}. "
-                "Leave its rows out, or give some of them weight."
-            )
-        return weights
-
-    def _fusion(self, *, numeric: bool = True) -> Fusion:
-        offered = frozenset({"affinity", "X"} if numeric else {"affinity"})
-        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
-        n_anchors = len(resolve_anchors(self.anchor))
-        if isinstance(fusion, Gate) and n_anchors + len(self._kinds()) > 1:
-            return AnchoredGate(fusion, n_anchors=n_anchors)
-        return fusion
-
-    def _kinds(self) -> list:
-        """List the kinds of member on each stratum."""
-        if self.estimator is None:
-            return [ScaledLogisticRegression()]
-        several = isinstance(self.estimator, list | tuple)
-        return list(self.estimator) if several else [self.estimator]
-
-    def _responses(self) -> list[str]:
-        """Name the method that each member is asked for, anchors last."""
-        n_strata = getattr(self, "n_strata_", 1)
-        kinds = [response_of(kind) for kind in self._kinds() for _ in range(n_strata)]
-        return kinds + [response_of(each) for each in resolve_anchors(self.anchor)]
-
-    def _gives_probabilities(self) -> bool:
-        probable = all(name == "predict_proba" for name in self._responses())
-        return self._fusion().gives_probabilities(probable)
+        weights = check_weights(sample_weight, X, y, self.classes_)
+        return Training(X, y, weights, sample_weight is not None, sources, None)
 
     def _asks_for_choice(self) -> bool:
         """Tell whether the strata's number or size is to be chosen."""
         free = self.stratifier is None and self.stratum_size is None
         return free or "auto" in (self.stratum_size, self.n_strata)
 
-    def _settings(self, n_samples: int) -> list[dict]:
+    def _holds_rows_out(self, recipe: Recipe) -> bool:
+        """Tell whether outputs on rows that members have not seen are needed."""
+        in_sample = isinstance(self.cv, str)
+        return self._asks_for_choice() or (recipe.fusion.learns and not in_sample)
+
+    def _settings(self, n_samples: int) -> list[dict[str, Any]]:
         """Parameters of the stratifier to try."""
         if self.stratifier is None:
             size = "auto" if self.stratum_size is None else self.stratum_size
@@ -326,31 +321,16 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             return candidates(HISS(), size, count, n_samples)
         return candidates(final_step(self.stratifier), self.stratum_size, self.n_strata, n_samples)
 
-    def _choose_strata(self, data: Training, fusion, strata_seed, fold_seed) -> Trial:
-        settings = self._settings(len(data.y))
-        stratifier = set_seed(
-            clone(HISS() if self.stratifier is None else self.stratifier), strata_seed
-        )
-        crew = Crew(self._kinds(), resolve_anchors(self.anchor), self.membership == "soft")
-        several = len(settings) > 1
-        trials = [
-            try_strata(
-                data, stratifier, each, crew, fusion,
-                judge=several, seed=fold_seed, n_jobs=self.n_jobs,
-            )
-            for each in settings
-        ]  # fmt: skip
-        best = int(np.argmin([trial.error for trial in trials]))
-        self.stratum_size_ = settings[best].get("stratum_size")
-        self.n_strata_ = trials[best].memberships.shape[1]
-        self.trials_ = [
-            {**each, "error": trial.error} for each, trial in zip(settings, trials, strict=True)
-        ] * several
-        return trials[best]
-
-    def _note_constant_members(self) -> None:
-        first_kind = self.estimators_[: self.n_strata_]
-        one_class = [len(member.classes_) == 1 for member in first_kind]
+    def _store(self, recipe: Recipe, trial: Trial, tried: list[Trial], members: list[Any]) -> None:
+        """Keep strata and members, and warn of members that have nothing to tell apart."""
+        self.stratifier_, self.n_strata_ = trial.stratifier, trial.n_strata
+        self.stratum_size_ = trial.settings.get("stratum_size")
+        self.trials_ = [{**each.settings, "error": each.error} for each in tried]
+        n_own = len(members) - len(recipe.anchors)
+        self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
+        self.responses_, self.fusion_ = recipe.responses(trial.n_strata), recipe.fusion
+        self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: trial.n_strata]])
+        one_class = [len(member.classes_) == 1 for member in members[: trial.n_strata]]
         self.constant_strata_ = np.flatnonzero(one_class)
         if len(self.constant_strata_) > 0:
             warnings.warn(
@@ -361,48 +341,58 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _fit_fusion(self, fusion, trial: Trial, data: Training) -> None:
-        self.fusion_, self.n_left_out_ = fusion, 0
-        outputs = trial.outputs
-        if isinstance(self.cv, str) and fusion.learns:
+    def _fit_fusion(self, trial: Trial, data: Training) -> None:
+        self.n_left_out_ = 0
+        learns, outputs = self.fusion_.learns, trial.outputs
+        if isinstance(self.cv, str) and learns:
             outputs = self._outputs(data.X)
         usable = data.weights > 0
-        if outputs is not None and fusion.learns:
+        if outputs is not None and learns:
             known = np.isfinite(outputs).all(axis=(0, 2))
             self.n_left_out_ = int((~known).sum())
             usable &= known
         rows = np.flatnonzero(usable)
-        fusion.fit(
+        self.fusion_.fit(
             None if outputs is None else outputs[:, rows],
             data.y[rows],
             trial.context.take(rows),
             sample_weight=data.weights[rows] if data.weighted else None,
         )
 
-    def _outputs(self, X) -> np.ndarray:
-        """Member outputs, of shape (n_members, n_samples, n_classes), anchors last."""
-        members = [*self.estimators_, *self.anchors_]
-        return crew_outputs(members, self._responses(), X, len(self.classes_))
+    def _report(self, trial: Trial, data: Training, members: list[Any]) -> None:
+        shares = self.fusion_.importance(len(members))
+        report = report_members(trial.jobs, members, trial.outputs, data, shares)
+        self.member_report_ = [
+            {**each, "classes": self.classes_[each["classes"]].tolist()} for each in report
+        ]
 
-    def _validate_rows(self, X):
+    def _gives_probabilities(self) -> bool:
+        if hasattr(self, "responses_"):
+            responses, fusion = self.responses_, self.fusion_
+        else:
+            recipe = self._resolve()
+            responses, fusion = recipe.responses(1), recipe.fusion
+        probable = all(name == "predict_proba" for name in responses)
+        return bool(fusion.gives_probabilities(probable))
+
+    def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_mixed_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
         return validate_data(self, X, **ARRAYS, reset=False)
 
-    def _scores(self, X) -> np.ndarray:
+    def _outputs(self, X: Any) -> Array:
+        """Member outputs, of shape (n_members, n_samples, n_classes), anchors last."""
+        members = [*self.estimators_, *self.anchors_]
+        return ask_members(members, self.responses_, X, len(self.classes_))
+
+    def _scores(self, X: Any) -> Array:
         X = self._validate_rows(X)
-        return self.fusion_.combine(self._outputs(X), self._context(X))
+        context = rows_context(self.stratifier_, X, self.fusion_.needs)
+        return self.fusion_.combine(self._outputs(X), context)
 
-    def _context(self, X) -> FusionContext:
-        needs = self.fusion_.needs
-        return FusionContext(
-            affinity=strata_affinity(self.stratifier_, X) if "affinity" in needs else None,
-            X=X if "X" in needs else None,
-        )
-
-    def explain_row(self, x):
+    def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
 
         Parameters
@@ -419,4 +409,15 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             number).
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        return explain_one_row(self, self._validate_rows(row))
+        X = self._validate_rows(row)
+        outputs, context = self._outputs(X), rows_context(self.stratifier_, X, self.fusion_.needs)
+        scores = self.fusion_.combine(outputs, context)[0]
+        weights = self.fusion_.row_weights(outputs, context)
+        strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))
+        return {
+            "prediction": self.classes_[scores.argmax()],
+            "scores": scores,
+            "strata": np.asarray(strata)[0],
+            "members": outputs[:, 0],
+            "weights": None if weights is None else weights[0],
+        }

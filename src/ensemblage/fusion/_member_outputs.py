@@ -1,0 +1,48 @@
+"""What members say of rows: the method they are asked for, and an answer for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+
+from ensemblage.fusion._base import Array
+from ensemblage.fusion._stacking import as_columns
+
+RESPONSES = ("predict_proba", "decision_function", "predict")
+"""Methods of a classifier, the one that tells most first."""
+
+
+def common_response(members: Sequence[Any]) -> str:
+    """Name the best method that all members have, fitted or not."""
+    return next(name for name in RESPONSES if all(hasattr(each, name) for each in members))
+
+
+def is_constant(member: Any) -> bool:
+    """Tell whether a member always says the same; such a one has no decision values."""
+    return isinstance(getattr(member, "foreign", member), DummyClassifier)
+
+
+def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
+    """Ask a member that was fitted on class numbers, (n_samples, n_classes).
+
+    Classes that it never saw have probability zero, or a decision value one below its lowest.
+    """
+    known: Any
+    lowest: Any = 0.0
+    if response == "predict_proba":
+        known = member.predict_proba(X)
+    elif is_constant(member):
+        known, lowest = 2 * member.predict_proba(X) - 1, -1.0
+    elif response == "predict":
+        return np.asarray(2 * np.eye(n_classes)[member.predict(X)] - 1)
+    else:
+        known = as_columns(member.decision_function(X))
+        lowest = known.min(axis=1, keepdims=True) - 1
+    if np.array_equal(member.classes_, np.arange(n_classes)):
+        return np.asarray(known, dtype=float)
+    outputs = np.broadcast_to(np.asarray(lowest, dtype=float), (len(known), n_classes)).copy()
+    outputs[:, member.classes_] = known
+    return outputs

@@ -1,0 +1,199 @@
+"""Ways to stratify the training rows, and how well members on the strata do in each."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext
+from ensemblage.parallel import Fold, final_step, fit_parameter, rows_at_final_step
+from ensemblage.strata._recipe import Recipe
+from ensemblage.strata._stratum_members import Job, held_out_outputs, plan_jobs
+from ensemblage.strata._training_rows import Array, Training
+
+SIZES = (0.05, 0.1, 0.2, 0.4)
+COUNTS = (10, 20, 40)
+DEFAULT_COUNT = 20
+FEWEST_ROWS = 10
+"""A stratum holds at least so many rows, where there are as many."""
+
+
+class Search(NamedTuple):
+    """What all trials share; stratifier and fusion have their seeds, ``seed`` is the members'."""
+
+    data: Training
+    stratifier: Any
+    recipe: Recipe
+    seed: int
+    n_jobs: int | None
+
+
+class Trial(NamedTuple):
+    """Strata, and what members on them say of rows that they have not seen.
+
+    ``settings`` are parameters of the fitted stratifier. ``outputs`` are held-out ones, (n_members,
+    n_samples, n_classes), where there are folds; ``error`` is the fusion's on them.
+    """
+
+    settings: dict[str, Any]
+    stratifier: Any
+    n_strata: int
+    jobs: list[Job]
+    outputs: Array | None
+    context: FusionContext
+    error: float
+
+
+def choose_strata(search: Search, settings: list[dict[str, Any]]) -> tuple[Trial, list[Trial]]:
+    """Try each of the settings; give the trial with the least error, and all where several."""
+    several = len(settings) > 1
+    trials = [_try_strata(search, each, judge=several) for each in settings]
+    best = int(np.argmin([trial.error for trial in trials]))
+    return trials[best], trials if several else []
+
+
+def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Trial:
+    data, fusion = search.data, search.recipe.fusion
+    stratifier = clone(search.stratifier)
+    final_step(stratifier).set_params(**settings)
+    memberships = fit_strata(stratifier, data)
+    jobs = plan_jobs(search.recipe, memberships, data)
+    context = rows_context(stratifier, data.X, fusion.needs, in_training=True)
+    outputs, error = None, 0.0
+    if data.folds is not None:
+        outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs)
+        if judge:
+            weights = data.sample_weight
+            error = fused_error(fusion, outputs, data.y, data.folds, context, sample_weight=weights)
+    return Trial(settings, stratifier, memberships.shape[1], jobs, outputs, context, error)
+
+
+def fit_strata(stratifier: Any, data: Training) -> Array:
+    """Fit a stratifier, or a pipeline that ends in one; give (n_samples, n_strata)."""
+    passed = {}
+    for name in ("sample_weight", "sources"):
+        value = getattr(data, name)
+        if value is None:
+            continue
+        parameter = fit_parameter(stratifier, name)
+        if parameter is None:
+            raise ValueError(
+                f"{name} was given, but {type(final_step(stratifier)).__name__}.fit takes none. "
+                f"Leave {name} out, or use a stratifier that takes it."
+            )
+        passed[parameter] = value
+    stratifier.fit(data.X, data.y, **passed)
+    memberships = getattr(final_step(stratifier), "memberships_", None)
+    if memberships is None:
+        raise TypeError(
+            f"stratifier={final_step(stratifier)!r} sets no memberships_. Use HISS, MixtureStrata, "
+            "BootstrapStrata, SourceStrata or another estimator under the same contract."
+        )
+    return np.asarray(memberships)
+
+
+def rows_context(
+    stratifier: Any, X: Any, needs: frozenset[str], *, in_training: bool = False
+) -> FusionContext:
+    """Tell a fusion what it needs to know of rows.
+
+    A stratifier that learned to tell strata apart has ``training_log_affinity_`` of its training
+    rows, which is more honest than to ask it about them again.
+    """
+    last, affinity = final_step(stratifier), None
+    if "affinity" in needs:
+        affinity = getattr(last, "training_log_affinity_", None) if in_training else None
+        if affinity is None:
+            affinity = last.log_affinity(rows_at_final_step(stratifier, X))
+    return FusionContext(affinity=affinity, X=X if "X" in needs else None)
+
+
+def candidates(
+    stratifier: Any, stratum_size: Any, n_strata: Any, n_samples: int
+) -> list[dict[str, Any]]:
+    """Parameters of the stratifier to try, at least one setting; None leaves its own.
+
+    A row belongs to one stratum or more on average, and strata hold ten rows or more, where that is
+    possible.
+    """
+    known = stratifier.get_params()
+    for name, value in (("stratum_size", stratum_size), ("n_strata", n_strata)):
+        if value is not None and name not in known:
+            raise ValueError(
+                f"{name}={value!r} was given, but {type(stratifier).__name__} has no such "
+                f"parameter. Leave {name} out."
+            )
+    own_count, own_size = known.get("n_strata"), known.get("stratum_size")
+    counts = COUNTS if n_strata == "auto" else [own_count if n_strata is None else n_strata]
+    sizes = (
+        SIZES if stratum_size == "auto" else [own_size if stratum_size is None else stratum_size]
+    )
+    settings = []
+    for count in counts:
+        for size in sizes:
+            fits = count is None or count * FEWEST_ROWS <= max(n_samples, 2 * FEWEST_ROWS)
+            overlaps = stratum_size != "auto" or count is None or size * count >= 1
+            filled = stratum_size != "auto" or size * n_samples >= FEWEST_ROWS
+            if (fits or n_strata != "auto") and overlaps and filled:
+                settings.append(_named(count, size, known))
+    return settings or [_fallback(known, stratum_size, n_strata, n_samples)]
+
+
+def _named(count: Any, size: Any, known: dict[str, Any]) -> dict[str, Any]:
+    named = {"n_strata": count, "stratum_size": size}
+    return {name: value for name, value in named.items() if name in known and value is not None}
+
+
+def _fallback(
+    known: dict[str, Any], stratum_size: Any, n_strata: Any, n_samples: int
+) -> dict[str, Any]:
+    """Few rows: few strata that hold ten rows, or all there are."""
+    count = max(2, min(DEFAULT_COUNT, n_samples // FEWEST_ROWS)) if n_strata == "auto" else n_strata
+    size = min(1.0, max(0.4, FEWEST_ROWS / n_samples)) if stratum_size == "auto" else stratum_size
+    return _named(count or known.get("n_strata"), size or known.get("stratum_size"), known)
+
+
+def fused_error(
+    fusion: Fusion,
+    outputs: Array,
+    y: NDArray[np.intp],
+    folds: list[Fold],
+    context: FusionContext = NOTHING_KNOWN,
+    *,
+    sample_weight: Array | None = None,
+) -> float:
+    """Weighted error of a fusion on outputs held out in folds, the fusion itself held out too.
+
+    Rows with NaN are left out.
+    """
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    finite = np.isfinite(outputs)
+    known = (weights > 0) & (finite.all() or finite.all(axis=(0, 2)))
+    tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
+    if not known.all():
+        outputs, y, weights = outputs[:, known], y[known], weights[known]
+        context = context.take(known)
+    usable = _usable_folds(y, tests)
+    fitted = fusion.fit_parts(
+        [fold.train for fold in usable], outputs, y, context,
+        sample_weight=None if sample_weight is None else weights,
+    )  # fmt: skip
+    wrong = total = 0.0
+    for (_, judge), each in zip(usable, fitted, strict=True):
+        guesses = each.combine(outputs[:, judge], context.take(judge)).argmax(axis=1)
+        wrong += weights[judge] @ (guesses != y[judge])
+        total += weights[judge].sum()
+    return wrong / total if total > 0 else np.inf
+
+
+def _usable_folds(y: NDArray[np.intp], tests: list[NDArray[np.bool_]]) -> list[Fold]:
+    """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
+    n_classes = len(np.unique(y))
+    folds = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
+    return [
+        fold for fold in folds
+        if len(fold.test) > 0 and len(np.unique(y[fold.train])) == n_classes
+    ]  # fmt: skip

@@ -1,0 +1,172 @@
+"""Members on strata: their jobs, their fits, and what they say of rows they never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+
+from ensemblage.fusion import member_outputs, take_rows
+from ensemblage.parallel import Blueprint, draw_seeds, fit_parameter, run_tasks, spread_seeds
+from ensemblage.strata._recipe import Kind, Recipe
+from ensemblage.strata._training_rows import Array, Training
+
+Rows = NDArray[np.intp]
+
+
+class Job(NamedTuple):
+    """What one member is asked to do.
+
+    It learns ``rows``; ``weights``, those of all rows, are passed to its ``fit`` unless None. An
+    anchor has no stratum.
+    """
+
+    blueprint: Blueprint
+    response: str
+    rows: Rows
+    weights: Array | None
+    stratum: int | None = None
+
+
+def hard_rows(membership: Array, weights: Array) -> Rows:
+    """Rows that a stratum holds, sorted: the strongest, up to its size, at least one."""
+    rows = np.flatnonzero((membership > 0) & (weights > 0))
+    falling = rows[np.argsort(-membership[rows], kind="stable")]
+    size = membership[rows] @ weights[rows]
+    held = np.cumsum(weights[falling])
+    # a row is in if more than half of it fits
+    count = np.count_nonzero(held - 0.5 * weights[falling] < size)
+    return np.sort(falling[: max(count, 1)])
+
+
+def require_weights(recipe: Recipe, *, weighted: bool) -> None:
+    """Refuse members that cannot take row weights where they are to."""
+    strata = "membership='soft'" if recipe.soft else "sample_weight" if weighted else None
+    everywhere = "sample_weight" if weighted else None
+    asked = [(kind, strata) for kind in recipe.kinds]
+    asked += [(anchor, everywhere) for anchor in recipe.anchors]
+    for (estimator, _), reason in asked:
+        if reason is not None and fit_parameter(estimator, "sample_weight") is None:
+            raise ValueError(
+                f"{reason} needs members that take sample_weight; {type(estimator).__name__}.fit "
+                "does not. Choose another estimator, or membership='hard' without sample_weight."
+            )
+
+
+def plan_jobs(recipe: Recipe, memberships: Array, data: Training) -> list[Job]:
+    """Give each stratum to a member of each kind, kind by kind, then all rows to each anchor."""
+    weights, shares = data.weights, []
+    for membership in memberships.T:
+        if recipe.soft:
+            passed = membership * weights
+            shares.append((np.flatnonzero(passed > 0), passed))
+        else:
+            shares.append((hard_rows(membership, weights), data.sample_weight))
+    jobs = []
+    for kind in recipe.kinds:
+        blueprint = Blueprint(kind.estimator)
+        jobs += [
+            Job(blueprint, kind.response, *share, stratum) for stratum, share in enumerate(shares)
+        ]
+    return jobs + anchor_jobs(recipe.anchors, data)
+
+
+def anchor_jobs(anchors: Iterable[Kind], data: Training) -> list[Job]:
+    """Give all rows that have weight to each anchor."""
+    rows = np.flatnonzero(data.weights > 0)
+    return [
+        Job(Blueprint(anchor.estimator), anchor.response, rows, data.sample_weight)
+        for anchor in anchors
+    ]
+
+
+def fit_member(job: Job, X: Any, y: Rows, seeds: list[int]) -> Any:
+    """Fit a fresh member: a constant one on rows of one class, and the best one of a search."""
+    y = y[job.rows]
+    if (y == y[0]).all():
+        return DummyClassifier(strategy="prior").fit(np.zeros((len(y), 1)), y)
+    member = job.blueprint.build(seeds)
+    name = None if job.weights is None else fit_parameter(member, "sample_weight")
+    passed = {} if job.weights is None or name is None else {name: job.weights[job.rows]}
+    member.fit(take_rows(X, job.rows), y, **passed)
+    # what a search went through is not needed any more, nor could it be saved
+    return getattr(member, "best_estimator_", member)
+
+
+def fit_members(jobs: list[Job], data: Training, seed: int, n_jobs: int | None) -> list[Any]:
+    """Fit the members, in the order of the jobs; their seeds derive from one."""
+    seeds = _member_seeds(jobs, seed)
+    tasks = [(job, data.X, data.y, own) for job, own in zip(jobs, seeds, strict=True)]
+    return run_tasks(fit_member, tasks, n_jobs)
+
+
+def ask_members(members: list[Any], responses: list[str], X: Any, n_classes: int) -> Array:
+    """Ask fitted members about rows, (n_members, n_samples, n_classes)."""
+    pairs = zip(members, responses, strict=True)
+    return np.stack([member_outputs(member, X, n_classes, name) for member, name in pairs])
+
+
+def ask_elsewhere(job: Job, X: Any, y: Rows, seeds: list[int], test: Rows, n_classes: int) -> Array:
+    """Fit a member and ask it about held-out rows, (len(test), n_classes)."""
+    member = fit_member(job, X, y, seeds)
+    return member_outputs(member, take_rows(X, test), n_classes, job.response)
+
+
+def held_out_outputs(jobs: list[Job], data: Training, seed: int, n_jobs: int | None) -> Array:
+    """Ask members about rows that they were not fitted on, (n_members, n_samples, n_classes).
+
+    A row in no test part has NaN; of several the last fold counts.
+    """
+    folds, n_classes = data.folds or [], data.n_classes
+    seeds = iter(_member_seeds(jobs * len(folds), seed))
+    tasks: list[tuple[Any, ...]] = []
+    for train, test in folds:
+        in_training = np.bincount(train, minlength=len(data.y)) > 0
+        for job in jobs:
+            kept = job.rows[in_training[job.rows]]
+            # a stratum without a row in this fold: its member learns the whole fold instead
+            kept = kept if len(kept) > 0 else train
+            own = job._replace(rows=kept)
+            tasks.append((own, data.X, data.y, next(seeds), test, n_classes))
+    outputs = np.full((len(jobs), len(data.y), n_classes), np.nan)
+    for i, part in enumerate(run_tasks(ask_elsewhere, tasks, n_jobs)):
+        outputs[i % len(jobs), folds[i // len(jobs)].test] = part
+    return outputs
+
+
+def _member_seeds(jobs: list[Job], seed: int) -> list[list[int]]:
+    return spread_seeds(draw_seeds(seed, len(jobs)), [job.blueprint.n_seeds for job in jobs])
+
+
+def report_members(
+    jobs: list[Job], members: list[Any], outputs: Array | None, data: Training, shares: Array | None
+) -> list[dict[str, Any]]:
+    """Describe each member as ``member_report_`` does, but with class numbers for classes.
+
+    ``outputs`` are held-out ones, ``shares`` the members' in the fusion; None where not known.
+    """
+    report = []
+    for i, (job, member) in enumerate(zip(jobs, members, strict=True)):
+        report.append(
+            {
+                "stratum": job.stratum,
+                "estimator": type(job.blueprint.estimator).__name__,
+                "n_rows": len(job.rows),
+                "classes": member.classes_,
+                "constant": len(member.classes_) == 1,
+                "weight": None if shares is None else float(shares[i]),
+                "score": None if outputs is None else _score(outputs[i], data.y, job.rows),
+            }
+        )
+    return report
+
+
+def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
+    """Accuracy on those of some rows for which there are outputs."""
+    known = rows[np.isfinite(outputs[rows]).all(axis=1)]
+    if len(known) == 0:
+        return None
+    return float((outputs[known].argmax(axis=1) == y[known]).mean())
