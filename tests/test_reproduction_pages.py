@@ -45,8 +45,10 @@ def test_results_survive_being_written(pages):
 
 def test_a_table_of_a_run(pages):
     row = {"row": "iris", "column": "a", "paper": 0.5, "ours": 0.25, "standard_error": 0.125,
-           "repeats": 2, "failures": 1, "note": "", "comparable": True, "is_mean": False}  # fmt: skip
-    mean = row | {"row": "mean", "is_mean": True, "paper": None, "standard_error": None, "failures": 0}
+           "repeats": 2, "failures": 1, "note": "", "comparable": True,
+           "is_mean": False}  # fmt: skip
+    mean = row | {"row": "mean", "paper": None, "standard_error": None, "failures": 0,
+                  "is_mean": True}  # fmt: skip
     table = {"name": "t", "measure": "error", "rows": [row, mean]}
     text = pages.table_text(table)
     assert "| iris | 0.250 ± 0.125 (1 failed) / 0.500 |" in text

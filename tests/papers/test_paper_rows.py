@@ -11,15 +11,7 @@ from ensemblage.papers._paper_rows import (
     paired_gain,
 )
 from ensemblage.runs import Cell, CellResult, ResultRow
-
-ROWS = [
-    entry("one", "a", [0.1, 0.3], paper=0.25),
-    entry("one", "b", [0.4, 0.4], paper=0.5),
-    entry("two", "a", [0.5, 0.5], paper=0.5),
-    entry("two", "b", [0.2, 0.2]),
-    entry("three", "a", []),
-    entry("three", "b", [0.9]),
-]
+from papers.rows import ROWS
 
 
 def test_an_entry_is_the_mean_and_its_error():

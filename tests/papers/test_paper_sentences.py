@@ -1,6 +1,5 @@
 """Sentences say what the rows say, and nothing where there is nothing."""
 
-from ensemblage.papers._paper_rows import entry
 from ensemblage.papers._paper_sentences import (
     closeness,
     complete_scores,
@@ -9,15 +8,7 @@ from ensemblage.papers._paper_sentences import (
     who_wins,
 )
 from ensemblage.runs import ResultRow
-
-ROWS = [
-    entry("one", "a", [0.1, 0.3], paper=0.25),
-    entry("one", "b", [0.4, 0.4], paper=0.5),
-    entry("two", "a", [0.5, 0.5], paper=0.5),
-    entry("two", "b", [0.2, 0.2]),
-    entry("three", "a", []),
-    entry("three", "b", [0.9]),
-]
+from papers.rows import ROWS
 
 
 def test_differences_to_the_paper():

@@ -25,6 +25,10 @@ class Scales(NamedTuple, Generic[ScaleT]):
     standard: ScaleT
     full: ScaleT
 
+    def at(self, scale: str) -> ScaleT:
+        """Give what runs at the scale of that name."""
+        return dict(zip(SCALES, self, strict=True))[scale]
+
 
 SCALES = Scales._fields
 

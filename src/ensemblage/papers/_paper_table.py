@@ -78,8 +78,7 @@ class PaperTable(ABC, Generic[ScaleT]):
 
     def scale_of(self, scope: PaperScope) -> ScaleT:
         """Give what is declared for the scale."""
-        chosen: ScaleT = getattr(self.scales, scope.scale)
-        return chosen
+        return self.scales.at(scope.scale)
 
     def entry(
         self,

@@ -38,12 +38,8 @@ def test_noise_changes_the_significant_half_of_the_features_only():
 
 
 def test_slow_starts_are_spread_over_cells():
-    assert graph_blocks(25) == [
-        {"first": 0, "starts": 10},
-        {"first": 10, "starts": 10},
-        {"first": 20, "starts": 5},
-    ]
-    assert graph_blocks(2) == [{"first": 0, "starts": 2}]
+    assert graph_blocks(25) == [(0, 10), (10, 10), (20, 5)]
+    assert graph_blocks(2) == [(0, 2)]
 
 
 def test_categories_become_their_position(shared):

@@ -35,26 +35,7 @@ def _random_gate(X, y, n_members, strength, seed):
 
 
 def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, first_seed=0):
-    """Accuracies on the quarter circle of the refined gate and its controls.
-
-    Parameters
-    ----------
-    n_samples_per_class : int
-        Training rows per class.
-    n_datasets : int, default=20
-        Fresh datasets.
-    n_estimators : int, default=10
-        Members.
-    C : float, default=100.0
-        Inverse strength of the ridge penalty, of both mixtures.
-    first_seed : int, default=0
-        Seeds are this and the following.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_datasets,)
-        Accuracy on 40,000 fresh rows, in percent.
-    """
+    """Accuracies in per cent of the refined gate and its controls, one per fresh quarter circle."""
     X_test, y_test = make_quarter_circle(TEST_ROWS, random_state=10**6)
     scores = []
     for seed in range(first_seed, first_seed + n_datasets):
@@ -77,20 +58,7 @@ def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, fir
 
 
 def selection_precision(seeds=range(10), n_rows=1500, n_features=220, n_informative=20):
-    """Share of the informative among the selected features, for us and three others.
-
-    Parameters
-    ----------
-    seeds : iterable of int, default=range(10)
-        One dataset each, the columns in a new order in each.
-    n_rows, n_features, n_informative : int
-        Size of the datasets of :func:`sklearn.datasets.make_classification`.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Precision at ``n_informative``, one entry per seed.
-    """
+    """Share of the informative among as many selected features, ours and others', by seed."""
     found = []
     for seed in seeds:
         X, y = make_classification(
@@ -130,16 +98,8 @@ def _plain_scores(selector):
 class Verdict(NamedTuple):
     """Paired comparison with a tuned logistic regression, in percent.
 
-    Attributes
-    ----------
-    logistic, product, auto : float
-        Mean accuracies.
-    gain, error : float
-        Mean difference of ``auto`` and logistic regression, and its standard error.
-    t_test, wilcoxon : float
-        Two-sided p-values of the paired tests.
-    gates : int
-        Splits in which the gate was chosen.
+    ``gain`` and ``error`` are the mean difference of ``auto`` and its standard error, then come
+    two-sided p-values; ``gates`` counts the splits in which the gate was chosen.
     """
 
     logistic: float
@@ -153,23 +113,7 @@ class Verdict(NamedTuple):
 
 
 def compare_with_logistic(X, y, n_splits=10, seed=0):
-    """``fusion="auto"`` and the plain product against a tuned logistic regression.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Features.
-    y : ndarray of shape (n_rows,)
-        Class numbers.
-    n_splits : int, default=10
-        Stratified splits, a tenth of the rows for testing.
-    seed : int, default=0
-        Of the splits.
-
-    Returns
-    -------
-    Verdict
-    """
+    """``fusion="auto"`` and the plain product against a tuned logistic regression."""
     cut = StratifiedShuffleSplit(n_splits, test_size=0.1, random_state=seed)
     scores, gates = [], 0
     for i, (train, test) in enumerate(cut.split(X, y)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -74,10 +75,21 @@ class ClusterTable(PaperTable[ClusterGrid]):
     measure: ClusterMeasure
 
     def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
-        """Datasets first: a start is drawn for all methods alike."""
+        """Datasets first; the slow graph-based methods last."""
+        grid = self.scale_of(scope)
         for name in scope.datasets:
-            for facts in _methods(self.scale_of(scope)):
-                yield ClusterParams(dataset=name, seed=scope.seed, **facts)
+            params = partial(ClusterParams, dataset=name, seed=scope.seed)
+            yield params(method="kmeans", first=0, starts=grid.starts)
+            for n_views, view_size in grid.settings:
+                yield params(
+                    method="inner", n_views=n_views, view_size=view_size, first=0,
+                    starts=grid.starts, stability_starts=grid.stability_starts,
+                )  # fmt: skip
+            consensus = [partial(params, **views._asdict()) for views in grid.consensus_settings]
+            for setting in consensus:
+                yield setting(method="linkage", first=0, starts=grid.consensus_starts)
+            for setting, block in product(consensus, graph_blocks(grid.consensus_starts)):
+                yield setting(method="graph", first=block.first, starts=block.starts)
 
     @staticmethod
     @paper_cell(ClusterParams)
@@ -98,20 +110,6 @@ class ClusterTable(PaperTable[ClusterGrid]):
         grid = self.scale_of(scope)
         found = ClusterResults(groups, self.measure, grid.settings, grid.consensus_settings)
         return cluster_tables(self, found, scope)
-
-
-def _methods(grid: ClusterGrid) -> Iterator[dict[str, Any]]:
-    """Methods, settings and starts of one dataset."""
-    every = {"first": 0, "starts": grid.starts}
-    few = {"first": 0, "starts": grid.consensus_starts}
-    stability = {"stability_starts": grid.stability_starts}
-    yield {"method": "kmeans", **every}
-    for views in grid.settings:
-        yield {"method": "inner", **views._asdict(), **every, **stability}
-    for views in grid.consensus_settings:
-        yield {"method": "linkage", **views._asdict(), **few}
-    for views, block in product(grid.consensus_settings, graph_blocks(grid.consensus_starts)):
-        yield {"method": "graph", **views._asdict(), **block}
 
 
 def _scores(starts: Sequence[Start], labels: Sequence[Array]) -> dict[str, list[float]]:

@@ -51,8 +51,15 @@ class Start(NamedTuple):
     seed: int
 
 
+class Block(NamedTuple):
+    """So many starts, counted from the first."""
+
+    first: int
+    starts: int
+
+
 class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The starts of one dataset that a cell is about: so many, counted from the first."""
+    """The starts of one dataset that a cell is about."""
 
     dataset: str
     first: int
@@ -68,10 +75,10 @@ def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
     return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
 
 
-def graph_blocks(n_starts: int) -> list[dict[str, int]]:
+def graph_blocks(n_starts: int) -> list[Block]:
     """Spread the starts of a slow method over cells."""
     return [
-        {"first": first, "starts": min(GRAPH_BLOCK, n_starts - first)}
+        Block(first, min(GRAPH_BLOCK, n_starts - first))
         for first in range(0, n_starts, GRAPH_BLOCK)
     ]
 

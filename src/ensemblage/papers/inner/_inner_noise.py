@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,13 +74,14 @@ class InnerNoise(PaperTable[NoiseCounts]):
         return tuple(read_printed("inner-table2").rows)
 
     def grid(self, scope: PaperScope) -> Iterator[NoiseParams]:
-        """Datasets first."""
+        """Datasets first; the slow graph-based methods last."""
         counts = self.scale_of(scope)
         for name, noise, scaled in product(scope.datasets, counts.noise, SCALINGS):
-            for facts in _methods(counts):
-                yield NoiseParams(
-                    dataset=name, noise=noise, scaled=scaled, seed=scope.seed, **facts
-                )
+            params = partial(NoiseParams, dataset=name, noise=noise, scaled=scaled, seed=scope.seed)
+            for method in ("kmeans", "inner", "linkage"):
+                yield params(method=method, first=0, starts=counts.starts)
+            for first, starts in graph_blocks(counts.graph_starts):
+                yield params(method="graph", first=first, starts=starts)
 
     @staticmethod
     @paper_cell(NoiseParams)
@@ -128,14 +130,6 @@ class InnerNoise(PaperTable[NoiseCounts]):
         known = [values for values in (by_repeat(found, key) for key in keys) if values]
         row = f"{name}, {noise:.0%} noise"
         return self.entry(row, COLUMNS[method], best_of(known), failed(found))
-
-
-def _methods(counts: NoiseCounts) -> Iterator[dict[str, Any]]:
-    """Methods and starts of one dataset."""
-    for method in ("kmeans", "inner", "linkage"):
-        yield {"method": method, "first": 0, "starts": counts.starts}
-    for block in graph_blocks(counts.graph_starts):
-        yield {"method": "graph", **block}
 
 
 def _sentences(level: Sequence[ResultRow], noise: float) -> list[str]:

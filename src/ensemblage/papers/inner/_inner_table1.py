@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -81,27 +82,13 @@ class InnerTable1(PaperTable[NetworkGrid]):
     scales = Scales(QUICK, STANDARD, FULL)
 
     def grid(self, scope: PaperScope) -> Iterator[NetworkParams]:
-        """Repeats first."""
+        """Repeats first; the plain network is cheap and has more of them."""
         for repeat in range(self.scale_of(scope).plain_repeats):
             for name in scope.datasets:
-                for method, setting in self._methods(scope, repeat):
-                    yield NetworkParams(
-                        dataset=name, method=method, repeat=repeat, seed=scope.seed, **setting
-                    )
-
-    def _methods(self, scope: PaperScope, repeat: int) -> Iterator[tuple[str, Setting]]:
-        grid = self.scale_of(scope)
-        yield "plain", {}
-        if repeat >= grid.repeats:
-            return  # the plain network is cheap
-        yield "default", {}
-        yield "crowd", {}
-        for size in grid.sizes:
-            yield "bagging", {"n_views": size}
-        for replace, size, share in product((False, True), grid.sizes, grid.shares):
-            yield "inner", {"n_views": size, "view_size": share, "replace": replace}
-        nested = STANDARD if grid is FULL else grid  # the whole grid would take a day
-        yield "nested", {"n_views": list(nested.sizes), "view_size": list(nested.shares)}
+                params = partial(NetworkParams, dataset=name, repeat=repeat, seed=scope.seed)
+                yield params(method="plain")
+                if repeat < self.scale_of(scope).repeats:
+                    yield from _ensembles(params, self.scale_of(scope))
 
     @staticmethod
     @paper_cell(NetworkParams)
@@ -126,3 +113,15 @@ class InnerTable1(PaperTable[NetworkGrid]):
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         """Put the accuracies beside the paper's."""
         return network_tables(self, results, scope, self.scale_of(scope))
+
+
+def _ensembles(params: Callable[..., NetworkParams], grid: NetworkGrid) -> Iterator[NetworkParams]:
+    """Everything but the plain network, on the same folds."""
+    yield params(method="default")
+    yield params(method="crowd")
+    for size in grid.sizes:
+        yield params(method="bagging", n_views=size)
+    for replace, size, share in product((False, True), grid.sizes, grid.shares):
+        yield params(method="inner", n_views=size, view_size=share, replace=replace)
+    nested = STANDARD if grid is FULL else grid  # the whole grid would take a day
+    yield params(method="nested", n_views=nested.sizes, view_size=nested.shares)

@@ -56,8 +56,8 @@ class JointFigure1(LiteralTable[CircleCounts]):
 
     def datasets(self, scale: str) -> tuple[str, ...]:
         """One per size."""
-        counts: CircleCounts = getattr(self.scales, scale)
-        return tuple(row for row, size in ROWS.items() if size in counts.sizes)
+        sizes = self.scales.at(scale).sizes
+        return tuple(row for row, size in ROWS.items() if size in sizes)
 
     def generated(self, scale: str) -> tuple[str, ...]:
         """All, as in the paper."""
