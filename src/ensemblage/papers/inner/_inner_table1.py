@@ -124,4 +124,4 @@ def _ensembles(params: Callable[..., NetworkParams], grid: NetworkGrid) -> Itera
     for replace, size, share in product((False, True), grid.sizes, grid.shares):
         yield params(method="inner", n_views=size, view_size=share, replace=replace)
     nested = STANDARD if grid is FULL else grid  # the whole grid would take a day
-    yield params(method="nested", n_views=nested.sizes, view_size=nested.shares)
+    yield params(method="nested", n_views=list(nested.sizes), view_size=list(nested.shares))
