@@ -100,34 +100,37 @@ class SharedModel(NamedTuple):
 
 def find_groups(model: StrataModel) -> Groups:
     """Put each stratum to the first one before it that it coincides with, or else apart."""
-    firsts: list[int] = []
-    numbers = np.empty(len(model.gaussians.means), dtype=np.intp)
-    for j in range(len(numbers)):
-        same = (k for k, first in enumerate(firsts) if divergence(model, first, j) < SAME)
-        numbers[j] = next(same, len(firsts))
-        if numbers[j] == len(firsts):
+    firsts = [0]
+    numbers = np.zeros(len(model.gaussians.means), dtype=np.intp)
+    for j in range(1, len(numbers)):
+        same = divergences(model, j, firsts) < SAME
+        numbers[j] = same.argmax() if same.any() else len(firsts)
+        if not same.any():
             firsts.append(j)
     return Groups(numbers)
 
 
-def divergence(model: StrataModel, j: int, k: int) -> float:
-    r"""Jeffreys' divergence of two strata's Gaussians, their Kullback-Leibler divergences' sum.
+def divergences(model: StrataModel, j: int, others: list[int]) -> Doubles:
+    r"""Jeffreys' divergence, the sum of both Kullback-Leibler divergences, from some strata.
 
-    It is :math:`\frac12 \mathrm{tr}(P_j \Sigma_k + P_k \Sigma_j - 2I) + \frac12 \delta'(P_j +
-    P_k)\delta` with precisions :math:`P` and :math:`\delta = \mu_j - \mu_k`: about the mean
-    square of the difference of the log densities.
+    It is :math:`\frac12 \mathrm{tr}((P_j - P_k)(\Sigma_k - \Sigma_j)) + \frac12 \delta'(P_j +
+    P_k)\delta` with precisions :math:`P` and :math:`\delta = \mu_k - \mu_j`: about the mean square
+    of the difference of the log densities.
     """
     means, covariances, factors = model.gaussians
-    apart = means[j] - means[k]
-    if model.kind in ("spherical", "diag"):
-        one, other = (np.broadcast_to(covariances[i], apart.shape) for i in (j, k))
-        shape = (one - other) ** 2 / (one * other)
-        return float(np.sum(shape + apart**2 * (1 / one + 1 / other)) / 2)
+    apart = means[others] - means[j]
+    twice: Doubles
     if model.kind == "tied":
-        return float(np.sum((apart @ factors) ** 2))
-    place = np.sum((apart @ factors[j]) ** 2) + np.sum((apart @ factors[k]) ** 2)
-    shape = sum(
-        np.sum((factors[a].T @ (covariances[b] - covariances[a])) * factors[a].T)
-        for a, b in ((j, k), (k, j))
-    )
-    return float((place + shape) / 2)
+        twice = 2 * ((apart @ factors) ** 2).sum(axis=1)
+    elif model.kind == "full":
+        spread = covariances[others] - covariances[j]
+        precisions = factors @ np.swapaxes(factors, 1, 2)
+        less, more = precisions[j] - precisions[others], precisions[j] + precisions[others]
+        twice = (less * spread).sum(axis=(1, 2)) + np.einsum("kd,kde,ke->k", apart, more, apart)
+    else:
+        by_column = (len(others), -1)  # one column if spherical
+        own, theirs = factors[j].reshape(-1), factors[others].reshape(by_column)
+        spread = (covariances[others] - covariances[j]).reshape(by_column)
+        parts = (own - theirs) * spread + apart**2 * (own + theirs)
+        twice = parts.sum(axis=1)
+    return twice / 2

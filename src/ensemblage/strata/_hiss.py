@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,17 +33,10 @@ from ensemblage.strata._caps import (
 from ensemblage.strata._densities import Groups, SharedModel, StrataModel, find_groups
 from ensemblage.strata._em import EMState, Rule
 from ensemblage.strata._gaussian import GaussianStrata, TrainingRows
-from ensemblage.strata._polish import find_prices, polished
+from ensemblage.strata._polish import Fitted, find_prices, polished
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
-
-
-class Fitted(NamedTuple):
-    """Memberships of shape (n_rows, n_strata), and the sum of the rows' log likelihoods."""
-
-    memberships: Floats
-    objective: float
 
 
 def _affinity(block: Block) -> Floats:
@@ -72,7 +65,7 @@ def _reached(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
     return sum(source.map(_capped_and_shared, shared, caps))
 
 
-def _collect(parts: Iterable[tuple[Floats, float]], shape: tuple[int, int], dtype: Any) -> Fitted:
+def _collect(parts: Iterable[Fitted], shape: tuple[int, int], dtype: Any) -> Fitted:
     """Put the blocks' memberships into one array, and add up their objectives."""
     memberships, total, start = np.empty(shape, dtype=dtype), 0.0, 0
     for part, objective in parts:

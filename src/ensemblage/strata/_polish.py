@@ -48,6 +48,13 @@ class Prices(NamedTuple):
     changes: list[Change]
 
 
+class Fitted(NamedTuple):
+    """Memberships of shape (n_rows, n_strata), and the weighted sum of log likelihoods."""
+
+    memberships: Floats
+    objective: float
+
+
 class AtPrices(NamedTuple):
     """What a block's rows do at given prices."""
 
@@ -129,8 +136,8 @@ def find_prices(
     return Prices(best_scales, _last_changes(source, shared, best_scales, best_missing))
 
 
-def polished(block: Block, shared: SharedModel, prices: Prices) -> tuple[Floats, float]:
-    """Memberships of a block in the strata, of shape (n_rows, n_strata), and their objective."""
+def polished(block: Block, shared: SharedModel, prices: Prices) -> Fitted:
+    """Memberships of a block at given prices, best for each row but for the last changes."""
     log_density, memberships, log_sums = _at_prices(block, shared, prices.log_scales)
     for row, group, amount in prices.changes:
         i = row - block.start
@@ -138,7 +145,8 @@ def polished(block: Block, shared: SharedModel, prices: Prices) -> tuple[Floats,
             memberships[i, group] = np.clip(memberships[i, group] + amount, 0.0, 1.0)
             with np.errstate(divide="ignore"):
                 log_sums[i] = np.logaddexp.reduce(np.log(memberships[i]) + log_density[:, i])
-    return shared.groups.split_memberships(memberships), float(block.weights @ log_sums)
+    objective = float(block.weights @ log_sums)
+    return Fitted(shared.groups.split_memberships(memberships), objective)
 
 
 def _at_prices(block: Block, shared: SharedModel, log_scales: Doubles) -> AtPrices:
