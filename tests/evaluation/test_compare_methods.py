@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import friedmanchisquare
 
 from ensemblage.evaluation import compare_methods
-from ensemblage.papers.inner._inner_printed import TABLE_1, TABLE_2, TABLE_3
+from ensemblage.papers._printed_table import read_printed
 
 score_tables = hnp.arrays(
     np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)
@@ -56,8 +56,9 @@ def test_wilcoxon_with_holm_equals_scikit_posthocs(seed):
     )
 
 
-def columns_of(table, *names):
-    return {name: [getattr(row, name) for row in table.values()] for name in names}
+def columns_of(table, *columns):
+    printed = read_printed(table)
+    return {column: [printed.value(row, column) for row in printed.rows] for column in columns}
 
 
 def nemenyi(found, first, second):
@@ -67,29 +68,33 @@ def nemenyi(found, first, second):
     raise KeyError
 
 
+PLAIN, INNER, INNER_BEST = "plain network", "inner, improving settings", "inner, best setting"
+BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
+
+
 def test_table_1_of_the_inner_ensembles_paper():
-    average = compare_methods(columns_of(TABLE_1, "plain", "inner", "bagging"))
+    average = compare_methods(columns_of("inner-table1", PLAIN, INNER, BAGGING))
     assert round(average.friedman_statistic, 2) == 26.14
-    assert round(nemenyi(average, "plain", "inner"), 2) == 2.83
-    assert round(nemenyi(average, "inner", "bagging"), 2) == 2.27
+    assert round(nemenyi(average, PLAIN, INNER), 2) == 2.83
+    assert round(nemenyi(average, INNER, BAGGING), 2) == 2.27
     assert round(average.critical_value, 2) == 2.34
-    best = compare_methods(columns_of(TABLE_1, "plain", "inner_best", "bagging_best"))
+    best = compare_methods(columns_of("inner-table1", PLAIN, INNER_BEST, BAGGING_BEST))
     assert round(best.friedman_statistic, 2) == 22.29
-    assert round(nemenyi(best, "plain", "inner_best"), 1) == 3.4
-    assert round(nemenyi(best, "inner_best", "bagging_best"), 2) == 1.13
+    assert round(nemenyi(best, PLAIN, INNER_BEST), 1) == 3.4
+    assert round(nemenyi(best, INNER_BEST, BAGGING_BEST), 2) == 1.13
 
 
-AVERAGE = ("kmeans", "selective", "graph", "linkage")
-BEST = ("kmeans", "best", "graph_best", "linkage_best")
+AVERAGE = ("K-means", INNER, "graph-based, all settings", "linkage, all settings")
+BEST = ("K-means", INNER_BEST, "graph-based, best setting", "linkage, best setting")
 
 
 @pytest.mark.parametrize(
     ("table", "columns", "printed", "corrected", "q_values"),
     [
-        (TABLE_2, AVERAGE, 9.66, 12.28, (2.75, 1.06, 0.14)),
-        (TABLE_2, BEST, 16.5, 18.47, (3.88, 2.12, 1.06)),
-        (TABLE_3, AVERAGE, 11.5, 13.91, (2.89, 0.07, 0.84)),
-        (TABLE_3, BEST, 17.0, 19.77, (3.81, 0.56, 1.55)),
+        ("inner-table2", AVERAGE, 9.66, 12.28, (2.75, 1.06, 0.14)),
+        ("inner-table2", BEST, 16.5, 18.47, (3.88, 2.12, 1.06)),
+        ("inner-table3", AVERAGE, 11.5, 13.91, (2.89, 0.07, 0.84)),
+        ("inner-table3", BEST, 17.0, 19.77, (3.81, 0.56, 1.55)),
     ],
 )
 def test_tables_2_and_3_of_the_inner_ensembles_paper(table, columns, printed, corrected, q_values):
