@@ -115,5 +115,5 @@ def test_without_matplotlib_the_extra_is_named(folder):
         [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "pip install 'ensemblage[plot]'" in done.stderr
+    assert 'pip install "ensemblage[plot]"' in done.stderr
     assert not (folder / "none.png").exists()

@@ -51,6 +51,14 @@ def run(tmp_path, monkeypatch):
     return call
 
 
+def test_schemas_are_current():
+    script = SCHEMAS.parent / "schemas.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_command_has_a_schema():
     assert {path.stem for path in SCHEMAS.glob("*.json")} == COMMANDS
 

@@ -2,6 +2,12 @@
 
 import random
 
+import msgspec
+
+from ensemblage.methods import Comparison
+from ensemblage.methods._choice import Candidate, choose
+from ensemblage.runs import RunDocument
+
 
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):
     known = [value for value in accuracy if value is not None]
@@ -15,6 +21,13 @@ def method(name, accuracy, *, ours=False, failures=None, warnings=None):
 
 
 def comparison(*methods, dataset="iris"):
+    """Of methods that may have failed; the choice is the real one."""
+    whole = [
+        Candidate(each["name"], each["label"], 0, tuple(each["accuracy"]))
+        for each in methods
+        if None not in each["accuracy"]
+    ]
+    choice = choose(whole, 1 / 3)
     summary = [
         {
             "method": each["name"], "label": each["label"], "ours": each["ours"],
@@ -24,11 +37,14 @@ def comparison(*methods, dataset="iris"):
         }
         for place, each in enumerate(methods)
     ]  # fmt: skip
-    return {
+    facts = {
         "dataset": dataset, "n_rows": 1500, "n_features": 4, "n_classes": 3, "n_splits": 3,
-        "n_repeats": 1, "seed": 0, "notes": ["A note."], "summary": summary,
-        "verdict": "The first ranks first.", "methods": list(methods),
+        "n_repeats": 1, "seed": 0, "notes": ["A note."], "quick": False, "summary": summary,
+        "verdict": "The first ranks first.", "choice": msgspec.to_builtins(choice),
+        "methods": [{key: value for key, value in each.items() if key != "mean"}
+                    for each in methods],
     }  # fmt: skip
+    return msgspec.convert(facts, Comparison)
 
 
 def entry(
@@ -59,12 +75,13 @@ def table(rows, *, name="table", better=False, notes=(), summary=()):
     }  # fmt: skip
 
 
-def experiment(*tables, done=10, total=10, failed=0):
-    return {
+def experiment(*tables, done=10, total=10, failed=0, **facts):
+    known = {
         "experiment": "hiss-table2", "title": "Table 2 of a paper", "scale": "quick", "seed": 0,
         "cells": {"total": total, "done": done, "failed": failed}, "tables": list(tables),
         "results": "results.sqlite", "report": None, "finished": done == total,
     }  # fmt: skip
+    return msgspec.convert(known | facts, RunDocument)
 
 
 def large_experiment(n_tables=10, n_rows=50, n_columns=10):

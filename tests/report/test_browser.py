@@ -117,9 +117,33 @@ def test_every_figure_and_table_has_a_name(pages, open_tab, kind):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("kind", ["compare", "run"])
-def test_the_critical_difference_figure_is_there(pages, open_tab, kind):
-    page = open_tab().open(pages[kind])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_differences_behind_the_verdict_are_there_and_whole(pages, open_tab, width):
+    page = open_tab(width=width).open(pages["compare"])
+    figure = page.locator("section", has=page.get_by_role("heading", name="Differences")).locator(
+        "figure.bars"
+    )
+    assert figure.count() == 1
+    lines = figure.locator("li:not(.group):not(.axis)")
+    assert lines.count() == 2  # three methods, one of them the choice
+    assert "told apart" in figure.inner_text()
+    for line in lines.all():
+        assert "\N{PLUS-MINUS SIGN}" in line.inner_text()
+        row = line.bounding_box()
+        marks = line.locator("svg .dot, svg .error, svg .reference")
+        assert marks.count() == 3
+        for mark in marks.all():
+            box = mark.bounding_box()
+            assert row["x"] - 5 <= box["x"]
+            assert box["x"] + box["width"] <= min(row["x"] + row["width"] + 5, width)
+    for label in figure.locator(".axis text").all():
+        box = label.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+
+def test_the_critical_difference_figure_is_there(pages, open_tab):
+    page = open_tab().open(pages["run"])
     figure = page.get_by_role("img", name="Critical-difference diagram")
     assert figure.count() == 1
     box = figure.locator("svg").bounding_box()

@@ -1,16 +1,18 @@
 """The page of a clustering."""
 
 import numpy as np
+from msgspec import structs
 
+from ensemblage.methods import ClusteringDocument
 from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, TableBlock
 from ensemblage.report import clustering_page
 
-DOCUMENT = {
-    "method": "inner", "clusters": 2, "labels": [0, 0, 1], "agreement": [1.0, 0.5, 0.8],
-    "prototypes": [{"cluster": 0, "rows": 2, "size": -1.5, "kind": "a"},
-                   {"cluster": 1, "rows": 1, "size": 9.0, "kind": None}],
-    "scores": {"nmi": 0.5, "purity": 0.75}, "output": None,
-}  # fmt: skip
+DOCUMENT = ClusteringDocument(
+    method="inner", clusters=2, labels=[0, 0, 1], agreement=[1.0, 0.5, 0.8],
+    prototypes=[{"cluster": 0, "rows": 2, "size": -1.5, "kind": "a"},
+                {"cluster": 1, "rows": 1, "size": 9.0, "kind": None}],
+    scores={"nmi": 0.5, "purity": 0.75}, output=None,
+)  # fmt: skip
 
 
 def test_sizes_prototypes_and_agreement():
@@ -31,7 +33,7 @@ def test_sizes_prototypes_and_agreement():
 
 
 def test_a_consensus_has_no_agreement():
-    document = {**DOCUMENT, "agreement": None, "scores": {}}
+    document = structs.replace(DOCUMENT, agreement=None, scores={})
     page = clustering_page(document, name="things.csv", label="MCLA", notes=["Few rows."])
     assert len(page.summary) == 1
     (table,) = page.sections[1].blocks

@@ -1,6 +1,6 @@
 """The page of a comparison."""
 
-from ensemblage.pages import BarsBlock, FigureBlock, NotesBlock, TableBlock
+from ensemblage.pages import BarsBlock, NotesBlock, TableBlock, TextBlock
 from ensemblage.report import comparison_page
 from report.documents import comparison, method
 
@@ -34,21 +34,23 @@ def test_numbers_are_those_of_the_document():
     assert [field.best for field in folds.rows[1]] == [False, False, True, False]
 
 
-def test_ranks_leave_out_a_method_that_failed_and_the_page_says_so():
-    failed = method("broken", [None, None, None], failures={"0": "It broke."})
+def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
+    failed = method("broken", [None, None, None], failures={0: "It broke."})
     page = comparison_page(comparison(*two_methods(), failed))
-    (figure,) = blocks(page, FigureBlock)
-    assert "broken" not in figure.alt
-    assert "strata 1.33, forest 1.67" in figure.alt
+    scores, differences = blocks(page, BarsBlock)
+    assert scores.bars[2].text == "failed"
+    assert [bar.label for bar in differences.bars] == ["forest"]
+    (said,) = blocks(page, TextBlock)
+    assert said.paragraphs == ["1 method failed on some fold and is left out here."]
     (notes,) = blocks(page, NotesBlock)
     assert notes.notes == [
         "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",
     ]  # fmt: skip
-    (bars,) = blocks(page, BarsBlock)
-    assert bars.bars[2].text == "failed"
 
 
-def test_one_method_has_no_ranks():
+def test_one_method_has_nothing_to_differ_from():
     page = comparison_page(comparison(two_methods()[0]))
-    assert not blocks(page, FigureBlock)
+    assert [section.title for section in page.sections if section.blocks] == [
+        "Scores", "Fold by fold", "Notes",
+    ]  # fmt: skip
     assert len(page.summary) == 1

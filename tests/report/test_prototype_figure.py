@@ -2,22 +2,20 @@
 
 import numpy as np
 
-from ensemblage.report._prototype_figure import prototype_figure
+from ensemblage.report._prototype_figure import Prototype, prototype_figure
 from ensemblage.report._svg import drawn_svg
 
 
 def test_prototypes_of_words_are_not_drawn():
-    assert prototype_figure([{"cluster": 0, "rows": 2, "kind": "a"}], {}) is None
+    assert prototype_figure([Prototype(0, 2, {"kind": "a"})], {}) is None
     gone = {"x": np.array([np.nan, np.nan])}
-    assert prototype_figure([{"cluster": 0, "rows": 2, "x": None}], gone) is None
+    assert prototype_figure([Prototype(0, 2, {"x": None})], gone) is None
 
 
 def test_of_many_columns_the_telling_ones_are_drawn():
     rng = np.random.default_rng(0)
     rows = {f"c{j:02d}": rng.normal(size=30) for j in range(40)}
-    prototypes = [
-        {"cluster": k, "rows": 15, **{name: k * j for j, name in enumerate(rows)}} for k in (0, 1)
-    ]
+    prototypes = [Prototype(k, 15, {name: k * j for j, name in enumerate(rows)}) for k in (0, 1)]
     block = prototype_figure(prototypes, rows)
     svg = drawn_svg(block)
     assert "c39" in svg

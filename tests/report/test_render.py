@@ -20,16 +20,16 @@ HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 
 def hostile_pages():
     methods = [
         {**method("a", [0.9, 0.8]), "label": HOSTILE, "warnings": {HOSTILE: 1}},
-        {**method("b", [0.5, 0.6]), "label": HOSTILE + "b", "failures": {"0": HOSTILE}},
+        {**method("b", [0.5, 0.6]), "label": HOSTILE + "b", "failures": {0: HOSTILE}},
     ]
     rows = [entry(HOSTILE + str(i), HOSTILE + str(j), 0.5, 0.4, note=HOSTILE)
             for i in range(3) for j in range(3)]  # fmt: skip
     words = table(rows, notes=[HOSTILE], summary=[HOSTILE])
     words |= {"title": HOSTILE, "measure": HOSTILE}
-    document = experiment(words, words) | {"title": HOSTILE, "experiment": HOSTILE}
+    document = experiment(words, words, title=HOSTILE, experiment=HOSTILE, scale=HOSTILE)
     return {
         "comparison": comparison_page(comparison(*methods, dataset=HOSTILE)),
-        "experiment": experiment_page(document | {"scale": HOSTILE}),
+        "experiment": experiment_page(document),
     }
 
 

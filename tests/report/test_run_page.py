@@ -96,7 +96,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
     assert names == ["row", "column", "mean", "repeats"]
-    own = experiment_page(experiment(table(rows)) | {"scale": "declared"})
+    own = experiment_page(experiment(table(rows), scale="declared"))
     assert [column.name for column in own.sections[0].blocks[-1].columns][:2] == [
         "dataset", "method",
     ]  # fmt: skip
@@ -126,7 +126,7 @@ def test_digits_fit_the_measure(largest, text):
 
 def test_the_page_of_the_largest_run_is_below_five_megabytes():
     document = large_experiment()
-    assert sum(len(each["rows"]) for each in document["tables"]) == 5000
+    assert sum(len(each.rows) for each in document.tables) == 5000
     text = render(experiment_page(document))
     assert len(text.encode()) <= 5_000_000
     assert text.count("<tr>") > 5000

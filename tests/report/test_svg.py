@@ -10,7 +10,7 @@ import pytest
 from ensemblage.explain._network_model import network_figure
 from ensemblage.explain._subspaces_model import co_selection_figure
 from ensemblage.pages import INK, FigureBlock
-from ensemblage.report._prototype_figure import prototype_figure
+from ensemblage.report._prototype_figure import Prototype, prototype_figure
 from ensemblage.report._rank_figure import critical_difference_figure
 from ensemblage.report._svg import drawn_svg, numbered
 
@@ -23,7 +23,7 @@ def figures():
     n = len(names)
     rng = np.random.default_rng(0)
     rows = {name: rng.normal(size=20) for name in dict.fromkeys(names)}
-    prototypes = [{"cluster": k, "rows": 10, **{name: float(k) for name in rows}} for k in range(2)]
+    prototypes = [Prototype(k, 10, dict.fromkeys(rows, float(k))) for k in range(2)]
     parents = {"class": [], **{name: ["class"] for name in names}}
     return {
         "co-selection": co_selection_figure(names, np.eye(n).tolist()),

@@ -65,7 +65,6 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
-    from msgspec import to_builtins
 
     from ensemblage.datasets import read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table
@@ -89,7 +88,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         from ensemblage.report import clustering_page
 
         page = clustering_page(
-            to_builtins(_document(found, output)), name=data_name(data),
+            _document(found, output), name=data_name(data),
             label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
         )  # fmt: skip
         write_page(report, page)

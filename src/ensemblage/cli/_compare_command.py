@@ -113,7 +113,6 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Compare our methods with strong baselines on the same folds."""
     del debug
-    from msgspec import to_builtins
     from msgspec.structs import astuple
 
     from ensemblage.datasets import open_dataset
@@ -149,7 +148,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if report is not None:
         from ensemblage.report import comparison_page
 
-        write_page(report, comparison_page(to_builtins(result, str_keys=True)))
+        write_page(report, comparison_page(result))
     if as_json:
         show_json(result)
     else:

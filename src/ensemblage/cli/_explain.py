@@ -58,8 +58,6 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Show a model's strata and members, its network, or the features it chooses together."""
     del seed, jobs, debug
-    from msgspec import to_builtins
-
     from ensemblage.explain import explain_model, kind_of
     from ensemblage.persistence import check_writable, load, write_atomically
 
@@ -76,7 +74,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         write_atomically(output, explained.draw(output.suffix.lower().removeprefix(".")))
     if as_json:
-        show_json(to_builtins(explained.document))
+        show_json(explained.document)
     else:
         _show(explained)
     if output is not None:
@@ -106,11 +104,12 @@ def _read_rows(data: str, saved: SavedModel) -> tuple[Any, Any]:
     """Read the model's columns, and the classes if they are there and complete."""
     from ensemblage.datasets import align_table, read_table
 
-    kinds = dict(zip(saved.columns, saved.kinds, strict=True))
-    table = read_table(data, kinds=kinds | dict.fromkeys([saved.target], "word"))
-    known = saved.target in table.names and None not in table.column(saved.target).tolist()
-    y = table.column(saved.target).astype(str) if known else None
-    return align_table(table, saved.columns, saved.target), y
+    kinds, target = dict(zip(saved.columns, saved.kinds, strict=True)), saved.target
+    table = read_table(data, kinds=kinds if target is None else kinds | {target: "word"})
+    X = align_table(table, saved.columns, target)
+    if target is None or target not in table.names or None in table.column(target).tolist():
+        return X, None
+    return X, table.column(target).astype(str)
 
 
 def _show(explained: Explanation) -> None:

@@ -33,8 +33,6 @@ def check_outputs(options: RunOptions) -> None:
 
 def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     """Run an experiment as far as asked, then print its tables."""
-    from msgspec import to_builtins
-
     from ensemblage.runs import ResultStore, export_results, run_experiment
 
     with ExitStack() as stack:
@@ -54,7 +52,7 @@ def run_and_show(experiment: Experiment, options: RunOptions) -> None:
     if options.report is not None:
         from ensemblage.report import experiment_page
 
-        write_page(options.report, experiment_page(to_builtins(document)))
+        write_page(options.report, experiment_page(document))
     if options.as_json:
         show_json(document)
     else:

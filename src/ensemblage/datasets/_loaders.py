@@ -23,7 +23,7 @@ from ensemblage.messages import suggestion
 OPENML_PREFIX = "openml:"
 
 
-class DatasetInfo(msgspec.Struct, frozen=True):
+class DatasetInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the list of datasets.
 
     Attributes

@@ -45,6 +45,8 @@ class Explanation(ABC):
 
     has: ClassVar[str]
     """What such a model has, in words: "strata"."""
+    documents: ClassVar[tuple[type[msgspec.Struct], ...]]
+    """What its document can be."""
     takes_rows: ClassVar[bool] = False
     """Whether rows change what there is to show."""
     facts: Any

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from ensemblage.explain._explanation import Explanation, Subject
 from ensemblage.explain._network_model import NetworkExplanation
 from ensemblage.explain._strata_model import StrataExplanation
@@ -16,6 +18,11 @@ KINDS: tuple[type[Explanation], ...] = (
     NetworkExplanation,
     SubspacesExplanation,
 )
+
+
+def explanation_documents() -> list[type[msgspec.Struct]]:
+    """All that ``ensemblage explain --json`` can print."""
+    return [document for kind in KINDS for document in kind.documents]
 
 
 def kind_of(model: Any) -> type[Explanation]:

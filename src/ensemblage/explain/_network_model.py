@@ -59,6 +59,7 @@ class NetworkExplanation(Explanation):
     """A network in the names of the user's columns."""
 
     has = "a Bayesian network"
+    documents = (NetworkDocument,)
 
     facts: NetworkFacts
 

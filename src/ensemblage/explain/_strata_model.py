@@ -37,6 +37,7 @@ class StrataExplanation(Explanation):
     """The members of a strata ensemble, and a row's way through them if one was named."""
 
     has = "strata"
+    documents = (StrataFacts, RowFacts)
     takes_rows = True
 
     facts: StrataFacts

@@ -57,6 +57,7 @@ class SubspacesExplanation(Explanation):
     """The co-selection matrix in the names of the user's columns."""
 
     has = "features chosen together"
+    documents = (SubspacesFacts,)
 
     facts: SubspacesFacts
 

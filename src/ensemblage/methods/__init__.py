@@ -7,6 +7,7 @@ from ensemblage.methods._documents import ClusteringDocument as ClusteringDocume
 from ensemblage.methods._documents import FitDocument as FitDocument
 from ensemblage.methods._documents import PredictionDocument as PredictionDocument
 from ensemblage.methods._documents import TrainingDocument as TrainingDocument
+from ensemblage.methods._overlap import corrected_error as corrected_error
 from ensemblage.methods._registry import METHODS, Method, UnknownMethodError, get_method, make_model
 from ensemblage.methods._study_experiment import read_experiment
 from ensemblage.methods._train import Predictions, Trained, predict_rows, train

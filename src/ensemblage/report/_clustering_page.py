@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ensemblage.methods import ClusteringDocument
 from ensemblage.pages import (
     MINUS,
     NOTHING,
     Bar,
     BarsBlock,
-    Block,
     Column,
     FactsBlock,
     Field,
@@ -20,24 +20,27 @@ from ensemblage.pages import (
     Page,
     Section,
     TableBlock,
+    count_field,
     share_field,
 )
-from ensemblage.report._prototype_figure import prototype_figure
+from ensemblage.report._prototype_figure import Prototype, prototype_figure, read_prototypes
+
+WORDS = {"nmi": "normalised mutual information"}
 
 
 def clustering_page(
-    document: Mapping[str, Any],
+    document: ClusteringDocument,
     *,
     name: str,
     label: str,
-    columns: Mapping[str, np.ndarray] | None = None,
+    columns: Mapping[str, NDArray[np.float64]] | None = None,
     notes: Sequence[str] = (),
 ) -> Page:
     """Tell what clusters were found.
 
     Parameters
     ----------
-    document : mapping
+    document : ClusteringDocument
         What ``ensemblage cluster --json`` prints.
     name : str
         Of the data.
@@ -53,91 +56,83 @@ def clustering_page(
     Page
         To be rendered.
     """
-    prototypes = document["prototypes"]
-    agreement = _mean_agreement(document)
+    prototypes = read_prototypes(document)
     picture = None if columns is None else prototype_figure(prototypes, columns)
+    shown = [] if picture is None else [picture]
     sections = [
         Section("Sizes", [_sizes(prototypes)]),
-        Section(
-            "Prototypes",
-            [*([] if picture is None else [picture]), _prototypes(prototypes, agreement)],
-        ),
+        Section("Prototypes", [*shown, _prototypes(prototypes, _mean_agreement(document))]),
         Section("Notes", [NotesBlock(notes)] if notes else []),
     ]
     return Page(
-        f"Clusters of {name}", "clusters", _summary(document, label), _facts(document, label),
-        sections,
+        f"Clusters of {name}", "clusters", _summary(document, prototypes, label),
+        _facts(document, label), sections,
     )  # fmt: skip
 
 
-def _mean_agreement(document: Mapping[str, Any]) -> dict[int, float]:
-    if document["agreement"] is None:
+def _mean_agreement(document: ClusteringDocument) -> dict[int, float]:
+    if document.agreement is None:
         return {}
-    labels, shares = np.asarray(document["labels"]), np.asarray(document["agreement"], dtype=float)
+    labels, shares = np.asarray(document.labels), np.asarray(document.agreement, dtype=float)
     return {label: float(shares[labels == label].mean()) for label in np.unique(labels).tolist()}
 
 
-def _summary(document: Mapping[str, Any], label: str) -> list[str]:
-    sizes = [each["rows"] for each in document["prototypes"]]
-    first = (
-        f"{label} puts {len(document['labels']):,} rows into {len(sizes)} clusters of "
-        f"{min(sizes):,} to {max(sizes):,} rows."
-    )
-    told = [first]
-    if document["agreement"] is not None:
-        share = float(np.mean(document["agreement"]))
+def _summary(
+    document: ClusteringDocument, prototypes: Sequence[Prototype], label: str
+) -> list[str]:
+    sizes = [each.n_rows for each in prototypes]
+    rows, clusters = f"{len(document.labels):,} rows", f"{len(sizes)} clusters"
+    told = [f"{label} puts {rows} into {clusters} of {min(sizes):,} to {max(sizes):,} rows."]
+    if document.agreement is not None:
+        share = float(np.mean(document.agreement))
         told.append(f"The views agree with a row's cluster in {share:.0%} of their votes.")
-    scores = document["scores"]
-    if scores:
-        told.append(
-            f"Against the target, which was not used: normalised mutual information "
-            f"{scores['nmi']:.4f}, purity {scores['purity']:.4f}."
+    if document.scores:
+        scores = ", ".join(
+            f"{WORDS.get(name, name)} {score:.4f}" for name, score in document.scores.items()
         )
+        told.append(f"Against the target, which was not used: {scores}.")
     return told
 
 
-def _facts(document: Mapping[str, Any], label: str) -> FactsBlock:
+def _facts(document: ClusteringDocument, label: str) -> FactsBlock:
     facts = [
-        ("rows", f"{len(document['labels']):,}"),
-        ("clusters", str(document["clusters"])),
+        ("rows", f"{len(document.labels):,}"),
+        ("clusters", str(document.clusters)),
         ("method", label),
     ]
-    return FactsBlock(facts + [(key, f"{value:.4f}") for key, value in document["scores"].items()])
+    return FactsBlock(facts + [(name, f"{score:.4f}") for name, score in document.scores.items()])
 
 
-def _sizes(prototypes: Sequence[Mapping[str, Any]]) -> BarsBlock:
+def _sizes(prototypes: Sequence[Prototype]) -> BarsBlock:
     bars = [
-        Bar(f"cluster {each['cluster']}", each["rows"], f"{each['rows']:,}", strong=True)
+        Bar(f"cluster {each.cluster}", each.n_rows, f"{each.n_rows:,}", strong=True)
         for each in prototypes
     ]
     return BarsBlock(bars, "Rows of each cluster.", from_zero=True)
 
 
-def _prototypes(prototypes: Sequence[Mapping[str, Any]], agreement: Mapping[int, float]) -> Block:
-    names = [name for name in prototypes[0] if name not in {"cluster", "rows"}]
-    numbers = {
-        name: all(isinstance(each[name], int | float | None) for each in prototypes)
-        for name in names
-    }
-    columns = [Column("cluster"), Column("rows", numeric=True)]
-    columns += [Column("agreement", numeric=True)] if agreement else []
-    columns += [Column(name, numeric=numbers[name]) for name in names]
-    rows = [
-        [
-            Field(f"cluster {each['cluster']}"),
-            Field(f"{each['rows']:,}", each["rows"]),
-            *([share_field(agreement[each["cluster"]])] if agreement else []),
-            *(_typical(each[name]) for name in names),
-        ]
-        for each in prototypes
+def _prototypes(prototypes: Sequence[Prototype], agreement: Mapping[int, float]) -> TableBlock:
+    # pairs, as a column of the data may have the name of one of ours
+    named = [
+        (Column("cluster"), [Field(f"cluster {each.cluster}") for each in prototypes]),
+        (Column("rows", numeric=True), [count_field(each.n_rows) for each in prototypes]),
     ]
+    if agreement:
+        shares = [share_field(agreement[each.cluster]) for each in prototypes]
+        named.append((Column("agreement", numeric=True), shares))
+    for name in prototypes[0].values:
+        values = [each.values[name] for each in prototypes]
+        numeric = not any(isinstance(value, str) for value in values)
+        named.append((Column(name, numeric=numeric), [_typical(value) for value in values]))
     legend = "Mean of a column of numbers, most frequent word of a column of words."
     if agreement:
         legend += " Agreement is the share of votes that the views cast for the row's cluster."
-    return TableBlock(columns, rows, "What a row of each cluster is like", legend)
+    heads, fields = zip(*named, strict=True)
+    rows = list(zip(*fields, strict=True))
+    return TableBlock(heads, rows, "What a row of each cluster is like", legend)
 
 
-def _typical(value: Any) -> Field:
+def _typical(value: float | str | None) -> Field:
     if value is None:
         return NOTHING
     if isinstance(value, str):

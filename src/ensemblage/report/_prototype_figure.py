@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.evaluation import PrototypeDisplay
+from ensemblage.methods import ClusteringDocument
 from ensemblage.pages import INK, MINUS, FigureBlock, short_names
 
 MOST_COLUMNS = 24
@@ -16,7 +17,25 @@ MOST_COLUMNS = 24
 Columns = Mapping[str, NDArray[np.float64]]
 
 
-def prototype_figure(prototypes: Sequence[Mapping[str, Any]], rows: Columns) -> FigureBlock | None:
+class Prototype(NamedTuple):
+    """A cluster's number, its size, and its mean or most frequent word of each column."""
+
+    cluster: int
+    n_rows: int
+    values: dict[str, float | str | None]
+
+
+def read_prototypes(document: ClusteringDocument) -> list[Prototype]:
+    """Take the numbers of a cluster from the columns that JSON shows beside them."""
+    found = []
+    for each in document.prototypes:
+        values = dict(each)
+        cluster, n_rows = values.pop("cluster"), values.pop("rows")
+        found.append(Prototype(int(cluster or 0), int(n_rows or 0), values))
+    return found
+
+
+def prototype_figure(prototypes: Sequence[Prototype], rows: Columns) -> FigureBlock | None:
     """Draw the clusters' means in the columns that hold numbers; None if there is no such column.
 
     The rows, NaN for a missing number, tell how much a column varies.
@@ -24,19 +43,19 @@ def prototype_figure(prototypes: Sequence[Mapping[str, Any]], rows: Columns) -> 
     known = {name: column[~np.isnan(column)] for name, column in rows.items()}
     names = [
         name for name, column in known.items()
-        if len(column) and all(each[name] is not None for each in prototypes)
+        if len(column) and all(each.values[name] is not None for each in prototypes)
     ]  # fmt: skip
     if not names:
         return None
     shown = _most_telling(prototypes, known, names)
-    means = np.array([[each[name] for name in shown] for each in prototypes], dtype=float)
+    means = np.array([[each.values[name] for name in shown] for each in prototypes], dtype=float)
     display = PrototypeDisplay(
         means, center=np.array([known[name].mean() for name in shown]),
         scale=np.array([known[name].std() or 1.0 for name in shown]),
-        sizes=np.array([each["rows"] for each in prototypes]),
+        sizes=np.array([each.n_rows for each in prototypes]),
         feature_names=short_names(shown),
     )  # fmt: skip
-    clusters = [str(each["cluster"]) for each in prototypes]
+    clusters = [str(each.cluster) for each in prototypes]
     left = len(names) - len(shown)
     most = f" The {left} columns in which the clusters differ least are left out." if left else ""
     return FigureBlock(
@@ -58,13 +77,10 @@ def _draw(ax: Any, display: Any, clusters: Sequence[str]) -> None:
         text.set_text(f"{value:.4g}".replace("-", MINUS))
 
 
-def _most_telling(
-    prototypes: Sequence[Mapping[str, Any]], known: Columns, names: list[str]
-) -> list[str]:
-    """Columns in which the clusters differ most, in the order of the file."""
-    spread = {
-        name: np.std([each[name] for each in prototypes]) / (known[name].std() or 1.0)
-        for name in names
-    }
+def _most_telling(prototypes: Sequence[Prototype], known: Columns, names: list[str]) -> list[str]:
+    """Choose the columns in which the clusters differ most, in the order of the file."""
+    means = np.array([[each.values[name] for name in names] for each in prototypes], dtype=float)
+    scale = np.array([known[name].std() or 1.0 for name in names])
+    spread = dict(zip(names, (means.std(axis=0) / scale).tolist(), strict=True))
     best = set(sorted(names, key=lambda name: -spread[name])[:MOST_COLUMNS])
     return [name for name in names if name in best]
