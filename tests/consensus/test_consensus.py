@@ -1,4 +1,4 @@
-import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
-from ensemblage.consensus._graphs import CUT_ROWS
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, ConsensusClusterer, EvidenceAccumulation
+from ensemblage.consensus._graph_cuts import CUT_ROWS
+from ensemblage.consensus._hgpa import _partitioner
 from ensemblage.consensus._mcla import choose_group, cluster_overlap
 from ensemblage.consensus._partitions import check_partitions
 from ensemblage.evaluation import nmi_score
@@ -116,18 +117,10 @@ def test_too_many_pairs_are_refused_before_anything_is_done(method):
 
 @pytest.mark.parametrize(("method", "package"), [(CSPA, "pymetis"), (HGPA, "mtkahypar")])
 def test_a_missing_package_is_named_with_the_extra(method, package, monkeypatch):
-    find = importlib.import_module
-
-    def refuse(name, *args):
-        if name == package:
-            raise ImportError(name)
-        return find(name, *args)
-
-    from ensemblage.consensus import _hgpa
-
-    _hgpa._partitioner.cache_clear()
-    monkeypatch.setattr(importlib, "import_module", refuse)
-    with pytest.raises(ImportError, match=rf"needs the package {package}.*ensemblage\[consensus\]"):
+    _partitioner.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
+    expected = rf"{method.__name__} needs {package}, .*ensemblage\[consensus\]"
+    with pytest.raises(ImportError, match=expected):
         method(3).fit_partitions(noisy_partitions(TRUTH))
 
 
@@ -152,3 +145,8 @@ def test_very_many_rows_are_cut_by_a_sample():
     truth = np.random.default_rng(0).integers(0, 4, CUT_ROWS + 5000)
     model = HBGF(4, random_state=0).fit_partitions(noisy_partitions(truth, 6, 0.1))
     assert nmi_score(truth, model.labels_) > 0.9
+
+
+def test_the_base_alone_cannot_combine():
+    with pytest.raises(TypeError, match=r"abstract class ConsensusClusterer.*_consensus"):
+        ConsensusClusterer(2)

@@ -22,7 +22,9 @@ def square(x):
 
 def test_every_outcome_comes_once(pool):
     outcomes = list(stream_tasks(square, [(x,) for x in range(20)], pool))
-    assert sorted((each.index, each.result) for each in outcomes) == [(x, x * x) for x in range(20)]
+    assert sorted((each.number, each.result) for each in outcomes) == [
+        (x, x * x) for x in range(20)
+    ]
     assert list(stream_tasks(square, [], pool)) == []
 
 

@@ -2,8 +2,8 @@
 
 from ensemblage.consensus._base import ConsensusClusterer
 from ensemblage.consensus._co_association import co_association
-from ensemblage.consensus._evidence import EvidenceAccumulation
-from ensemblage.consensus._graphs import CSPA, HBGF
+from ensemblage.consensus._evidence_accumulation import EvidenceAccumulation
+from ensemblage.consensus._graph_cuts import CSPA, HBGF
 from ensemblage.consensus._hgpa import HGPA
 from ensemblage.consensus._mcla import MCLA
 

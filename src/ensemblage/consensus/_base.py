@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from ensemblage.consensus._cut import count_clusters
 from ensemblage.consensus._partitions import (
     NOT_SAMPLED,
+    Partitions,
     check_lengths,
     check_partitions,
     make_partitions,
@@ -24,7 +25,7 @@ from ensemblage.consensus._partitions import (
 from ensemblage.parallel import draw_seeds
 
 
-class ConsensusClusterer(ClusterMixin, BaseEstimator):
+class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base of the consensus clusterers: one clustering out of many.
 
     Parameters
@@ -132,7 +133,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
             member = KMeans(min(wanted, n_rows), init="random", n_init=1)
         return [member] * self.n_partitions
 
-    def _combine(self, partitions: NDArray[np.int32], seed: int) -> ConsensusClusterer:
+    def _combine(self, partitions: Partitions, seed: int) -> ConsensusClusterer:
         seen = (partitions != NOT_SAMPLED).any(axis=0)
         sampled = partitions[:, seen]
         labels = np.full(len(seen), NOT_SAMPLED, np.int32)
@@ -143,11 +144,11 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
         self.n_clusters_ = int(labels.max()) + 1
         return self
 
-    def _wanted(self, partitions: NDArray[np.int32], seed: int) -> int:
+    def _wanted(self, partitions: Partitions, seed: int) -> int:
         """Give the number asked for, or chosen; never more than the rows that were sampled."""
         wanted = self.n_clusters or count_clusters(partitions, seed)
-        return min(wanted, partitions.shape[1])
+        return min(wanted, int(partitions.shape[1]))
 
     @abstractmethod
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         """Labels of rows that at least one partition sampled."""

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import squareform
 
-from ensemblage.consensus._partitions import NOT_SAMPLED, check_partitions, indicators
+from ensemblage.consensus._partitions import (
+    NOT_SAMPLED,
+    Partitions,
+    check_partitions,
+    indicators,
+)
 
 
 def co_association(partitions: Any) -> sparse.csr_array:
@@ -44,7 +49,7 @@ def co_association(partitions: Any) -> sparse.csr_array:
     return together
 
 
-def _joint(partitions: NDArray[np.int32], together: sparse.csr_array) -> Any:
+def _joint(partitions: Partitions, together: sparse.csr_array) -> Any:
     """Partitions that sampled both rows of each stored pair."""
     if partitions.min() > NOT_SAMPLED:
         return len(partitions)
@@ -56,19 +61,8 @@ def _joint(partitions: NDArray[np.int32], together: sparse.csr_array) -> Any:
     return counts
 
 
-def condensed_distances(partitions: NDArray[np.int32]) -> NDArray[np.float64]:
-    """One minus co-association, in SciPy's condensed form.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_samples)
-        From ``check_partitions``.
-
-    Returns
-    -------
-    ndarray of shape (n_samples * (n_samples - 1) / 2,)
-        Distances in [0, 1]; 1 for a pair that no partition sampled together.
-    """
+def condensed_distances(partitions: Partitions) -> NDArray[np.float64]:
+    """One minus co-association, in SciPy's condensed form; 1 for a pair never sampled together."""
     members = indicators(partitions).toarray()
     together = members @ members.T
     if partitions.min() > NOT_SAMPLED:
@@ -82,19 +76,7 @@ def condensed_distances(partitions: NDArray[np.int32]) -> NDArray[np.float64]:
 
 
 def guard_memory(n_bytes: float, limit: float, n_rows: int, method: str) -> None:
-    """Refuse, before anything is allocated, what would not fit.
-
-    Parameters
-    ----------
-    n_bytes : float
-        What the method would need.
-    limit : float
-        The user's ``memory_limit``.
-    n_rows : int
-        Number of rows, for the message.
-    method : str
-        Name of the method, for the message.
-    """
+    """Refuse, before anything is allocated, what would take more than the user's limit."""
     if n_bytes > limit:
         raise MemoryError(
             f"{method} compares all pairs of {n_rows} rows, about {n_bytes / 1e9:.3g} GB, which is "

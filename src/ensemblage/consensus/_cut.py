@@ -11,24 +11,15 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 
 from ensemblage.consensus._co_association import condensed_distances
+from ensemblage.consensus._partitions import Partitions
 
 LIFETIME_ROWS = 2000
 
 
 def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
-    """Undo the last merges until ``n_clusters`` are left.
+    """Undo the last of SciPy's merges until ``n_clusters`` are left.
 
-    Parameters
-    ----------
-    merges : ndarray of shape (n_rows - 1, 4)
-        SciPy's linkage matrix.
-    n_clusters : int
-        Wanted number, at most the number of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Labels. Cutting at a height cannot tell merges of equal height apart; the order can.
+    Cutting at a height cannot tell merges of equal height apart; the order can.
     """
     n_rows = len(merges) + 1
     kept = merges[: n_rows - n_clusters, :2].astype(np.int64)
@@ -43,39 +34,21 @@ def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
 def largest_lifetime(merges: NDArray[Any]) -> int:
     """Find the number of clusters that stays the same over the longest range of heights.
 
-    Parameters
-    ----------
-    merges : ndarray of shape (n_rows - 1, 4)
-        SciPy's linkage matrix.
-
-    Returns
-    -------
-    int
-        At least 1. The range of a single cluster ends at height 1, the largest distance
-        that two rows can have; at equal lifetimes the fewest clusters are chosen.
+    The range of a single cluster ends at height 1, the largest distance that two rows can have; at
+    equal lifetimes the fewest clusters are chosen.
     """
     heights = np.append(np.maximum.accumulate(merges[:, 2]), 1.0)
     lifetimes = np.diff(np.maximum.accumulate(heights))[::-1]
     return int(np.argmax(lifetimes)) + 1 if len(lifetimes) else 1
 
 
-def count_clusters(partitions: NDArray[np.int32], random_state: Any) -> int:
+def count_clusters(partitions: Partitions, seed: int) -> int:
     """Choose the number of clusters by the largest lifetime of average linkage.
 
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_samples)
-        From ``check_partitions``.
-    random_state : int
-        Seed of the sample of rows that is looked at if there are more than 2,000.
-
-    Returns
-    -------
-    int
-        Number of clusters.
+    Of more than ``LIFETIME_ROWS`` rows a random sample is looked at.
     """
     n_rows = partitions.shape[1]
     if n_rows > LIFETIME_ROWS:
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(seed)
         partitions = partitions[:, rng.choice(n_rows, LIFETIME_ROWS, replace=False)]
     return largest_lifetime(linkage(condensed_distances(partitions), "average"))

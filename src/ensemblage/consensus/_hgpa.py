@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ensemblage.consensus._base import ConsensusClusterer
-from ensemblage.consensus._metis import import_extra
-from ensemblage.consensus._partitions import indicators
+from ensemblage.consensus._partitions import Partitions, indicators
+from ensemblage.messages import require
 
 IMBALANCE = 0.05
 
@@ -75,7 +75,7 @@ class HGPA(ConsensusClusterer):
     2
     """
 
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         n_parts = self._wanted(partitions, seed)
         members = sparse.csc_array(indicators(partitions))
         sets = np.split(members.indices, members.indptr[1:-1])
@@ -85,29 +85,12 @@ class HGPA(ConsensusClusterer):
 @cache
 def _partitioner() -> tuple[Any, Any]:
     # Mt-KaHyPar may be started once per process; one thread gives the same cut everywhere
-    mtkahypar = import_extra("mtkahypar", "HGPA")
+    mtkahypar = require("mtkahypar", "HGPA", extra="consensus")
     return mtkahypar, mtkahypar.initialize(1)
 
 
 def cut_hypergraph(sets: list[list[int]], n_rows: int, n_parts: int, seed: int) -> NDArray[Any]:
-    """Cut rows into parts of about equal size that split few of the sets.
-
-    Parameters
-    ----------
-    sets : list of list of int
-        Rows of each hyperedge.
-    n_rows : int
-        Number of rows.
-    n_parts : int
-        Number of parts.
-    seed : int
-        Seed of the partitioner.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Part of each row.
-    """
+    """Cut rows into parts of about equal size that split few of the sets of rows."""
     mtkahypar, start = _partitioner()
     if n_parts == 1:
         return np.zeros(n_rows, np.int32)

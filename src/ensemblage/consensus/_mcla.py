@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ensemblage.consensus._base import ConsensusClusterer
 from ensemblage.consensus._metis import cut_graph
-from ensemblage.consensus._partitions import NOT_SAMPLED, indicators
+from ensemblage.consensus._partitions import NOT_SAMPLED, Partitions, indicators
 
 
 class MCLA(ConsensusClusterer):
@@ -71,25 +71,17 @@ class MCLA(ConsensusClusterer):
     [0, 0, 0, 1, 1, 1]
     """
 
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         n_groups = self._wanted(partitions, seed)
         overlap = cluster_overlap(partitions)
         group = cut_graph(overlap, min(n_groups, overlap.shape[0]), seed, "MCLA")
         return choose_group(partitions, group)
 
 
-def cluster_overlap(partitions: NDArray[np.int32]) -> sparse.csr_array:
+def cluster_overlap(partitions: Partitions) -> sparse.csr_array:
     """Jaccard overlap of the clusters of all partitions, in thousandths.
 
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_samples)
-        From ``check_partitions``.
-
-    Returns
-    -------
-    csr_array of shape (n_all_clusters, n_all_clusters)
-        Symmetric whole weights, nothing on the diagonal.
+    Of shape (n_all_clusters, n_all_clusters), with nothing on the diagonal.
     """
     members = indicators(partitions)
     shared = (members.T @ members).toarray().astype(np.float64)
@@ -99,21 +91,8 @@ def cluster_overlap(partitions: NDArray[np.int32]) -> sparse.csr_array:
     return sparse.csr_array(overlap)
 
 
-def choose_group(partitions: NDArray[np.int32], group: NDArray[Any]) -> NDArray[Any]:
-    """Let each row choose the group of clusters that it is most often in.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_samples)
-        From ``check_partitions``.
-    group : ndarray of shape (n_all_clusters,)
-        Group of each cluster.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The group chosen.
-    """
+def choose_group(partitions: Partitions, group: NDArray[Any]) -> NDArray[Any]:
+    """Let each row choose the group of clusters that it is most often in."""
     share = 1.0 / np.maximum(np.bincount(group), 1)
     association = np.zeros((len(share), partitions.shape[1]))
     columns = np.arange(partitions.shape[1])

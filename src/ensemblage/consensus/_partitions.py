@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,41 +12,23 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.messages import count
 from ensemblage.parallel import draw_seeds, run_tasks, set_seed
 
 NOT_SAMPLED = -1
 
+Partitions: TypeAlias = NDArray[np.int32]
+"""Of shape (n_partitions, n_samples): clusters 0, 1, 2 and so on, -1 where not sampled."""
 
-def check_partitions(partitions: Any) -> NDArray[np.int32]:
-    """Check label arrays and code each partition's clusters 0, 1, 2 and so on.
 
-    Parameters
-    ----------
-    partitions : array-like of shape (n_partitions, n_samples)
-        Cluster of each row in each partition; -1 where a partition did not sample the row.
-
-    Returns
-    -------
-    ndarray of shape (n_partitions, n_samples), int32
-        Consecutive codes, -1 kept.
-    """
+def check_partitions(partitions: Any) -> Partitions:
+    """Check the user's label arrays and code each one's clusters 0, 1, 2 and so on; -1 is kept."""
     rows = check_lengths(partitions)
     return np.stack([_coded(row, index) for index, row in enumerate(rows)])
 
 
 def check_lengths(partitions: Any) -> list[NDArray[Any]]:
-    """Check that there are several label arrays of one length.
-
-    Parameters
-    ----------
-    partitions : array-like of shape (n_partitions, n_samples)
-        The user's partitions.
-
-    Returns
-    -------
-    list of ndarray of shape (n_samples,)
-        The same, as arrays.
-    """
+    """Check that there are several label arrays, of one length."""
     rows = [np.asarray(partition) for partition in partitions]
     lengths = sorted({row.shape for row in rows})
     if len(lengths) > 1 or any(row.ndim != 1 for row in rows):
@@ -56,7 +38,7 @@ def check_lengths(partitions: Any) -> list[NDArray[Any]]:
         )
     if len(rows) < 2:
         raise ValueError(
-            f"partitions holds {len(rows)} partition(s); at least 2 are needed to combine. "
+            f"partitions holds {count(len(rows), 'partition')}; at least 2 are needed to combine. "
             "Its shape is (n_partitions, n_samples)."
         )
     return rows
@@ -76,24 +58,11 @@ def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
     # counting is several times faster than sorting, and most labels are small numbers
     used = np.bincount(labels[seen]) > 0
     codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
-    return codes[labels].astype(np.int32)
+    return np.asarray(codes[labels], dtype=np.int32)
 
 
-def indicators(partitions: NDArray[np.int32], dtype: Any = np.float32) -> sparse.csr_array:
-    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line.
-
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_partitions, n_samples)
-        From :func:`check_partitions`.
-    dtype : dtype, default=float32
-        Type of the entries.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_clusters_of_all_partitions)
-        One entry per row and partition that sampled it.
-    """
+def indicators(partitions: Partitions, dtype: Any = np.float32) -> sparse.csr_array:
+    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line."""
     n_rows = partitions.shape[1]
     offsets = np.concatenate([[0], np.cumsum(partitions.max(axis=1) + 1)])
     seen = (partitions != NOT_SAMPLED).T
@@ -105,25 +74,11 @@ def indicators(partitions: NDArray[np.int32], dtype: Any = np.float32) -> sparse
 
 def make_partitions(
     clusterers: Sequence[Any], X: Any, random_state: Any, n_jobs: int | None
-) -> NDArray[np.int32]:
+) -> Partitions:
     """Ask clusterers for their labels of the rows of ``X``.
 
-    Parameters
-    ----------
-    clusterers : sequence of clusterers
-        A fitted one predicts, or gives its ``labels_`` if it cannot; another is cloned,
-        seeded and fitted.
-    X : array-like of shape (n_samples, n_features)
-        The data.
-    random_state : int, RandomState instance or None
-        Where the seeds of the clones come from.
-    n_jobs : int or None
-        As in joblib.
-
-    Returns
-    -------
-    ndarray of shape (n_partitions, n_samples)
-        Checked and coded.
+    A fitted one predicts, or gives its ``labels_`` if it cannot; another is cloned, seeded and
+    fitted.
     """
     seeds = draw_seeds(random_state, len(clusterers))
     tasks = [(clusterer, X, seed) for clusterer, seed in zip(clusterers, seeds, strict=True)]

@@ -1,7 +1,7 @@
 """Decisions inside one learner, taken by a crowd."""
 
 from ensemblage.inner._bayes_net import InnerBayesNetClassifier
-from ensemblage.inner._ensemble import InnerEnsemble, Measure
+from ensemblage.inner._inner_ensemble import InnerEnsemble, Measure
 from ensemblage.inner._kmeans import InnerKMeans
 from ensemblage.inner._score import InnerScore, inner_score
 from ensemblage.inner._views import ViewSampler, draw_views

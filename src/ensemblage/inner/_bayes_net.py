@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensemblage.bayes import MAX_ENTRIES, BaseBayesNet, Plan, Sample, Training
 from ensemblage.inner._crowd_tables import VoicesMeasure, draw_bag, pool_bags
-from ensemblage.inner._ensemble import COMBINATIONS, InnerEnsemble, Measure
+from ensemblage.inner._inner_ensemble import COMBINATIONS, InnerEnsemble, Measure
 from ensemblage.inner._views import draw_views
 from ensemblage.parallel import draw_seeds, run_tasks
 

@@ -1,40 +1,24 @@
-"""Member fits over joblib, seeds drawn up front, and progress callbacks."""
+"""Member fits over joblib, streams of tasks, seeds drawn up front, folds, progress callbacks."""
 
-from ensemblage.parallel._blueprint import Blueprint
-from ensemblage.parallel._callbacks import CallbackSupportMixin, fit_progress, with_callbacks
-from ensemblage.parallel._cluster import ClusterPool
-from ensemblage.parallel._members import MAX_RETRIES, iterate_tasks, run_tasks
-from ensemblage.parallel._seeds import draw_seeds, set_seed, spread_seeds
-from ensemblage.parallel._stream import (
-    LocalPool,
-    Outcome,
-    WorkerDiedError,
-    WorkerPool,
-    stream_tasks,
-)
-
-__all__ = [
-    "MAX_RETRIES",
-    "Blueprint",
-    "CallbackSupportMixin",
-    "ClusterPool",
-    "LocalPool",
-    "Outcome",
-    "WorkerDiedError",
-    "WorkerPool",
-    "draw_seeds",
-    "fit_progress",
-    "iterate_tasks",
-    "run_tasks",
-    "set_seed",
-    "spread_seeds",
-    "stream_tasks",
-    "with_callbacks",
-]
-
-from ensemblage.parallel._folds import Fold as Fold
-from ensemblage.parallel._folds import deal_folds as deal_folds
-from ensemblage.parallel._folds import make_folds as make_folds
+from ensemblage.parallel._blueprint import Blueprint as Blueprint
+from ensemblage.parallel._callbacks import CallbackSupportMixin as CallbackSupportMixin
+from ensemblage.parallel._callbacks import fit_progress as fit_progress
+from ensemblage.parallel._callbacks import with_callbacks as with_callbacks
+from ensemblage.parallel._dask_pool import ClusterPool
 from ensemblage.parallel._final_step import final_step as final_step
 from ensemblage.parallel._final_step import fit_parameter as fit_parameter
 from ensemblage.parallel._final_step import rows_at_final_step as rows_at_final_step
+from ensemblage.parallel._folds import Fold as Fold
+from ensemblage.parallel._folds import deal_folds as deal_folds
+from ensemblage.parallel._folds import make_folds as make_folds
+from ensemblage.parallel._seeds import draw_seeds as draw_seeds
+from ensemblage.parallel._seeds import set_seed as set_seed
+from ensemblage.parallel._seeds import spread_seeds as spread_seeds
+from ensemblage.parallel._stream import LocalPool, WorkerDiedError, WorkerPool
+from ensemblage.parallel._stream import Outcome as Outcome
+from ensemblage.parallel._stream import stream_tasks as stream_tasks
+from ensemblage.parallel._tasks import MAX_RETRIES as MAX_RETRIES
+from ensemblage.parallel._tasks import iterate_tasks as iterate_tasks
+from ensemblage.parallel._tasks import run_tasks as run_tasks
+
+__all__ = ["ClusterPool", "LocalPool", "WorkerDiedError", "WorkerPool"]

@@ -12,20 +12,10 @@ from ensemblage.parallel._seeds import seed_owners
 
 
 class Blueprint:
-    """An estimator of which many copies are to be fitted.
+    """An estimator of which many copies are to be fitted; the estimator given is left as it is.
 
     ``clone`` and ``get_params`` look up the parameters of all steps anew each time, which takes a
     tenth as long as to fit a small member. Here that is done once, and copies cost little.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Left as it is.
-
-    Attributes
-    ----------
-    estimator : estimator
-        A clone, not fitted.
 
     Examples
     --------
@@ -42,23 +32,12 @@ class Blueprint:
         self._shared = _shared_by_clone(estimator, self.estimator)
 
     @property
-    def n_seeds(self) -> int:  # numpydoc ignore=RT01
+    def n_seeds(self) -> int:
         """How many seeds a copy takes."""
         return len(self._owners)
 
     def build(self, seeds: Sequence[int]) -> Any:
-        """Give a fresh copy.
-
-        Parameters
-        ----------
-        seeds : sequence of int
-            One for each ``random_state``, in the order of their names.
-
-        Returns
-        -------
-        estimator
-            Not fitted.
-        """
+        """Give a fresh copy; one seed for each ``random_state``, in the order of their names."""
         shared = {id(each): each for each in self._shared}
         estimator, owners = deepcopy((self.estimator, self._owners), shared)
         for owner, seed in zip(owners, seeds, strict=True):

@@ -14,21 +14,10 @@ __all__ = ["CallbackSupportMixin", "fit_progress", "with_callbacks"]
 def fit_progress(
     estimator: CallbackSupportMixin, task: str, max_steps: int | None
 ) -> Iterator[Callable[[], bool]]:
-    """Tell the estimator's callbacks about a fit and its steps.
+    """Tell the callbacks of an estimator being fitted, under ``with_callbacks``, about its steps.
 
-    Parameters
-    ----------
-    estimator : CallbackSupportMixin
-        The estimator being fitted, inside a method decorated by ``with_callbacks``.
-    task : str
-        What one step is called.
-    max_steps : int or None
-        Upper bound on the number of steps; None if not known.
-
-    Yields
-    ------
-    callable
-        To be called once after each step; true if a callback asks to stop.
+    Yields what to call after each step; it is true if a callback asks to stop. ``task`` is what one
+    step is called, and ``max_steps`` an upper bound on their number, None if not known.
     """
     context = estimator._init_callback_context(max_subtasks=max_steps)  # noqa: SLF001
     context.call_on_fit_task_begin(estimator=estimator)

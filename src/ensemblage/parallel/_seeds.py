@@ -12,17 +12,7 @@ from sklearn.utils import check_random_state
 def draw_seeds(random_state: Any, count: int) -> list[int]:
     """Draw independent seeds that do not depend on how the work is shared out.
 
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        The user's ``random_state``.
-    count : int
-        How many seeds.
-
-    Returns
-    -------
-    list of int
-        Seeds that fit ``random_state`` of any scikit-learn estimator.
+    They fit ``random_state`` of any scikit-learn estimator.
     """
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
     states = np.random.SeedSequence(entropy.astype(np.uint32)).generate_state(count)
@@ -30,20 +20,7 @@ def draw_seeds(random_state: Any, count: int) -> list[int]:
 
 
 def spread_seeds(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
-    """Draw from many seeds: the same as :func:`draw_seeds` from each, but faster.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        Where to draw from.
-    counts : sequence of int
-        How many to draw from each.
-
-    Returns
-    -------
-    list of list of int
-        Seeds that fit ``random_state`` of any scikit-learn estimator.
-    """
+    """Draw from many seeds: the same as :func:`draw_seeds` from each, but faster."""
     generator = np.random.RandomState(0)
     spread = []
     for seed, count in zip(seeds, counts, strict=True):
@@ -53,18 +30,7 @@ def spread_seeds(seeds: Sequence[int], counts: Sequence[int]) -> list[list[int]]
 
 
 def seed_owners(estimator: Any) -> list[Any]:
-    """List the estimators that have a ``random_state``, nested ones included.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Perhaps a pipeline.
-
-    Returns
-    -------
-    list of estimators
-        In the order of their parameters' names.
-    """
+    """List the estimators that have a ``random_state``, nested ones included, by parameter name."""
     params = {"": estimator, **estimator.get_params(deep=True)}
     names = sorted(
         name for name in params if name == "random_state" or name.endswith("__random_state")
@@ -73,20 +39,7 @@ def seed_owners(estimator: Any) -> list[Any]:
 
 
 def set_seed(estimator: Any, seed: int) -> Any:
-    """Set every ``random_state`` among an estimator's parameters, nested ones included.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Changed in place, so pass a clone.
-    seed : int
-        Where the nested seeds derive from.
-
-    Returns
-    -------
-    estimator
-        The same object.
-    """
+    """Set every ``random_state`` of an estimator, nested ones included, in place: pass a clone."""
     owners = seed_owners(estimator)
     for owner, own in zip(owners, draw_seeds(seed, len(owners)), strict=True):
         # set_params would collect all parameters again

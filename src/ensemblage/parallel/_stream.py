@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
 
-from ensemblage.parallel._members import MAX_RETRIES, interrupts_held
+from ensemblage.parallel._tasks import MAX_RETRIES, interrupts_held
 
 # Sums have one order in every worker, whatever the number of workers.
 ONE_THREAD = dict.fromkeys(
@@ -41,21 +41,11 @@ class WorkerDiedError(RuntimeError):
 
 
 class Outcome(NamedTuple):
-    """What became of one task.
+    """What became of one task."""
 
-    Attributes
-    ----------
-    index : int
-        Which task, counted in the order in which they were handed out.
-    result : object
-        What the function gave; None if there is an error.
-    error : Exception or None
-        What kept the worker from giving a result.
-    """
-
-    index: int
-    result: Any
-    error: BaseException | None = None
+    number: int  # of the task, counted in the order in which they were handed out
+    result: Any  # what the function gave; None if there is an error
+    error: BaseException | None = None  # what kept the worker from giving a result
 
 
 class WorkerPool(Protocol):
@@ -107,7 +97,8 @@ class LocalPool:
             Its result to come.
         """
         with interrupts_held():
-            return self._executor.submit(call)
+            future: Future[Any] = self._executor.submit(call)
+            return future
 
     def restart(self) -> None:
         """Replace workers after one has died."""
@@ -148,26 +139,12 @@ def stream_tasks(
 ) -> Iterator[Outcome]:
     """Call ``function(*task)`` for each task in workers; give each outcome as soon as it is there.
 
-    Tasks are taken from the iterable only when a worker is free, so that the iterable can end
-    early when time is up. If a worker dies, the tasks that were running are run again one at a
-    time: then a task that kills its worker is found, and the others are not blamed for it. After
-    three retries its outcome is a ``WorkerDiedError``.
-
-    Parameters
-    ----------
-    function : callable
-        Defined at module level, so that worker processes find it.
-    tasks : iterable of tuple
-        The arguments of each call.
-    pool : WorkerPool
-        Where to run them; it is left open.
-    stopped : callable, default never
-        Asked ten times a second; if true, what is finished is given and the rest is left.
-
-    Yields
-    ------
-    Outcome
-        In the order in which they come.
+    The function is defined at module level, so that worker processes find it. Tasks are taken from
+    the iterable only when a worker is free, so that the iterable can end early when time is up. If
+    a worker dies, the tasks that were running are run again one at a time: then a task that kills
+    its worker is found, and the others are not blamed for it. After three retries its outcome is a
+    ``WorkerDiedError``. ``stopped`` is asked ten times a second; if true, what is finished is given
+    and the rest is left. The pool is left open.
     """
     stream = _Stream(function, tasks, pool)
     stream.hand_out()

@@ -170,7 +170,7 @@ def _compute(
                 died = outcome.error
                 result = outcome.result if died is None else Computed({}, 0.0, _error_text(died))
                 clock.add(result.seconds)
-                yield CellResult(cells[outcome.index], *result)
+                yield CellResult(cells[outcome.number], *result)
             kill = interrupted()
     finally:
         pool.close(kill=kill)

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ensemblage.consensus._base import ConsensusClusterer
 from ensemblage.consensus._co_association import condensed_distances, guard_memory
 from ensemblage.consensus._cut import cut_by_order, largest_lifetime
+from ensemblage.consensus._partitions import Partitions
 
 BYTES_PER_PAIR = 16
 
@@ -108,12 +109,13 @@ class EvidenceAccumulation(ConsensusClusterer):
         n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2
         guard_memory(n_bytes, self.memory_limit, n_rows, "EvidenceAccumulation")
 
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         self._guard_rows(partitions.shape[1])
         if partitions.shape[1] == 1:
             self.linkage_matrix_ = np.empty((0, 4))
             return np.zeros(1, np.int32)
-        merges = hierarchy.linkage(condensed_distances(partitions), self.linkage)
+        method: Any = self.linkage
+        merges = hierarchy.linkage(condensed_distances(partitions), method)
         self.linkage_matrix_ = merges
         wanted = self.n_clusters or largest_lifetime(merges)
         return cut_by_order(merges, min(wanted, partitions.shape[1]))

@@ -14,7 +14,7 @@ from ensemblage.consensus._base import ConsensusClusterer
 from ensemblage.consensus._co_association import co_association, guard_memory
 from ensemblage.consensus._mcla import choose_group
 from ensemblage.consensus._metis import cut_graph
-from ensemblage.consensus._partitions import indicators
+from ensemblage.consensus._partitions import Partitions, indicators
 
 BYTES_PER_PAIR = 40
 CUT_ROWS = 20_000
@@ -110,7 +110,7 @@ class CSPA(ConsensusClusterer):
         n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2 / LEAST_PAIRS_SHARE
         guard_memory(n_bytes, self.memory_limit, n_rows, "CSPA")
 
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         n_rows = partitions.shape[1]
         sizes = indicators(partitions).sum(axis=0).astype(np.float64)
         n_pairs = min(float(np.square(sizes).sum()), float(n_rows) ** 2)
@@ -183,7 +183,7 @@ class HBGF(ConsensusClusterer):
     2
     """
 
-    def _consensus(self, partitions: NDArray[np.int32], seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
         n_parts = self._wanted(partitions, seed)
         n_rows = partitions.shape[1]
         members = indicators(partitions, np.int32)
@@ -195,18 +195,7 @@ class HBGF(ConsensusClusterer):
 
 
 def bipartite(members: sparse.csr_array) -> sparse.csr_array:
-    """Graph with an edge from each row to each cluster that it is in.
-
-    Parameters
-    ----------
-    members : csr_array of shape (n_rows, n_all_clusters)
-        Indicators.
-
-    Returns
-    -------
-    csr_array of shape (n_rows + n_all_clusters, n_rows + n_all_clusters)
-        Rows first, then clusters.
-    """
+    """Graph with an edge from each row to each cluster that it is in; rows first, then clusters."""
     n_rows, n_sets = members.shape
     back = sparse.csr_array(members.T)
     return sparse.csr_array(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from ensemblage.messages import require
+
 CONNECT_SECONDS = 15
 # How long to believe the number of workers, in seconds.
 COUNT_SECONDS = 2.0
@@ -55,7 +57,8 @@ class ClusterPool:
         Future
             Its result to come.
         """
-        return self._executor.submit(call)
+        future: Future[Any] = self._executor.submit(call)
+        return future
 
     def restart(self) -> None:
         """Do nothing: Dask replaces its workers."""
@@ -73,16 +76,11 @@ class ClusterPool:
 
 
 def _connect(scheduler: str) -> Any:
-    try:
-        from distributed import Client  # noqa: PLC0415  an extra
-    except ImportError:
-        raise ImportError(
-            "Running on a cluster needs Dask: pip install 'ensemblage[dask]'."
-        ) from None
+    distributed = require("distributed", "Running on a cluster", extra="dask")
     if "://" not in scheduler:
         raise ValueError(f"The scheduler {scheduler!r} is no address such as tcp://host:8786.")
     try:
-        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        return distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"No Dask scheduler answers at {scheduler!r} ({error}): give the address that "

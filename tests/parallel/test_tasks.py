@@ -3,13 +3,9 @@ import signal
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
-from ensemblage.parallel import draw_seeds, run_tasks, set_seed
+from ensemblage.parallel import run_tasks
 
 
 def square(x):
@@ -54,30 +50,3 @@ def test_a_task_that_always_kills_its_worker_is_given_up():
 def test_an_error_of_a_task_reaches_the_caller():
     with pytest.raises(TypeError, match="can't multiply"):
         run_tasks(square, [("a",)])
-
-
-def test_seeds_are_distinct_repeatable_and_fit_scikit_learn():
-    seeds = draw_seeds(0, 1000)
-    assert seeds == draw_seeds(0, 1000)
-    # published figures hang on these
-    assert seeds[:3] == [379343378, 1004485355, 574019116]
-    assert seeds[:10] == draw_seeds(0, 10)
-    assert len(set(seeds)) == 1000
-    assert min(seeds) >= 0
-    assert max(seeds) < 2**31
-
-
-def test_a_generator_moves_on():
-    rng = np.random.RandomState(0)
-    assert draw_seeds(rng, 3) != draw_seeds(rng, 3)
-
-
-def test_nested_random_states_are_all_set():
-    model = set_seed(make_pipeline(SVC(), LogisticRegression()), 7)
-    params = model.get_params()
-    assert params["svc__random_state"] != params["logisticregression__random_state"]
-    assert params["svc__random_state"] is not None
-    assert (
-        set_seed(make_pipeline(SVC(), LogisticRegression()), 7).get_params()["svc__random_state"]
-        == params["svc__random_state"]
-    )

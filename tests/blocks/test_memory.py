@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.blocks import Block, MemoryBlocks, add_fields, merge
+from ensemblage.blocks import Block, MemoryBlocks
 
 
 def row_sums(block: Block):
@@ -49,10 +48,3 @@ def test_a_memory_mapped_array_is_read_in_slices(tmp_path):
     weight, sums = MemoryBlocks(mapped, block_rows=4).total(row_sums)
     assert weight == 6
     np.testing.assert_array_equal(sums, [30.0, 36.0])
-
-
-def test_partials_are_merged_from_first_to_last():
-    assert merge(iter(["a", "b", "c"]), lambda left, right: left + right) == "abc"
-    assert add_fields((1, 2), (10, 20)) == (11, 22)
-    with pytest.raises(ValueError, match="zip"):
-        add_fields((1,), (1, 2))

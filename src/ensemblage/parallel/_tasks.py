@@ -22,19 +22,8 @@ def run_tasks(
 ) -> list[Any]:
     """Call ``function(*task)`` for each task; give the results in the order of the tasks.
 
-    Parameters
-    ----------
-    function : callable
-        Defined at module level, so that worker processes find it.
-    tasks : sequence of tuple
-        The arguments of each call, with any seed already in them.
-    n_jobs : int, default=None
-        As in joblib; the backend is joblib's current one.
-
-    Returns
-    -------
-    list
-        One result per task.
+    The function is defined at module level, so that worker processes find it; any seed is in the
+    task already. ``n_jobs`` is joblib's, and so is the backend.
     """
     results = dict(iterate_tasks(function, tasks, n_jobs))
     return [results[index] for index in range(len(tasks))]
@@ -43,26 +32,10 @@ def run_tasks(
 def iterate_tasks(
     function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_jobs: int | None = None
 ) -> Iterator[tuple[int, Any]]:
-    """Give each task's index and result as soon as it is there.
+    """Give each task's index and result as soon as it is there; arguments as in ``run_tasks``.
 
     A worker process that dies (killed, out of memory) breaks joblib's pool. What was finished is
     kept, and the rest is tried again, up to three times without progress.
-
-    Parameters
-    ----------
-    function : callable
-        Called as ``function(*task)``; defined at module level.
-    tasks : sequence of tuple
-        The arguments of each call, with any seed already in them.
-    n_jobs : int, default=None
-        As in joblib; the backend is joblib's current one.
-
-    Yields
-    ------
-    index : int
-        Which task.
-    result : object
-        What the function gave.
     """
     waiting, attempt = list(range(len(tasks))), 0
     while waiting:
@@ -89,13 +62,7 @@ def iterate_tasks(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them.
-
-    Yields
-    ------
-    None
-        Interrupts are held back until the end of the block.
-    """
+    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
