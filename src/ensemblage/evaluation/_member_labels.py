@@ -13,20 +13,10 @@ from ensemblage.parallel import final_step, rows_at_final_step
 
 
 def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
-    """Let the members of an ensemble predict, each for itself.
+    """Let the members of a fitted ensemble predict, each for itself, (n_members, n_samples).
 
-    Parameters
-    ----------
-    ensemble : classifier
-        Fitted: a StrataEnsembleClassifier, a JointSubspaceClassifier, an ensemble of
-        scikit-learn with ``estimators_`` that are classifiers, a pipeline or a search over one.
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-
-    Returns
-    -------
-    ndarray of shape (n_members, n_samples)
-        Labels of the ensemble's classes.
+    The ensemble has ``member_outputs``, as ours have, or ``estimators_`` that are classifiers; it
+    may stand in a pipeline or a search.
     """
     check_is_fitted(ensemble)
     X, ensemble = rows_at_final_step(ensemble, X), final_step(ensemble)

@@ -6,12 +6,11 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ensemblage.fusion import Fusion, FusionContext, resolve_fusion
+from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
 from ensemblage.parallel import Fold, deal_folds, draw_seeds, run_tasks, with_callbacks
 from ensemblage.subspace._base import JointSubspaceBase, Prepared
 from ensemblage.subspace._development import (
@@ -49,7 +48,7 @@ def _outputs_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Setti
     return member_outputs(rows.features[:, fold.test], members)
 
 
-class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
+class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     r"""Ensemble of softmax classifiers, each on features chosen while it learns.
 
     Members are fitted one after another. Each starts with all features, flips some in and out
@@ -358,34 +357,9 @@ class JointSubspaceClassifier(ClassifierMixin, JointSubspaceBase):
         before = np.cumsum(true, axis=0) - true
         return np.array([member_weights(total, k) for k, total in enumerate(before)])
 
-    def predict_proba(self, X: Any) -> Array:
-        """Fused probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            One column per entry of ``classes_``.
-        """
+    def _scores(self, X: Any) -> Array:
         features = self._features(X)
         return self.fusion_.combine(self._member_outputs(features), FusionContext(X=features.T))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most likely class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def _gives_probabilities(self) -> bool:
+        return True
