@@ -149,6 +149,17 @@ def test_sizes_that_range_and_classes():
         np.testing.assert_allclose(balanced.memberships_[y == label].sum(axis=0), 62.5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_same_start_twice_is_the_same_stratum_twice(dtype):
+    # nothing parts them: they see the same rows, bit for bit
+    X = np.random.default_rng(2).normal(size=(200, 3)).astype(dtype)
+    hiss = check_sizes(X, np.ones(200), 4, 0.3, init=X[[0, 1, 0, 2]])
+    np.testing.assert_array_equal(hiss.groups_, [0, 1, 0, 2])
+    np.testing.assert_array_equal(hiss.transform(X)[:, 0], hiss.transform(X)[:, 2])
+    assert hiss.polished_
+    assert hiss.objective_ >= hiss.objective_path_[-1] - 1e-6
+
+
 def test_the_paper_shares_new_rows_too():
     X = two_clouds(2000)
     hiss = HISS(4, 0.25, polish=False, random_state=0).fit(X)
