@@ -50,5 +50,6 @@ def test_bad_parquet(tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"needs pyarrow, .* \"ensemblage\[all\]\"\. Or save the data as CSV"):
+    remedy = r'needs pyarrow, .* "ensemblage\[all\]"\. Or save the data as CSV'
+    with pytest.raises(ImportError, match=remedy):
         read_table(not_parquet(tmp_path))

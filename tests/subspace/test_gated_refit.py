@@ -5,7 +5,6 @@ from ensemblage.kernels import log_softmax, member_log_proba, mixture_loss
 from ensemblage.subspace._gated_refit import (
     gated_proba,
     loosely_gated,
-    random_mixture,
     refit_with_gate,
 )
 from ensemblage.subspace._member import as_rows, member_outputs, standardise
@@ -65,4 +64,3 @@ def test_starts_differ_between_members_and_not_between_calls():
     first, again = loosely_gated(members, 5), loosely_gated(members, 5)
     np.testing.assert_array_equal(first.gate_coef, again.gate_coef)
     assert np.unique(first.gate_coef).size == first.gate_coef.size
-    assert random_mixture(3, 2, 4, np.random.default_rng(0)).coef.shape == (3, 2, 4)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ensemblage.evaluation._map_geometry import (
@@ -18,23 +17,29 @@ from ensemblage.evaluation._map_geometry import (
     strongest_stratum,
 )
 from ensemblage.messages import require
+from ensemblage.parallel import final_step, rows_at_final_step
 
 BADGE = 0.035
 """Room that a stratum's number needs, as a share of the map's width."""
 
 
-def _unfold(model: Any, X: Any) -> tuple[Any, Any]:
-    """Give the stratifier inside a model, and the rows as they reach it."""
-    if isinstance(model, Pipeline):
-        return _unfold(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
-    if hasattr(model, "stratifier_"):
-        return _unfold(model.stratifier_, X)
-    if not (hasattr(model, "transform") and hasattr(model, "log_affinity")):
+class _Stratified(NamedTuple):
+    """The stratifier inside a model, and the rows as they reach it."""
+
+    stratifier: Any
+    rows: Any
+
+
+def _unfold(model: Any, X: Any) -> _Stratified:
+    last, rows = final_step(model), rows_at_final_step(model, X)
+    if hasattr(last, "stratifier_"):
+        return _unfold(last.stratifier_, rows)
+    if not (hasattr(last, "transform") and hasattr(last, "log_affinity")):
         raise TypeError(
-            f"model={type(model).__name__} has no strata. Use a fitted stratifier such as HISS, a "
+            f"model={type(last).__name__} has no strata. Use a fitted stratifier such as HISS, a "
             "StrataEnsembleClassifier, or a pipeline that ends in one."
         )
-    return model, X
+    return _Stratified(last, rows)
 
 
 def _as_numbers(X: Any) -> Array:

@@ -30,18 +30,6 @@ def loosely_gated(members: Sequence[Member], seed: int) -> MixtureParameters:
     return MixtureParameters(coef, intercept, gate_coef, np.zeros(n_members, coef.dtype))
 
 
-def random_mixture(
-    n_members: int, n_classes: int, n_features: int, rng: np.random.Generator
-) -> MixtureParameters:
-    """Members and gate drawn at random: the control of a refit of the same size."""
-    return MixtureParameters(
-        rng.normal(size=(n_members, n_classes, n_features)),
-        np.zeros((n_members, n_classes)),
-        rng.normal(size=(n_members, n_features)),
-        np.zeros(n_members),
-    )
-
-
 def _pack(parameters: MixtureParameters) -> Array:
     return np.concatenate([part.ravel() for part in parameters]).astype(float, copy=False)
 

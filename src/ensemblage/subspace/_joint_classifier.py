@@ -252,7 +252,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
             )
 
     def _resolve_fusion(self) -> Fusion:
-        """Give the fusion that takes the place of a gate; ``"auto"`` tries the product."""
+        """Give the fusion of members that are not refitted with a gate, or refuse it at once."""
         asked = "product" if self.fusion == "auto" else self.fusion
         fusion: Fusion = clone(resolve_fusion(asked, offered=OFFERED, importance=self.importance))
         return fusion
@@ -270,13 +270,13 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
 
     def _plan(self, prepared: Prepared, seeds: list[int]) -> Plan:
         """Size and gate: as asked for, or the best on development splits."""
-        rows, settings, _, rng = prepared
         search = self._search()
         only = search.only_plan(len(seeds))
         if only is not None:
             return only
-        folds = development_folds(rows.labels, rng)
-        tasks = [(rows, fold, seeds, settings, search) for fold in folds]
+        rows = prepared.rows
+        folds = development_folds(rows.labels, prepared.rng)
+        tasks = [(rows, fold, seeds, prepared.settings, search) for fold in folds]
         means = mean_scores(run_tasks(plan_scores, tasks, self.n_jobs))
         self.development_scores_ = {plan.name(): mean for plan, mean in means.items()}
         return best_plan(means)
@@ -301,9 +301,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
 
     def _unseen_outputs(self, prepared: Prepared, seeds: list[int]) -> Array:
         """Each row's outputs by members of an ensemble fitted to the other folds."""
-        rows, settings, _, rng = prepared
-        folds = deal_folds(rows.labels, N_FOLDS, rng)
-        tasks = [(rows, fold, seeds, settings) for fold in folds]
+        rows = prepared.rows
+        folds = deal_folds(rows.labels, N_FOLDS, prepared.rng)
+        tasks = [(rows, fold, seeds, prepared.settings) for fold in folds]
         outputs = np.empty((len(seeds), rows.labels.size, rows.n_classes))
         parts = run_tasks(_outputs_elsewhere, tasks, self.n_jobs)
         for fold, part in zip(folds, parts, strict=True):

@@ -15,9 +15,10 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.fusion import SoftmaxGate
+from ensemblage.kernels import MixtureParameters
 from ensemblage.papers.joint._joint_literal import tuned_logistic
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
-from ensemblage.subspace._gated_refit import gated_proba, random_mixture, refit_with_gate
+from ensemblage.subspace._gated_refit import gated_proba, refit_with_gate
 from ensemblage.subspace._member import as_features, as_rows, standardise
 
 TEST_ROWS = 20_000
@@ -28,7 +29,11 @@ def _random_gate(X, y, n_members, strength, seed):
     """Mixture of the same size from a random start; gives its predict function."""
     scaling = standardise(X)
     rows = as_rows(X, y, 2, scaling)
-    start = random_mixture(n_members, 2, X.shape[1], np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    start = MixtureParameters(
+        rng.normal(size=(n_members, 2, X.shape[1])), np.zeros((n_members, 2)),
+        rng.normal(size=(n_members, X.shape[1])), np.zeros(n_members),
+    )  # fmt: skip
     everything = np.ones((n_members, X.shape[1]), dtype=bool)
     mixture = refit_with_gate(rows, start, everything, 1.0 / (strength * rows.total))
     return lambda new: gated_proba(as_features(new, scaling), mixture).argmax(axis=1)
