@@ -83,12 +83,12 @@ class InnerTable1(PaperTable[NetworkGrid]):
 
     def grid(self, scope: PaperScope) -> Iterator[NetworkParams]:
         """Repeats first; the plain network is cheap and has more of them."""
-        for repeat in range(self.scale_of(scope).plain_repeats):
-            for name in scope.datasets:
-                params = partial(NetworkParams, dataset=name, repeat=repeat, seed=scope.seed)
-                yield params(method="plain")
-                if repeat < self.scale_of(scope).repeats:
-                    yield from _ensembles(params, self.scale_of(scope))
+        grid = self.scale_of(scope)
+        for repeat, name in product(range(grid.plain_repeats), scope.datasets):
+            params = partial(NetworkParams, dataset=name, repeat=repeat, seed=scope.seed)
+            yield params(method="plain")
+            if repeat < grid.repeats:
+                yield from _ensembles(params, grid)
 
     @staticmethod
     @paper_cell(NetworkParams)
