@@ -37,17 +37,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "ensemblage.cli", *arguments],
-        cwd=folder, capture_output=True, text=True, check=False, **options,
-    )  # fmt: skip
-
-
-def test_members_as_a_table_and_as_json(folder):
-    shown = run(folder, "explain", "strata.skops")
+def test_members_as_a_table_and_as_json(run_apart, folder):
+    shown = run_apart("explain", "strata.skops", cwd=folder)
     assert shown.returncode == 0
-    facts = json.loads(run(folder, "explain", "strata.skops", "--json").stdout)
+    facts = json.loads(run_apart("explain", "strata.skops", "--json", cwd=folder).stdout)
     assert f"{facts['n_strata']} strata by HISS" in shown.stdout
     first = facts["members"][0]
     line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == ["0"])
@@ -56,10 +49,10 @@ def test_members_as_a_table_and_as_json(folder):
     assert "share of the training rows" in shown.stdout
 
 
-def test_one_row(folder):
+def test_one_row(run_apart, folder):
     chosen = ["strata.skops", "rows.csv", "--row", "7"]
-    story = json.loads(run(folder, "explain", *chosen, "--json").stdout)
-    shown = run(folder, "explain", *chosen).stdout
+    story = json.loads(run_apart("explain", *chosen, "--json", cwd=folder).stdout)
+    shown = run_apart("explain", *chosen, cwd=folder).stdout
     assert f"Row 7: predicted {story['prediction']}" in shown
     assert "fused" in shown
     rows = open_dataset(str(folder / "rows.csv"), "class").X[7:8]
@@ -68,18 +61,18 @@ def test_one_row(folder):
     assert story["scores"] == pytest.approx(model.predict_proba(rows)[0].tolist())
 
 
-def test_the_map_is_written(folder):
-    done = run(folder, "explain", "strata.skops", "rows.csv", "-o", "map.png")
+def test_the_map_is_written(run_apart, folder):
+    done = run_apart("explain", "strata.skops", "rows.csv", "-o", "map.png", cwd=folder)
     assert done.returncode == 0
     assert "Drawn in map.png." in done.stderr
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
     assert "share of the given rows" in done.stdout
 
 
-def test_rows_without_their_classes_from_standard_input(folder):
+def test_rows_without_their_classes_from_standard_input(run_apart, folder):
     lines = (folder / "rows.csv").read_text(encoding="utf-8").splitlines()
     unlabelled = "\n".join(line.rsplit(",", 1)[0] for line in lines)
-    done = run(folder, "explain", "strata.skops", "-", "-o", "map.svg", input=unlabelled)
+    done = run_apart("explain", "strata.skops", "-", "-o", "map.svg", input=unlabelled, cwd=folder)
     assert done.returncode == 0
     assert "stratum 0" in (folder / "map.svg").read_text(encoding="utf-8")
 
@@ -104,7 +97,7 @@ def test_wrong_use_is_one_sentence(folder, monkeypatch, arguments, code, said):
     assert "Traceback" not in done.stderr
 
 
-def test_without_matplotlib_the_extra_is_named(folder):
+def test_without_matplotlib_the_extra_is_named(run_apart, folder):
     script = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from ensemblage.cli import main\n"

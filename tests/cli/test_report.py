@@ -4,21 +4,6 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
-
-from ensemblage.cli import app
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments, stdin=None):
-        done = CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
-        assert "Traceback" not in done.output
-        return done
-
-    return call
 
 
 @pytest.fixture

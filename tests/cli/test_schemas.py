@@ -35,14 +35,11 @@ def read_schema(name):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run a command in an empty folder, and give its JSON, checked against its schema."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
+def checked(run):
+    """Run a command and give its JSON, checked against its schema."""
 
     def call(command, *arguments, code=0):
-        texts = [command, *map(str, arguments), "--json"]
-        result = CliRunner().invoke(app, texts)
+        result = run(command, *arguments, "--json")
         assert result.exit_code == code, result.output
         value = json.loads(result.stdout, parse_constant=pytest.fail)
         jsonschema.validate(value, read_schema(command), cls=jsonschema.Draft202012Validator)
@@ -77,59 +74,64 @@ def test_a_schema_refuses_something(name):
         jsonschema.validate({"surprise": 1}, read_schema(name))
 
 
-def test_datasets(run, table_file):
-    names = {each["name"] for each in run("datasets", "--data-dir", table_file.parent)}
+def test_datasets(checked, table_file):
+    names = {each["name"] for each in checked("datasets", "--data-dir", table_file.parent)}
     assert {"people", "iris"} <= names
 
 
-def test_compare(run, table_file):
+def test_compare(checked, table_file):
     chosen = ["-m", "majority", "-m", "svm", "-m", "logistic"]
-    facts = run("compare", table_file, "-t", "class", *chosen, "-j", 1, "--quick")
+    facts = checked("compare", table_file, "-t", "class", *chosen, "-j", 1, "--quick")
     assert facts["choice"]["sentence"] == facts["verdict"]
     assert facts["quick"]
     assert facts["n_splits"] == 3
 
 
-def test_compare_of_one_method_chooses_nothing(run, table_file):
-    facts = run("compare", table_file, "-t", "class", "-m", "majority", "-j", 1)
+def test_compare_of_one_method_chooses_nothing(checked, table_file):
+    facts = checked("compare", table_file, "-t", "class", "-m", "majority", "-j", 1)
     assert facts["choice"] is None
 
 
-def test_fit_and_predict(run, table_file):
+def test_fit_and_predict(checked, table_file):
     for method, sure in (("logistic", True), ("svm", False)):
-        run("fit", table_file, "-t", "class", "-m", method, "-o", "m.skops", "-j", 1, "--folds", 2)
-        facts = run("predict", "m.skops", table_file)
+        checked(
+            "fit", table_file, "-t", "class", "-m", method, "-o", "m.skops", "-j", 1, "--folds", 2
+        )
+        facts = checked("predict", "m.skops", table_file)
         assert (facts["probabilities"] is not None) == sure
-    assert run("predict", "m.skops", table_file, "-o", "out.csv")["output"] == "out.csv"
+    assert checked("predict", "m.skops", table_file, "-o", "out.csv")["output"] == "out.csv"
 
 
-def test_cluster(run, table_file):
-    facts = run("cluster", table_file, "-k", 2, "-t", "class")
+def test_cluster(checked, table_file):
+    facts = checked("cluster", table_file, "-k", 2, "-t", "class")
     assert set(facts["scores"]) == {"nmi", "purity"}
-    assert run("cluster", table_file, "-k", 2, "-m", "average", "-o", "l.csv")["agreement"] is None
+    assert (
+        checked("cluster", table_file, "-k", 2, "-m", "average", "-o", "l.csv")["agreement"] is None
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
 @pytest.mark.parametrize(
     ("method", "key"), [("strata", "members"), ("bayesnet", "parents"), ("subspace", "features")]
 )
-def test_explain(run, table_file, method, key):
-    run("fit", table_file, "-t", "class", "-m", method, "-o", "m.skops", "-j", 1, "--folds", 2)
-    assert key in run("explain", "m.skops")
+def test_explain(checked, table_file, method, key):
+    chosen = ["-t", "class", "-m", method, "-j", 1, "--folds", 2]
+    checked("fit", table_file, *chosen, "-o", "m.skops")
+    assert key in checked("explain", "m.skops")
     if method == "strata":
-        assert run("explain", "m.skops", table_file)["rows"] == "given"
-        assert run("explain", "m.skops", table_file, "--row", 3)["row"] == 3
+        assert checked("explain", "m.skops", table_file)["rows"] == "given"
+        assert checked("explain", "m.skops", table_file, "--row", 3)["row"] == 3
 
 
-def test_run(run, tmp_path):
+def test_run(checked, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    facts = run("run", "study.toml", "-j", 1)
+    facts = checked("run", "study.toml", "-j", 1)
     assert facts["cells"] == {"total": 4, "done": 4, "failed": 0}
     assert facts["finished"]
 
 
-def test_reproduce(run):
-    facts = run("reproduce", "joint-figure1", "--quick", "--budget", "2s", "-j", 1)
+def test_reproduce(checked):
+    facts = checked("reproduce", "joint-figure1", "--quick", "--budget", "2s", "-j", 1)
     assert facts["experiment"] == "joint-figure1"
     assert facts["scale"] == "quick"
 

@@ -1,11 +1,14 @@
+import dataclasses
+import tempfile
 import warnings
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from ensemblage.datasets import Dataset, load_dataset
-from ensemblage.methods import METHODS, Method, compare
+from ensemblage.datasets import Dataset, load_dataset, open_dataset
+from ensemblage.methods import METHODS, Method, _study_cell, compare, read_experiment
+from ensemblage.runs import ExperimentInterrupt, ResultStore, run_experiment, scores_of
 
 FAST = ["majority", "logistic", "forest"]
 
@@ -105,3 +108,91 @@ def test_small_classes_are_noted_and_impossible_folds_refused():
         compare(data, ["majority"], n_repeats=0)
     with pytest.raises(ValueError, match="no method 'x'"):
         compare(data, ["x"])
+
+
+STUDY = """
+name = "anything"
+seed = 4
+folds = 3
+repeats = 2
+
+[[datasets]]
+name = "wine"
+
+[[datasets]]
+name = "flowers"
+file = "flowers.csv"
+target = "kind"
+
+[[methods]]
+name = "logistic"
+[[methods]]
+name = "forest"
+"""
+
+
+def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
+    rows = [",".join(map(str, [*x, y])) for x, y in zip(iris.X.tolist(), iris.y, strict=True)]
+    (tmp_path / "flowers.csv").write_text("\n".join(["a,b,c,d,kind", *rows]), encoding="utf-8")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    results = run_experiment(read_experiment(tmp_path / "study.toml"), n_jobs=1)
+    flowers = open_dataset(str(tmp_path / "flowers.csv"), "kind")
+    compared = compare(flowers, ["forest", "logistic"], n_splits=3, n_repeats=2, seed=4)
+    for method in compared.methods:
+        studied = [
+            scores_of(each) for each in results
+            if (each.cell.params["dataset"], each.cell.params["method"]) == ("flowers", method.name)
+        ]  # fmt: skip
+        assert method.accuracy == tuple(each.accuracy for each in studied)
+        assert method.balanced_accuracy == tuple(each.balanced_accuracy for each in studied)
+        assert method.log_loss == tuple(each.log_loss for each in studied)
+
+
+def test_what_is_stored_is_gone_on_with(iris, tmp_path):
+    def stop(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    asked = {"methods": FAST, "n_splits": 3, "seed": 1}
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        with pytest.raises(ExperimentInterrupt, match="Stopped after 3 of 9 cells; run the same"):
+            compare(iris, **asked, store=store, progress=stop)
+        steps = []
+        result = compare(iris, **asked, store=store, progress=lambda *step: steps.append(step))
+        assert steps[0] == (3, 9)
+        # other folds or rows are other cells
+        fewer = replace_rows(iris, slice(None, -1))
+        compare(fewer, ["majority"], n_splits=3, seed=1, store=store)
+        assert len(store) == 12
+    assert without_seconds(result) == without_seconds(compare(iris, **asked))
+
+
+def replace_rows(dataset, rows):
+    return dataclasses.replace(dataset, X=dataset.X[rows], y=dataset.y[rows])
+
+
+def test_a_budget_leaves_whole_folds(iris):
+    nothing = compare(iris, ["majority"], n_splits=3, budget=1e-9)
+    assert not nothing.finished
+    assert nothing.methods[0].accuracy == ()
+    assert nothing.summary[0].accuracy is None
+    assert nothing.notes[-1].startswith("Stopped by the budget after 0 of 3 fits")
+    assert nothing.verdict.startswith("No fold was computed by every method")
+
+
+def test_an_interrupt_without_a_store_is_just_that(iris):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        compare(iris, ["majority"], n_jobs=2, progress=stop)
+    assert str(caught.value) == ""
+
+
+def test_many_rows_reach_the_workers_by_a_file(iris, monkeypatch, tmp_path):
+    usual = compare(iris, ["logistic"], n_splits=3)
+    monkeypatch.setattr(_study_cell, "LARGE", 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    by_file = compare(iris, ["logistic"], n_splits=3, n_jobs=2)
+    assert without_seconds(by_file) == without_seconds(usual)
+    assert not list(tmp_path.glob("ensemblage-*"))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import (
-    count,
     csv_text,
     guarded,
     note,
@@ -35,6 +34,7 @@ from ensemblage.cli._options import (
 from ensemblage.cli._pace import parse_time
 from ensemblage.cli._page import check_page, write_page
 from ensemblage.cli._run_options import Budget, RetryFailed, Scheduler
+from ensemblage.messages import count
 
 if TYPE_CHECKING:
     from ensemblage.methods import Comparison, SummaryRow

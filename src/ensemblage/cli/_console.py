@@ -99,8 +99,9 @@ def show_json(document: Any) -> None:
 def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) -> None:
     """Print a table on standard output; columns have a heading and "left" or "right"."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in columns:
-        table.add_column(heading, justify=justify, no_wrap=justify == "right")
+    for heading, side in columns:
+        number = side == "right"
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
     for row in rows:
         table.add_row(*(cell.replace("[", "\\[") for cell in row))
     console().print(table)

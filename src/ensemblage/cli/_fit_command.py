@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import count, guarded, note, progress_bar, say, show_json
+from ensemblage.cli._console import guarded, note, progress_bar, say, show_json
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -21,6 +21,7 @@ from ensemblage.cli._options import (
     Source,
     Target,
 )
+from ensemblage.messages import count
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset

@@ -54,7 +54,9 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         check_writable(output)
     saved = load(model)
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
-    table = read_table(data, kinds=kinds | dict.fromkeys([saved.target], "word"))
+    if saved.target is not None:
+        kinds[saved.target] = "word"
+    table = read_table(data, kinds=kinds)
     predictions = predict_rows(saved.model, align_table(table, saved.columns, saved.target))
     text = csv_text(*predictions.rows())
     if output is not None:
@@ -66,7 +68,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.echo(text, nl=False)
     if predictions.probabilities is None:
         note("this model gives no probabilities.")
-    if saved.target in table.names:
+    if saved.target is not None and saved.target in table.names:
         _note_target(saved.target, table.column(saved.target).tolist(), predictions)
 
 

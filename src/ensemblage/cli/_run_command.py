@@ -51,11 +51,11 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
     del debug
-    from ensemblage.methods import read_experiment
+    from ensemblage.methods import StudyParams, read_experiment
 
     folder = None if data_dir is None else str(data_dir)
     experiment = read_experiment(file, seed=seed, data_dir=folder)
-    own_seed = int(experiment.cells[0].params["seed"])
+    own_seed = StudyParams.of(experiment.cells[0]).seed
     options = RunOptions(
         results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
     )  # fmt: skip

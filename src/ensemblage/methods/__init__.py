@@ -9,6 +9,7 @@ from ensemblage.methods._documents import PredictionDocument as PredictionDocume
 from ensemblage.methods._documents import TrainingDocument as TrainingDocument
 from ensemblage.methods._overlap import corrected_error as corrected_error
 from ensemblage.methods._registry import METHODS, Method, UnknownMethodError, get_method, make_model
+from ensemblage.methods._study import StudyParams as StudyParams
 from ensemblage.methods._study_experiment import read_experiment
 from ensemblage.methods._train import Predictions, Trained, predict_rows, train
 

@@ -14,11 +14,11 @@ from ensemblage.methods._documents import Comparison, MethodScores
 from ensemblage.methods._fewer_rows import fewer_rows_notes
 from ensemblage.methods._registry import get_method
 from ensemblage.methods._splits import Splits
-from ensemblage.methods._study import MethodPoint, Study
+from ensemblage.methods._study import MethodPoint, Study, StudyParams
 from ensemblage.methods._study_cell import within_reach
 from ensemblage.methods._study_experiment import study_experiment
 from ensemblage.methods._summary import chosen, summarised, verdict
-from ensemblage.runs import CellResult, ResultStore, run_experiment
+from ensemblage.runs import CellResult, ResultStore, Scores, run_experiment, scores_of
 
 
 def compare(
@@ -126,7 +126,7 @@ def _comparison(
         n_rows=n_rows,
         n_features=n_features,
         n_classes=len(dataset.classes),
-        n_splits=splits.folds,
+        n_splits=len(splits.places()) // splits.repeats,
         n_repeats=splits.repeats,
         seed=splits.seed,
         notes=tuple(notes),
@@ -188,43 +188,48 @@ def _source_notes(dataset: Dataset, new_sources: bool) -> list[str]:
 
 def _method_scores(study: Study, results: Sequence[CellResult]) -> tuple[MethodScores, ...]:
     """Scores on the folds that every method has, ranked fold by fold."""
-    found = {
-        (each.cell.params["method"], each.cell.params["repeat"], each.cell.params["fold"]): each
-        for each in results
-    }
+    found: dict[tuple[str, int, int], CellResult] = {}
+    for each in results:
+        params = StudyParams.of(each.cell)
+        found[params.method, params.repeat, params.fold] = each
     names = [point.name for point in study.methods]
     places = [
         place for place in study.splits.places() if all((name, *place) in found for name in names)
     ]
     grid = {name: [found[name, *place] for place in places] for name in names}
-    accuracy = np.array([_scores(row, "accuracy") for row in grid.values()], dtype=float)
+    scores = {name: [scores_of(each) for each in row] for name, row in grid.items()}
+    accuracy = [
+        [-1.0 if each is None else each.accuracy for each in scores[name]] for name in names
+    ]
     # A method that failed on a fold shares the last ranks there.
-    ranks = rankdata(-np.nan_to_num(accuracy, nan=-1.0), axis=0)
+    ranks = rankdata(-np.array(accuracy), axis=0)
     return tuple(
-        _scores_of(name, row, tuple(own.tolist()))
+        _scores_of(name, row, scores[name], tuple(own.tolist()))
         for (name, row), own in zip(grid.items(), ranks, strict=True)
     )
 
 
-def _scores_of(name: str, results: list[CellResult], ranks: tuple[float, ...]) -> MethodScores:
+def _scores_of(
+    name: str,
+    results: Sequence[CellResult],
+    scores: Sequence[Scores | None],
+    ranks: tuple[float, ...],
+) -> MethodScores:
     method = get_method(name)
-    said = [text for each in results for text in each.values.get("warnings", ())]
     return MethodScores(
         name=name,
         label=method.label,
         ours=method.ours,
-        accuracy=_scores(results, "accuracy"),
-        balanced_accuracy=_scores(results, "balanced_accuracy"),
-        log_loss=_scores(results, "log_loss"),
+        accuracy=tuple(None if each is None else each.accuracy for each in scores),
+        balanced_accuracy=tuple(
+            None if each is None else each.balanced_accuracy for each in scores
+        ),
+        log_loss=tuple(None if each is None else each.log_loss for each in scores),
         seconds=tuple(None if each.error else each.seconds for each in results),
         ranks=ranks,
         failures={fold: each.error for fold, each in enumerate(results) if each.error},
-        warnings=_grouped(said),
+        warnings=_grouped([text for each in scores if each is not None for text in each.warnings]),
     )
-
-
-def _scores(results: Sequence[CellResult], measure: str) -> tuple[float | None, ...]:
-    return tuple(each.values.get(measure) for each in results)
 
 
 def _grouped(texts: Sequence[str]) -> dict[str, int]:

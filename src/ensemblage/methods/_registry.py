@@ -19,9 +19,9 @@ from sklearn.svm import SVC
 from ensemblage.datasets import table_encoder
 from ensemblage.messages import suggestion
 
-LOGISTIC_GRID = {"C": [0.01, 0.1, 1.0, 10.0]}
+LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
 # "scale" stands for 1 over the number of features, as these are standardised.
-SVM_GRID = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+SVM_GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
 INNER_FOLDS = 3
 
 
@@ -89,8 +89,10 @@ class Method:
                 f"The method {self.name!r} needs to know where rows come from: name the column by "
                 "`source_column`."
             )
-        given = {"sources": sources, "groups": sources if new_sources else None}
-        return {f"model__{name}": given[name] for name in self.takes if given[name] is not None}
+        if sources is None:
+            return {}
+        given = self.takes if new_sources else [each for each in self.takes if each != "groups"]
+        return {f"model__{name}": sources for name in given}
 
 
 def _majority(seed: int, n_jobs: int | None) -> Any:

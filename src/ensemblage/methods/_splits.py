@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from ensemblage.datasets import Dataset
 from ensemblage.parallel import Fold, draw_seeds, make_folds
-from ensemblage.runs import DEFAULT_FOLDS, Plain
+from ensemblage.runs import DEFAULT_FOLDS
 
 
 class Splits(NamedTuple):
@@ -25,12 +24,6 @@ class Splits(NamedTuple):
     new_sources: bool = False
     quick: bool = False
 
-    @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Self:
-        """Read the parameters of a cell, where what is usual is left out."""
-        known = {name: params[name] for name in cls._fields if name in params}
-        return cls(**({"folds": None} | known))
-
     @property
     def share(self) -> float:
         """Share of the rows that a split tests."""
@@ -39,13 +32,6 @@ class Splits(NamedTuple):
     def places(self) -> list[tuple[int, int]]:
         """Repeat and fold of each split, first repeats first."""
         return [(repeat, fold) for repeat in range(self.repeats) for fold in range(self.folds or 1)]
-
-    def params(self) -> dict[str, Plain]:
-        """Give what a cell knows of them beside its repeat and fold."""
-        split = {"folds": self.folds, "test_share": self.test_share}
-        given = {name: value for name, value in split.items() if value is not None}
-        asked = {"new_sources": self.new_sources, "quick": self.quick}
-        return {"seed": self.seed, **given, **{name: True for name in asked if asked[name]}}
 
     def rows(self, dataset: Dataset, repeat: int, fold: int) -> Fold:
         """Rows to train on and rows to test on."""

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 import joblib
+import msgspec
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
 from ensemblage.methods._fewer_rows import fewer_rows
 from ensemblage.methods._registry import Method, get_method, make_model
-from ensemblage.methods._splits import Splits
+from ensemblage.methods._study import StudyParams
 from ensemblage.runs import Cell, DatasetEntry, Plain, recorded_warnings, score_predictions
 
 # What changes neither the fit's randomness nor the folds.
@@ -39,20 +40,20 @@ Place: TypeAlias = DatasetEntry | Dataset | KeptRows
 
 def score_cell(cell: Cell, data_dir: str | None, places: Mapping[str, Place]) -> dict[str, Plain]:
     """Fit and score; places are not in the cell, as rows that move stay the same."""
-    params: Mapping[str, Any] = cell.params
-    dataset = _same_rows(places[params["dataset"]], data_dir, cell)
-    splits, method = Splits.of(params), get_method(params["method"])
-    fold = splits.rows(dataset, params["repeat"], params["fold"])
+    params = StudyParams.of(cell)
+    dataset = _same_rows(places[params.dataset], data_dir, cell)
+    splits, method = params.splits, get_method(params.method)
+    fold = splits.rows(dataset, params.repeat, params.fold)
     if splits.quick:
-        seed = splits.fold_seed(params["repeat"], params["fold"])
-        fold = fewer_rows(fold, dataset.y, method, seed)
+        fold = fewer_rows(fold, dataset.y, method, splits.fold_seed(params.repeat, params.fold))
     sources = None if dataset.sources is None else dataset.sources[fold.train]
     extra = method.fit_params(sources, splits.new_sources)
     with recorded_warnings() as said:
-        model = seeded_model(method, params["params"], dataset, fit_seed(cell))
+        model = seeded_model(method, params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
         scores = score_predictions(model, dataset.X[fold.test], dataset.y[fold.test])
-    return scores | {"warnings": list(dict.fromkeys(said))}
+    warned = tuple(dict.fromkeys(said))
+    return dict(msgspec.to_builtins(msgspec.structs.replace(scores, warnings=warned)))
 
 
 def fit_seed(cell: Cell) -> int:
@@ -123,5 +124,5 @@ def _opened(entry: DatasetEntry, data_dir: str | None) -> tuple[Dataset, str]:
 
 @lru_cache(maxsize=1)
 def _kept(rows: KeptRows) -> Dataset:
-    dataset = joblib.load(rows.path, mmap_mode="r")
+    dataset: Dataset = joblib.load(rows.path, mmap_mode="r")
     return replace(dataset, X=np.asarray(dataset.X), y=np.asarray(dataset.y))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ensemblage.evaluation import compare_methods
 from ensemblage.methods._overlap import corrected_error
-from ensemblage.methods._study import MethodPoint, Study
-from ensemblage.runs import MEASURES, CellResult, Plain, ResultRow, ResultTable
+from ensemblage.methods._study import MethodPoint, Study, StudyParams
+from ensemblage.runs import MEASURES, CellResult, ResultRow, ResultTable, Scores, scores_of
 
 
 def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultTable]:
@@ -29,40 +29,35 @@ def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultT
 
 
 def _of(results: Sequence[CellResult], dataset: str, method: MethodPoint) -> list[CellResult]:
-    wanted = (dataset, method.name, dict(method.params))
-    return [
-        each
-        for each in results
-        if (each.cell.params["dataset"], each.cell.params["method"], each.cell.params["params"])
-        == wanted
-    ]
+    def wanted(result: CellResult) -> bool:
+        params = StudyParams.of(result.cell)
+        own = (params.dataset, params.method, params.params)
+        return own == (dataset, method.name, dict(method.params))
+
+    return [each for each in results if wanted(each)]
 
 
 def _row(
     dataset: str, method: MethodPoint, results: Sequence[CellResult], study: Study
 ) -> ResultRow:
-    values = [each.values[study.measure] for each in results if not each.error]
+    scores = [each for each in map(scores_of, results) if each is not None]
+    values = [getattr(each, study.measure) for each in scores]
     numbers = np.array([each for each in values if each is not None], dtype=float)
-    failed = [each for each in results if each.error]
+    errors = [each.error for each in results if each.error]
+    silent = bool(values) and not len(numbers)
     return ResultRow(
         dataset, method.label, None,
         float(numbers.mean()) if len(numbers) else None,
-        corrected_error(numbers, study.splits.share), len(numbers), len(failed),
-        _note(results, values),
+        corrected_error(numbers, study.splits.share), len(numbers), len(errors),
+        "gives no probabilities" if silent and not errors else _note(errors, scores),
     )  # fmt: skip
 
 
-def _note(results: Sequence[CellResult], values: Sequence[Plain]) -> str:
-    errors = [each.error for each in results if each.error]
+def _note(errors: Sequence[str], scores: Sequence[Scores]) -> str:
     if errors:
         return f"{len(errors)} failed: {errors[0]}"
-    if values and all(each is None for each in values):
-        return "gives no probabilities"
-    warned = [each for each in results if each.values.get("warnings")]
-    if warned:
-        first = next(iter(warned[0].values["warnings"]))
-        return f"{len(warned)} of {len(results)} fits warned: {first}"
-    return ""
+    warned = [each.warnings[0] for each in scores if each.warnings]
+    return f"{len(warned)} of {len(scores)} fits warned: {warned[0]}" if warned else ""
 
 
 def _notes(study: Study) -> list[str]:

@@ -38,9 +38,9 @@ def summarised(methods: Sequence[MethodScores], share: float) -> tuple[SummaryRo
 def chosen(methods: Sequence[MethodScores], share: float) -> Choice | None:
     """Choose among the methods that have a score on every fold; None if there are not two."""
     candidates = [
-        Candidate(each.name, each.label, _effort(each.name), each.accuracy)
+        Candidate(each.name, each.label, _effort(each.name), known)
         for each in methods
-        if None not in each.accuracy
+        if len(known := tuple(x for x in each.accuracy if x is not None)) == len(each.accuracy)
     ]
     return choose(candidates, share)
 

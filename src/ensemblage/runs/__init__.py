@@ -10,8 +10,10 @@ from ensemblage.runs._documents import documented as documented
 from ensemblage.runs._experiment import Experiment
 from ensemblage.runs._export import check_export, export_results, result_columns
 from ensemblage.runs._runner import ExperimentInterrupt, run_experiment
+from ensemblage.runs._scoring import Scores as Scores
 from ensemblage.runs._scoring import recorded_warnings as recorded_warnings
 from ensemblage.runs._scoring import score_predictions as score_predictions
+from ensemblage.runs._scoring import scores_of as scores_of
 from ensemblage.runs._store import ResultStore, ResultStoreError, plain_values
 from ensemblage.runs._study_file import DEFAULT_FOLDS as DEFAULT_FOLDS
 from ensemblage.runs._study_file import MEASURES as MEASURES

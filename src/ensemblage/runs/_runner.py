@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
@@ -150,7 +150,7 @@ def _stored(cells: dict[str, Cell], store: ResultStore | None) -> dict[str, Cell
 
 def _compute_here(
     experiment: Experiment, cells: Sequence[Cell], clock: _Clock
-) -> Iterator[CellResult]:
+) -> Generator[CellResult, None, None]:
     for cell in cells:
         if not clock.allows_one_more():
             return
@@ -161,7 +161,7 @@ def _compute_here(
 
 def _compute(
     experiment: Experiment, cells: Sequence[Cell], pool: WorkerPool, clock: _Clock
-) -> Iterator[CellResult]:
+) -> Generator[CellResult, None, None]:
     kill = True
     tasks = _in_time(((experiment.compute, cell, experiment.data_dir) for cell in cells), clock)
     try:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from ensemblage.runs._cell import Plain
+from ensemblage.runs._cell import CellResult
 
 # A probability of zero for the true class would make the log loss infinite.
 SMALLEST = 1e-15
@@ -28,17 +30,30 @@ def recorded_warnings() -> Iterator[list[str]]:
     texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
-def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Plain]:
-    """Every measure of a fitted classifier; the log loss is None without probabilities."""
+class Scores(Struct, frozen=True):
+    """What a cell tells of a fit: every measure, and what it warned of, each once.
+
+    The log loss is None where the model gives no probabilities.
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    log_loss: float | None
+    warnings: tuple[str, ...] = ()
+
+
+def scores_of(result: CellResult) -> Scores | None:
+    """Read the values of a cell; None if it failed."""
+    return None if result.error else msgspec.convert(result.values, Scores)
+
+
+def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Scores:
+    """Score a fitted classifier on rows that it has not seen."""
     predicted = np.asarray(model.predict(X))
     loss = None
     if hasattr(model, "predict_proba"):
         loss = log_loss(y, model.predict_proba(X), model.classes_)
-    return {
-        "accuracy": float((predicted == y).mean()),
-        "balanced_accuracy": balanced_accuracy(y, predicted),
-        "log_loss": loss,
-    }
+    return Scores(float((predicted == y).mean()), balanced_accuracy(y, predicted), loss)
 
 
 def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:

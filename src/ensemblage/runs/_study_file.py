@@ -157,7 +157,7 @@ def _wanted(kind: Any) -> str:
     """Find the description of a type, which may be one of several that the field can have."""
     kinds = (kind, *getattr(kind, "__args__", ()))
     notes = [note for each in kinds for note in getattr(each, "__metadata__", ())]
-    return next(note.description for note in notes if note.description)
+    return next(str(note.description) for note in notes if note.description)
 
 
 def _tables(facts: Mapping[str, Any], key: str) -> Iterable[tuple[int, dict[str, Any]]]:

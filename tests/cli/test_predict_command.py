@@ -1,0 +1,75 @@
+"""``ensemblage predict`` on real files."""
+
+import csv
+import json
+import subprocess
+import zipfile
+
+import pytest
+from skops import io as skops_io
+
+
+def test_predict_matches_columns_by_name(run, people_model, table_file, tmp_path):
+    lines = [line.split(",") for line in table_file.read_text(encoding="utf-8").splitlines()]
+    turned = "\n".join(f"{pay},{job},{age}" for age, job, pay, _ in lines)
+    (tmp_path / "new.csv").write_text(turned, encoding="utf-8")
+    result = run("predict", people_model, "new.csv", "-o", "out.csv")
+    assert result.exit_code == 0
+    assert "40 predictions written to out.csv." in result.stderr
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["prediction", "probability_no", "probability_yes"]
+    assert len(rows) == 40
+    with_target = run("predict", people_model, table_file)
+    assert with_target.stdout == (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert "'class' is not needed for predicting; " in with_target.stderr
+
+
+def test_predict_json_and_standard_input(run, people_model):
+    result = run("predict", people_model, "-", "--json", stdin="age,job,pay\n30,baker,\n")
+    facts = json.loads(result.stdout)
+    assert len(facts["predictions"]) == 1
+    assert sum(facts["probabilities"][0]) == pytest.approx(1)
+
+
+def test_predict_without_probabilities_says_so(run, table_file):
+    run("fit", table_file, "-t", "class", "-m", "svm", "-o", "m.skops", "-j", 1, "--folds", 2)
+    result = run("predict", "m.skops", table_file)
+    assert result.stdout.startswith("prediction\n")
+    assert "gives no probabilities" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("age,pay\n1,2\n", "needs columns that are not there: job."),
+        ("age,job,pay,size,hue\n1,cook,2,3,4\n", "does not know: size, hue."),
+        ("age,Job,pay\n1,cook,2\n", "not there: job. Did you mean 'Job'?"),
+        ("age,job,pay\nold,cook,2\n", "Column 'age' holds 'old', which is not a finite number"),
+        ("age,job,pay\n1e300,cook,2\n", "Column 'age' holds 1e+300"),
+        ("", "new.csv is empty"),
+    ],
+)
+def test_predict_refuses_rows_that_do_not_fit(run, people_model, tmp_path, content, message):
+    (tmp_path / "new.csv").write_text(content, encoding="utf-8")
+    result = run("predict", people_model, "new.csv", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_predict_refuses_a_truncated_model(run, people_model, table_file):
+    people_model.write_bytes(people_model.read_bytes()[:-100])
+    result = run("predict", people_model, table_file, "-o", "out.csv")
+    assert result.exit_code == 1
+    assert "is truncated or damaged: copy it again" in result.stderr
+
+
+def test_predict_refuses_an_untrusted_type(run, people_model, table_file):
+    with zipfile.ZipFile(people_model) as archive:
+        header = archive.read("ensemblage.json")
+    people_model.write_bytes(skops_io.dumps({"model": subprocess.run}))
+    with zipfile.ZipFile(people_model, "a") as archive:
+        archive.writestr("ensemblage.json", header)
+    result = run("predict", people_model, table_file, "-o", "out.csv")
+    assert result.exit_code == 1
+    assert "holds types that are not trusted: subprocess.run. " in result.stderr
