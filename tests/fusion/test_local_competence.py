@@ -45,3 +45,13 @@ def test_no_neighbours():
         LocalCompetence(0).fit(
             np.full((1, 2, 2), 0.5), np.array([0, 1]), FusionContext(X=np.eye(2))
         )
+
+
+def test_a_member_that_never_saw_a_class_does_not_rule_it_out():
+    y = np.array([0, 0, 1, 1])
+    knows_zero = np.tile([1.0, 0.0], (4, 1))
+    outputs, rows = np.array([knows_zero, np.eye(2)[y] * 0.8 + 0.1]), FusionContext(X=np.eye(4))
+    fused = LocalCompetence(1).fit(outputs, y, rows).combine(outputs, rows)
+    # (1e-12)^(1/4) .9^(3/4) against .1^(3/4): right members have 3 : 1 of the say
+    np.testing.assert_allclose(fused[2, 1] / fused[2, 0], (1e-12) ** 0.25 * 9**0.75)
+    assert fused[2, 1] > 1e-3

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 import sklearn
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.fusion import AnchoredGate
+from ensemblage.fusion import AnchoredGate, LocalCompetence
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
@@ -186,3 +188,42 @@ def test_a_row_of_a_frame_is_explained(groups):
     frame = pd.DataFrame(X, columns=["a", "b"])
     model = fitted(frame, y, STRATA)
     assert model.explain_row(frame.iloc[[5]])["prediction"] == model.predict(frame.iloc[[5]])[0]
+
+
+def test_local_competence_looks_around_the_rows(groups):
+    X, y = groups
+    model = fitted(X, y, STRATA, fusion=LocalCompetence(10))
+    assert model.fusion_.neighbors_.n_features_in_ == 2
+    assert model.score(X, y) > 0.9
+    told = model.explain_row(X[0])
+    assert told["weights"].argmax() == told["strata"].argmax()
+    assert model.member_report_[0]["weight"] is None
+
+
+def test_local_competence_where_strata_lack_classes():
+    X, y = load_iris(return_X_y=True)
+    model = fitted(X, y, HISS(3, 0.4), fusion=LocalCompetence())
+    assert {len(row["classes"]) for row in model.member_report_} == {1, 2}
+    assert model.score(X, y) > 0.9
+
+
+class MustNotBeFitted(HISS):
+    def fit(self, X, y=None, sample_weight=None):
+        raise AssertionError("work was done")
+
+
+def test_a_fusion_that_needs_numbers_is_refused_with_words_before_any_work(groups):
+    pd = pytest.importorskip("pandas")
+    X, y = groups
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
+    with pytest.raises(ValueError, match=r"LocalCompetence\(\) needs the rows as numbers"):
+        fitted(frame, y, MustNotBeFitted(), fusion=LocalCompetence())
+
+
+def test_what_was_resolved_in_fit_is_kept(groups):
+    X, y = groups
+    model = fitted(X, y, STRATA, [LogisticRegression(), SVC()], anchor=GaussianNB())
+    assert model.responses_ == ["predict_proba"] * 3 + ["decision_function"] * 3 + ["predict_proba"]
+    before = model.predict_proba(X)
+    model.set_params(estimator=None, anchor="svm", fusion="mean")
+    np.testing.assert_array_equal(model.predict_proba(X), before)

@@ -12,14 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from ensemblage.fusion._base import Array
 
 
-def _with_probabilities(self: FusedClassifierMixin) -> bool:
-    return self._gives_probabilities()
-
-
-def _with_decisions(self: FusedClassifierMixin) -> bool:
-    return not self._gives_probabilities()
-
-
 class FusedClassifierMixin(ClassifierMixin):
     """Give classes, probabilities or decision values from fused scores.
 
@@ -52,7 +44,7 @@ class FusedClassifierMixin(ClassifierMixin):
         winners = self._scores(X).argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
-    @available_if(_with_probabilities)
+    @available_if(lambda self: self._gives_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities, where the fusion gives them.
 
@@ -68,7 +60,7 @@ class FusedClassifierMixin(ClassifierMixin):
         """
         return self._scores(X)
 
-    @available_if(_with_decisions)
+    @available_if(lambda self: not self._gives_probabilities())
     def decision_function(self, X: Any) -> Array:
         """Fused decision values, where the fusion gives no probabilities.
 

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
+from ensemblage.fusion._log_pool import SMALLEST
 from ensemblage.fusion._product import product_rule
 
 
@@ -112,7 +113,9 @@ class LocalCompetence(Fusion):
         return self
 
     def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
-        return product_rule(outputs, self.row_weights(outputs, context))
+        # zero is a class that the member never saw, which it must not rule out for the others
+        allowed = np.where(np.asarray(outputs) == 0, SMALLEST, outputs)
+        return product_rule(allowed, self.row_weights(outputs, context))
 
     def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
         near = self.neighbors_.kneighbors(context.X, return_distance=False)

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage.fusion import AnchoredGate, Fusion, Gate, common_response
+from ensemblage.parallel import Blueprint, fit_parameter
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
@@ -33,9 +34,9 @@ def tuned_svm() -> GridSearchCV:
 
 
 class Kind(NamedTuple):
-    """A kind of member, not fitted, and the method that its copies are asked for."""
+    """A kind of member, of which copies are fitted, and the method that they are asked for."""
 
-    estimator: Any
+    blueprint: Blueprint
     response: str
 
 
@@ -47,25 +48,45 @@ class Recipe(NamedTuple):
     fusion: Fusion
     soft: bool
 
-    def responses(self, n_strata: int) -> list[str]:
-        """Name the method that each member is asked for, kind by kind, anchors last."""
-        own = [kind.response for kind in self.kinds for _ in range(n_strata)]
-        return own + [anchor.response for anchor in self.anchors]
 
+def make_recipe(
+    estimator: Any, anchor: Any, fusion: Fusion, *, soft: bool = False, weighted: bool = False
+) -> Recipe:
+    """Resolve members and anchors as the user gave them; a gate beside others is anchored.
 
-def make_recipe(estimator: Any, anchor: Any, fusion: Fusion, *, soft: bool) -> Recipe:
-    """Resolve members and anchors as the user gave them; a gate beside others is anchored."""
-    kinds = _kinds(ScaledLogisticRegression() if estimator is None else estimator)
-    anchors = () if anchor is None else _kinds(anchor)
-    if isinstance(fusion, Gate) and len(kinds) + len(anchors) > 1:
+    Those that cannot take the weights that they are to get are refused.
+    """
+    members = [ScaledLogisticRegression()] if estimator is None else _listed(estimator)
+    anchors = [] if anchor is None else [_anchor(each) for each in _listed(anchor)]
+    if soft or weighted:
+        _require_weights(members, "membership='soft'" if soft else "sample_weight")
+    if weighted:
+        _require_weights(anchors, "sample_weight")
+    if isinstance(fusion, Gate) and len(members) + len(anchors) > 1:
         fusion = AnchoredGate(fusion, n_anchors=len(anchors))
-    return Recipe(kinds, anchors, fusion, soft)
+    kinds, on_all_rows = (
+        tuple(Kind(Blueprint(each), common_response([each])) for each in several)
+        for several in (members, anchors)
+    )
+    return Recipe(kinds, on_all_rows, fusion, soft)
 
 
-def _kinds(given: Any) -> tuple[Kind, ...]:
-    each = given if isinstance(given, list | tuple) else [given]
-    unknown = [one for one in each if isinstance(one, str) and one != "svm"]
-    if unknown:
-        raise ValueError(f"anchor={unknown[0]!r} is not known; use 'svm' or a classifier.")
-    made = [tuned_svm() if isinstance(one, str) else one for one in each]
-    return tuple(Kind(one, common_response([one])) for one in made)
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _anchor(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given != "svm":
+        raise ValueError(f"anchor={given!r} is not known; use 'svm' or a classifier.")
+    return tuned_svm()
+
+
+def _require_weights(estimators: list[Any], reason: str) -> None:
+    for each in estimators:
+        if fit_parameter(each, "sample_weight") is None:
+            raise ValueError(
+                f"{reason} needs members that take sample_weight; {type(each).__name__}.fit does "
+                "not. Choose another estimator, or membership='hard' without sample_weight."
+            )

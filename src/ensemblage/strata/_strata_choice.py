@@ -10,9 +10,10 @@ from sklearn.base import clone
 
 from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext
 from ensemblage.parallel import Fold, final_step, fit_parameter, rows_at_final_step
+from ensemblage.strata._ensemble_rows import Array, Training
+from ensemblage.strata._hiss import HISS
 from ensemblage.strata._recipe import Recipe
 from ensemblage.strata._stratum_members import Job, held_out_outputs, plan_jobs
-from ensemblage.strata._training_rows import Array, Training
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 COUNTS = (10, 20, 40)
@@ -60,8 +61,8 @@ def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Tri
     stratifier = clone(search.stratifier)
     final_step(stratifier).set_params(**settings)
     memberships = fit_strata(stratifier, data)
-    jobs = plan_jobs(search.recipe, memberships, data)
     context = rows_context(stratifier, data.X, fusion.needs, in_training=True)
+    jobs = plan_jobs(search.recipe, memberships, data)
     outputs, error = None, 0.0
     if data.folds is not None:
         outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs)
@@ -116,15 +117,21 @@ def candidates(
 ) -> list[dict[str, Any]]:
     """Parameters of the stratifier to try, at least one setting; None leaves its own.
 
-    A row belongs to one stratum or more on average, and strata hold ten rows or more, where that is
+    Without a stratifier they are for HISS, with 20 strata or fewer of a size to be chosen. A row
+    belongs to one stratum or more on average, and strata hold ten rows or more, where that is
     possible.
     """
-    known = stratifier.get_params()
+    if stratifier is None:
+        stratifier = HISS()
+        stratum_size = "auto" if stratum_size is None else stratum_size
+        n_strata = min(max(n_samples // 10, 2), 20) if n_strata is None else n_strata
+    last = final_step(stratifier)
+    known = last.get_params()
     for name, value in (("stratum_size", stratum_size), ("n_strata", n_strata)):
         if value is not None and name not in known:
             raise ValueError(
-                f"{name}={value!r} was given, but {type(stratifier).__name__} has no such "
-                f"parameter. Leave {name} out."
+                f"{name}={value!r} was given, but {type(last).__name__} has no such parameter. "
+                f"Leave {name} out."
             )
     own_count, own_size = known.get("n_strata"), known.get("stratum_size")
     counts = COUNTS if n_strata == "auto" else [own_count if n_strata is None else n_strata]

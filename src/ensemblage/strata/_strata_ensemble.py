@@ -12,41 +12,22 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, resolve_fusion
 from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
-from ensemblage.strata._hiss import HISS
-from ensemblage.strata._recipe import Recipe, make_recipe
-from ensemblage.strata._strata_choice import (
-    Search,
-    Trial,
-    candidates,
-    choose_strata,
-    rows_context,
-)
-from ensemblage.strata._stratum_members import (
-    ask_members,
-    fit_members,
-    report_members,
-    require_weights,
-)
-from ensemblage.strata._training_rows import (
+from ensemblage.strata._ensemble_rows import (
     Array,
     Training,
-    check_weights,
+    hold_out,
     is_mixed_frame,
-    split_rows,
+    read_rows,
+    read_training,
 )
-
-# one layout in memory, so that a frame and an array of the same numbers give the same bits
-ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+from ensemblage.strata._hiss import HISS
+from ensemblage.strata._recipe import Recipe, make_recipe
+from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
+from ensemblage.strata._stratum_members import ask_members, fit_members, report_members
 
 
 class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
@@ -260,66 +241,38 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self : object
             Fitted ensemble.
         """
+        choosing = self._asks_for_choice()
+        recipe = self._resolve(X, weighted=sample_weight is not None)
+        held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
-        recipe = self._resolve(numeric=not is_mixed_frame(X))
         recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
-        data = self._validate_training(X, y, sample_weight, sources, groups)
-        if self._holds_rows_out(recipe):
+        data = read_training(self, X, y, sample_weight, sources, groups)
+        self.classes_ = data.classes
+        if held_out:
             cv = 5 if isinstance(self.cv, str) else self.cv
-            folds = split_rows(cv, data.X, data.y, self.classes_, fold_seed, groups)
-            data = data._replace(folds=folds)
-        require_weights(recipe, weighted=data.weighted)
+            data = hold_out(data, cv, fold_seed)
         stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
+        settings = candidates(self.stratifier, self.stratum_size, self.n_strata, len(data.y))
         search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
-        trial, tried = choose_strata(search, self._settings(len(data.y)))
+        trial, tried = choose_strata(search, settings)
         members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
         self._store(recipe, trial, tried, members)
         self._fit_fusion(trial, data)
-        self._report(trial, data, members)
+        shares = self.fusion_.importance(len(members))
+        self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return self
-
-    def _resolve(self, *, numeric: bool = True) -> Recipe:
-        """Make of the parameters what the ensemble is made of; words have no place in a context."""
-        offered = frozenset({"affinity", "X"} if numeric else {"affinity"})
-        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
-        return make_recipe(self.estimator, self.anchor, fusion, soft=self.membership == "soft")
-
-    def _validate_training(
-        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
-    ) -> Training:
-        if is_mixed_frame(X):
-            validate_data(self, X, y, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-        else:
-            X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
-        check_classification_targets(y)
-        check_consistent_length(X, sources, groups)
-        self.classes_, y = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_[0]!r}; a classifier needs at least two."
-            )
-        weights = check_weights(sample_weight, X, y, self.classes_)
-        return Training(X, y, weights, sample_weight is not None, sources, None)
 
     def _asks_for_choice(self) -> bool:
         """Tell whether the strata's number or size is to be chosen."""
         free = self.stratifier is None and self.stratum_size is None
         return free or "auto" in (self.stratum_size, self.n_strata)
 
-    def _holds_rows_out(self, recipe: Recipe) -> bool:
-        """Tell whether outputs on rows that members have not seen are needed."""
-        in_sample = isinstance(self.cv, str)
-        return self._asks_for_choice() or (recipe.fusion.learns and not in_sample)
-
-    def _settings(self, n_samples: int) -> list[dict[str, Any]]:
-        """Parameters of the stratifier to try."""
-        if self.stratifier is None:
-            size = "auto" if self.stratum_size is None else self.stratum_size
-            count = min(max(n_samples // 10, 2), 20) if self.n_strata is None else self.n_strata
-            return candidates(HISS(), size, count, n_samples)
-        return candidates(final_step(self.stratifier), self.stratum_size, self.n_strata, n_samples)
+    def _resolve(self, X: Any = None, *, weighted: bool = False) -> Recipe:
+        """Make of the parameters what the ensemble is made of; refuse what cannot work on X."""
+        offered = frozenset({"affinity"} if is_mixed_frame(X) else {"affinity", "X"})
+        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
+        soft = self.membership == "soft"
+        return make_recipe(self.estimator, self.anchor, fusion, soft=soft, weighted=weighted)
 
     def _store(self, recipe: Recipe, trial: Trial, tried: list[Trial], members: list[Any]) -> None:
         """Keep strata and members, and warn of members that have nothing to tell apart."""
@@ -328,7 +281,8 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self.trials_ = [{**each.settings, "error": each.error} for each in tried]
         n_own = len(members) - len(recipe.anchors)
         self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
-        self.responses_, self.fusion_ = recipe.responses(trial.n_strata), recipe.fusion
+        self.responses_ = [job.response for job in trial.jobs]
+        self.fusion_ = recipe.fusion
         self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: trial.n_strata]])
         one_class = [len(member.classes_) == 1 for member in members[: trial.n_strata]]
         self.constant_strata_ = np.flatnonzero(one_class)
@@ -338,7 +292,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
                 "their members always say that class. Larger or fewer strata would mix classes "
                 "more.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _fit_fusion(self, trial: Trial, data: Training) -> None:
@@ -356,31 +310,18 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             None if outputs is None else outputs[:, rows],
             data.y[rows],
             trial.context.take(rows),
-            sample_weight=data.weights[rows] if data.weighted else None,
+            sample_weight=None if data.sample_weight is None else data.weights[rows],
         )
-
-    def _report(self, trial: Trial, data: Training, members: list[Any]) -> None:
-        shares = self.fusion_.importance(len(members))
-        report = report_members(trial.jobs, members, trial.outputs, data, shares)
-        self.member_report_ = [
-            {**each, "classes": self.classes_[each["classes"]].tolist()} for each in report
-        ]
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
             responses, fusion = self.responses_, self.fusion_
         else:
             recipe = self._resolve()
-            responses, fusion = recipe.responses(1), recipe.fusion
+            fusion = recipe.fusion
+            responses = [kind.response for kind in (*recipe.kinds, *recipe.anchors)]
         probable = all(name == "predict_proba" for name in responses)
         return bool(fusion.gives_probabilities(probable))
-
-    def _validate_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if is_mixed_frame(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return X
-        return validate_data(self, X, **ARRAYS, reset=False)
 
     def _outputs(self, X: Any) -> Array:
         """Member outputs, of shape (n_members, n_samples, n_classes), anchors last."""
@@ -388,7 +329,8 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         return ask_members(members, self.responses_, X, len(self.classes_))
 
     def _scores(self, X: Any) -> Array:
-        X = self._validate_rows(X)
+        check_is_fitted(self)
+        X = read_rows(self, X)
         context = rows_context(self.stratifier_, X, self.fusion_.needs)
         return self.fusion_.combine(self._outputs(X), context)
 
@@ -409,7 +351,8 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             number).
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        X = self._validate_rows(row)
+        check_is_fitted(self)
+        X = read_rows(self, row)
         outputs, context = self._outputs(X), rows_context(self.stratifier_, X, self.fusion_.needs)
         scores = self.fusion_.combine(outputs, context)[0]
         weights = self.fusion_.row_weights(outputs, context)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from sklearn.dummy import DummyClassifier
 
 from ensemblage.fusion import member_outputs, take_rows
 from ensemblage.parallel import Blueprint, draw_seeds, fit_parameter, run_tasks, spread_seeds
-from ensemblage.strata._recipe import Kind, Recipe
-from ensemblage.strata._training_rows import Array, Training
+from ensemblage.strata._ensemble_rows import Array, Training
+from ensemblage.strata._recipe import Recipe
 
 Rows = NDArray[np.intp]
 
@@ -42,20 +41,6 @@ def hard_rows(membership: Array, weights: Array) -> Rows:
     return np.sort(falling[: max(count, 1)])
 
 
-def require_weights(recipe: Recipe, *, weighted: bool) -> None:
-    """Refuse members that cannot take row weights where they are to."""
-    strata = "membership='soft'" if recipe.soft else "sample_weight" if weighted else None
-    everywhere = "sample_weight" if weighted else None
-    asked = [(kind, strata) for kind in recipe.kinds]
-    asked += [(anchor, everywhere) for anchor in recipe.anchors]
-    for (estimator, _), reason in asked:
-        if reason is not None and fit_parameter(estimator, "sample_weight") is None:
-            raise ValueError(
-                f"{reason} needs members that take sample_weight; {type(estimator).__name__}.fit "
-                "does not. Choose another estimator, or membership='hard' without sample_weight."
-            )
-
-
 def plan_jobs(recipe: Recipe, memberships: Array, data: Training) -> list[Job]:
     """Give each stratum to a member of each kind, kind by kind, then all rows to each anchor."""
     weights, shares = data.weights, []
@@ -65,22 +50,9 @@ def plan_jobs(recipe: Recipe, memberships: Array, data: Training) -> list[Job]:
             shares.append((np.flatnonzero(passed > 0), passed))
         else:
             shares.append((hard_rows(membership, weights), data.sample_weight))
-    jobs = []
-    for kind in recipe.kinds:
-        blueprint = Blueprint(kind.estimator)
-        jobs += [
-            Job(blueprint, kind.response, *share, stratum) for stratum, share in enumerate(shares)
-        ]
-    return jobs + anchor_jobs(recipe.anchors, data)
-
-
-def anchor_jobs(anchors: Iterable[Kind], data: Training) -> list[Job]:
-    """Give all rows that have weight to each anchor."""
-    rows = np.flatnonzero(data.weights > 0)
-    return [
-        Job(Blueprint(anchor.estimator), anchor.response, rows, data.sample_weight)
-        for anchor in anchors
-    ]
+    jobs = [Job(*kind, *share, k) for kind in recipe.kinds for k, share in enumerate(shares)]
+    present = np.flatnonzero(weights > 0)
+    return jobs + [Job(*anchor, present, data.sample_weight) for anchor in recipe.anchors]
 
 
 def fit_member(job: Job, X: Any, y: Rows, seeds: list[int]) -> Any:
@@ -120,7 +92,7 @@ def held_out_outputs(jobs: list[Job], data: Training, seed: int, n_jobs: int | N
 
     A row in no test part has NaN; of several the last fold counts.
     """
-    folds, n_classes = data.folds or [], data.n_classes
+    folds, n_classes = data.folds or [], len(data.classes)
     seeds = iter(_member_seeds(jobs * len(folds), seed))
     tasks: list[tuple[Any, ...]] = []
     for train, test in folds:
@@ -144,7 +116,7 @@ def _member_seeds(jobs: list[Job], seed: int) -> list[list[int]]:
 def report_members(
     jobs: list[Job], members: list[Any], outputs: Array | None, data: Training, shares: Array | None
 ) -> list[dict[str, Any]]:
-    """Describe each member as ``member_report_`` does, but with class numbers for classes.
+    """Describe each member as ``member_report_`` does.
 
     ``outputs`` are held-out ones, ``shares`` the members' in the fusion; None where not known.
     """
@@ -155,7 +127,7 @@ def report_members(
                 "stratum": job.stratum,
                 "estimator": type(job.blueprint.estimator).__name__,
                 "n_rows": len(job.rows),
-                "classes": member.classes_,
+                "classes": data.classes[member.classes_].tolist(),
                 "constant": len(member.classes_) == 1,
                 "weight": None if shares is None else float(shares[i]),
                 "score": None if outputs is None else _score(outputs[i], data.y, job.rows),

@@ -1,0 +1,109 @@
+"""Rows as an ensemble on strata reads them: numbers or frames, weights, folds."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from ensemblage.parallel import Fold, make_folds
+
+Array = NDArray[np.float64]
+
+# one layout in memory, so that a frame and an array of the same numbers give the same bits
+ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+
+
+class Training(NamedTuple):
+    """Validated training rows.
+
+    ``y`` are numbers of ``classes``; ``weights`` are ones where no ``sample_weight`` was given;
+    ``folds`` are there where outputs on rows that members have not seen are needed.
+    """
+
+    X: Any
+    y: NDArray[np.intp]
+    classes: NDArray[Any]
+    weights: Array
+    sample_weight: Array | None = None
+    sources: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    folds: list[Fold] | None = None
+
+
+def is_mixed_frame(X: Any) -> bool:
+    """Tell whether X is a frame with columns that an array of floats cannot hold."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    kinds = frame.schema.values()
+    return not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
+) -> Training:
+    """Validate what ``fit`` was given; the estimator notes number and names of the columns."""
+    if is_mixed_frame(X):
+        validate_data(estimator, X, y, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+    else:
+        X, y = validate_data(estimator, X, y, **ARRAYS, ensure_min_samples=2)
+    check_classification_targets(y)
+    check_consistent_length(X, sources, groups)
+    classes, y = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes[0]!r}; a classifier needs at least two."
+        )
+    weights: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    absent = np.bincount(y, weights) == 0
+    if absent.any():
+        raise ValueError(
+            f"sample_weight leaves no weight to class {classes[absent][0]!r}. "
+            "Leave its rows out, or give some of them weight."
+        )
+    given = None if sample_weight is None else weights
+    return Training(X, y, classes, weights, given, sources, groups)
+
+
+def read_rows(estimator: Any, X: Any) -> Any:
+    """Validate rows to predict; a frame with words stays as it is."""
+    if is_mixed_frame(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return X
+    return validate_data(estimator, X, **ARRAYS, reset=False)
+
+
+def hold_out(data: Training, cv: Any, seed: int) -> Training:
+    """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all tests."""
+    if not isinstance(cv, Integral):
+        splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y, data.groups)
+        return data._replace(folds=[Fold(*parts) for parts in splits])
+    n_folds = int(cv)
+    if data.groups is None:
+        counts = np.bincount(data.y)
+        n_folds = max(2, min(n_folds, int(counts.min())))
+        if n_folds < int(cv):
+            warnings.warn(
+                f"Class {data.classes[counts.argmin()]!r} has {counts.min()} rows, fewer than "
+                f"cv={cv} folds: using {n_folds} folds.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return data._replace(folds=make_folds(data.y, n_folds, seed, data.groups))

@@ -1,0 +1,38 @@
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from ensemblage.fusion import common_response, member_outputs
+
+X = np.array([[0.0], [1.0], [4.0], [5.0]])
+
+
+def test_the_best_that_all_have():
+    assert common_response([LogisticRegression(), GaussianNB()]) == "predict_proba"
+    assert common_response([LogisticRegression(), SVC()]) == "decision_function"
+    assert common_response([SVC(), GaussianNB()]) == "predict"
+
+
+def test_classes_that_a_member_never_saw():
+    y = np.array([0, 0, 2, 2])
+    proba = member_outputs(GaussianNB().fit(X, y), X, 4, "predict_proba")
+    np.testing.assert_array_equal(proba[:, [1, 3]], 0)
+    ridge = RidgeClassifier().fit(X, y)
+    decisions = member_outputs(ridge, X, 3, "decision_function")
+    d = ridge.decision_function(X)
+    np.testing.assert_allclose(decisions, np.column_stack([-d, -np.abs(d) - 1, d]))
+
+
+def test_a_member_that_only_predicts_says_one_and_minus_one():
+    outputs = member_outputs(GaussianNB().fit(X, [0, 0, 1, 1]), X, 3, "predict")
+    np.testing.assert_array_equal(outputs[0], [1, -1, -1])
+    np.testing.assert_array_equal(outputs[3], [-1, 1, -1])
+
+
+def test_a_constant_member_speaks_on_the_scale_of_the_others():
+    constant = DummyClassifier(strategy="prior").fit(X, [1, 1, 1, 1])
+    for response in ("decision_function", "predict"):
+        np.testing.assert_array_equal(member_outputs(constant, X, 3, response)[0], [-1, 1, -1])
+    np.testing.assert_array_equal(member_outputs(constant, X, 3, "predict_proba")[0], [0, 1, 0])

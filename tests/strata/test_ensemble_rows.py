@@ -1,0 +1,61 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+
+from ensemblage.strata._ensemble_rows import Training, hold_out, is_mixed_frame, read_training
+
+X = np.arange(24.0).reshape(12, 2)
+Y = np.array(["b", "a", "a"] * 4)
+
+
+def read(X=X, y=Y, weights=None, sources=None, groups=None):
+    return read_training(LogisticRegression(), X, y, weights, sources, groups)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_words_make_a_frame_mixed_and_truth_values_do_not(frame):
+    assert is_mixed_frame(frame({"a": [1.0], "b": ["x"]}))
+    assert not is_mixed_frame(frame({"a": [1.0], "b": [True], "c": [2]}))
+    assert not is_mixed_frame(np.array([["x"]], dtype=object))
+
+
+def test_classes_become_numbers_and_weights_are_ones():
+    data = read()
+    assert data.classes.tolist() == ["a", "b"]
+    assert data.y.tolist() == [1, 0, 0] * 4
+    assert data.sample_weight is None
+    np.testing.assert_array_equal(data.weights, 1)
+
+
+def test_a_frame_with_words_stays_a_frame():
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
+    assert read(frame).X is frame
+    assert isinstance(read(frame[["a", "b"]]).X, np.ndarray)
+
+
+@pytest.mark.parametrize("name", ["sources", "groups"])
+def test_lengths_must_agree(name):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        read(**{name: np.zeros(3)})
+
+
+def test_folds_are_fewer_where_a_class_is_rare():
+    rare = read(y=np.array(["a"] * 9 + ["b"] * 3))
+    with pytest.warns(UserWarning, match="'b'.* has 3 rows, fewer than cv=5 folds: using 3 folds"):
+        data = hold_out(rare, 5, seed=0)
+    assert len(data.folds) == 3
+
+
+def test_folds_of_a_splitter_and_of_groups():
+    folds = hold_out(read(), KFold(4), seed=0).folds
+    assert folds[0].test.tolist() == [0, 1, 2]
+    groups = np.arange(12) // 4
+    for train, test in hold_out(read(groups=groups), 5, seed=0).folds:
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_what_was_not_given_is_none():
+    assert Training(X, np.zeros(12, int), np.array(["a"]), np.ones(12)).folds is None
