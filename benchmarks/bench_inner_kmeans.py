@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._testing import ignore_warnings
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.inner import InnerKMeans
-from ensemblage.inner._feature_views import shared_crowd
+from ensemblage.inner import InnerKMeans, draw_feature_views
 from ensemblage.inner._kmeans_passes import assign_pass
+from ensemblage.kernels import Draws
 
 N, D, K, E = 100_000, 16, 10, 50
 REPEATS = 9
@@ -31,7 +31,7 @@ def best_of(function, repeats=REPEATS):
 def case(n, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, D)).astype(dtype)
-    return X, X[:K].copy(), shared_crowd(D, E, D // 2, True, 0)
+    return X, X[:K].copy(), draw_feature_views(D, Draws(E, D // 2, True, 0))
 
 
 def one_pass(X, centers, crowd):
@@ -40,7 +40,7 @@ def one_pass(X, centers, crowd):
 
 def against_the_product(dtype):
     X, centers, crowd = case(N, dtype)
-    wide = (centers[:, None, :] * crowd.views[None]).reshape(K * E, D).T.astype(dtype, order="C")
+    wide = (centers[:, None, :] * crowd[None]).reshape(K * E, D).T.astype(dtype, order="C")
     product = best_of(lambda: X @ wide)
     ours = best_of(lambda: one_pass(X, centers, crowd))
     limit = 1.1 if dtype == np.float32 else 0.9

@@ -4,10 +4,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.inner import InnerKMeans
-from ensemblage.inner._feature_views import shared_crowd
-from ensemblage.inner._kmeans_loop import run_until_rest
+from ensemblage.inner import InnerKMeans, draw_feature_views
+from ensemblage.inner._kmeans_loop import Voters, run_until_rest
 from ensemblage.inner._kmeans_passes import label_pass
+from ensemblage.kernels import Draws
 from reference.inner_kmeans import algorithm_6, label_rows
 from reference.papers_data import read
 
@@ -22,22 +22,24 @@ def case(X, seed, n_rows, n_clusters):
 
 def ours(X, centers, crowd_of, prune, max_iter):
     source = MemoryBlocks(X, block_rows=64)
-    run = run_until_rest(source, centers, crowd_of, prune, max_iter, -1.0, lambda: False)
-    views = crowd_of(run.n_iter - 1).views
+    run = run_until_rest(source, centers, Voters(crowd_of, prune), max_iter, -1.0, lambda: False)
+    views = crowd_of(run.n_iter - 1)
     labels = np.concatenate([part[0] for part in source.map(label_pass, run.centers, views, views)])
     return labels, run
 
 
 def check(X, centers, seed, resampled, prune):
     n_features = X.shape[1]
-    crowds = [shared_crowd(n_features, 11, 1 + n_features // 2, True, 100 * seed + i)
-              for i in range(12)]  # fmt: skip
+    draws = Draws(11, 1 + n_features // 2, True, 100 * seed)
+    crowds = [
+        draw_feature_views(n_features, draws._replace(seed=draws.seed + i)) for i in range(12)
+    ]
     crowd_of = (lambda i: crowds[i]) if resampled else (lambda _: crowds[0])
-    _, expected_centers, n_iter = algorithm_6(X, centers, lambda i: crowd_of(i).views, 12)
+    _, expected_centers, n_iter = algorithm_6(X, centers, crowd_of, 12)
     labels, run = ours(X, centers, crowd_of, prune, 12)
     assert run.n_iter == n_iter
     np.testing.assert_allclose(run.centers, expected_centers, rtol=1e-9, atol=1e-12)
-    expected = label_rows(X, expected_centers, crowd_of(n_iter - 1).views)
+    expected = label_rows(X, expected_centers, crowd_of(n_iter - 1))
     np.testing.assert_array_equal(labels, expected)
 
 
@@ -65,9 +67,12 @@ def test_bounds_skip_more_than_half_of_the_rows_and_change_nothing(shared, name)
     evaluated = []
     for seed in range(10):
         start = X[np.random.default_rng(seed).permutation(len(X))[: len(np.unique(y))]]
-        crowd = shared_crowd(X.shape[1], 50, X.shape[1] // 2, True, seed)
-        runs = [run_until_rest(MemoryBlocks(X), start, lambda _, crowd=crowd: crowd, prune, 100,
-                               -1.0, lambda: False) for prune in (False, True)]  # fmt: skip
+        views = draw_feature_views(X.shape[1], Draws(50, X.shape[1] // 2, True, seed))
+        both = [Voters(lambda _, views=views: views, prune) for prune in (False, True)]
+        runs = [
+            run_until_rest(MemoryBlocks(X), start, voters, 100, -1.0, lambda: False)
+            for voters in both
+        ]
         np.testing.assert_array_equal(runs[0].centers, runs[1].centers)
         assert runs[0].n_iter == runs[1].n_iter
         evaluated.append(runs[1].n_evaluated / runs[0].n_evaluated)

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.inner import ViewSampler, draw_views
+from ensemblage.inner import ViewSampler, draw_feature_views, draw_views
+from ensemblage.kernels import Draws
 
 
 @given(
@@ -47,3 +48,12 @@ def test_more_than_there_is_needs_replacement():
     with pytest.raises(ValueError, match="asks for 15 of 10 items"):
         draw_views(10, [0], view_size=1.5)
     assert draw_views(10, [0], view_size=1.5, replace=True).sum() == 15
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_the_views_of_a_pass_are_drawn_together(replace):
+    views = draw_feature_views(6, Draws(500, 3, replace, seed=4))
+    assert views.shape == (500, 6)
+    assert (views.sum(axis=1) == 3).all()
+    assert (views.max() > 1) == replace
+    np.testing.assert_allclose(views.mean(axis=0), 0.5, atol=0.1)

@@ -34,7 +34,7 @@ class Block(NamedTuple):
     start: int
     rows: Array
     weights: NDArray[np.float64]
-    carry: Array | None = None
+    carry: Any = None
 
 
 def add_fields(left: T, right: T) -> T:

@@ -17,4 +17,4 @@ __all__ = [
     "inner_score",
 ]
 
-from ensemblage.inner._feature_views import draw_feature_views as draw_feature_views
+from ensemblage.inner._views import draw_feature_views as draw_feature_views

@@ -46,51 +46,21 @@ class Measure(Protocol):
 
 
 def mean_of_views(scores: Scores) -> Scores:
-    """Average the views' scores (Algorithm 4, line 8).
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_views, ..., n_candidates)
-        One score per view and candidate.
-
-    Returns
-    -------
-    ndarray of shape (..., n_candidates)
-        Mean scores.
-    """
+    """Average the views' scores, views first (Algorithm 4, line 8)."""
     return np.asarray(scores.mean(axis=0))
 
 
 def votes_of_views(scores: Scores) -> Scores:
     """Count the views that score each candidate highest (Algorithm 6, lines 6 to 10).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_views, ..., n_candidates)
-        One score per view and candidate; of equal candidates the first has the vote.
-
-    Returns
-    -------
-    ndarray of shape (..., n_candidates)
-        Votes.
+    Of equal candidates the first has the vote.
     """
     best = scores.argmax(axis=-1)
     return np.asarray((best[..., None] == np.arange(scores.shape[-1])).sum(axis=0), dtype=float)
 
 
 def median_of_views(scores: Scores) -> Scores:
-    """Take the median of the views' scores.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_views, ..., n_candidates)
-        One score per view and candidate.
-
-    Returns
-    -------
-    ndarray of shape (..., n_candidates)
-        Median scores.
-    """
+    """Take the median of the views' scores."""
     return np.asarray(np.median(scores, axis=0))
 
 
@@ -102,20 +72,10 @@ COMBINATIONS: dict[str, Callable[[Scores], Scores]] = {
 
 
 def resolve_combine(combine: Any) -> Callable[[Scores], Scores]:
-    """Find the combination rule that the user named.
-
-    Parameters
-    ----------
-    combine : {"mean", "median", "vote"} or callable
-        Name, or a function from (n_views, ..., n_candidates) to (..., n_candidates).
-
-    Returns
-    -------
-    callable
-        The rule.
-    """
+    """Find the combination rule that the user named, or take the user's own."""
     if callable(combine):
-        return combine  # type: ignore[no-any-return]
+        rule: Callable[[Scores], Scores] = combine
+        return rule
     if combine not in COMBINATIONS:
         raise ValueError(
             f"combine must be one of {sorted(COMBINATIONS)} or a function of the scores' array "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,39 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.blocks import BlockSource, MemoryBlocks
-from ensemblage.inner._feature_views import (
-    Crowd,
-    draw_feature_views,
-    identity_crowd,
-    shared_crowd,
+from ensemblage.inner._kmeans_loop import (
+    ANNEALED_PASSES,
+    Run,
+    Voters,
+    anneal,
+    run_until_rest,
+    spread,
 )
-from ensemblage.inner._kmeans_loop import ANNEALED_PASSES, Run, anneal, run_until_rest, spread
-from ensemblage.inner._kmeans_passes import label_pass
+from ensemblage.inner._kmeans_passes import Labelling, label_pass
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
-from ensemblage.inner._views import check_view_size
+from ensemblage.inner._views import check_view_size, draw_feature_views
+from ensemblage.kernels import Draws
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
 
 Array = NDArray[Any]
 
 RANDOM_STARTS = 10
+
+
+class _Start(NamedTuple):
+    """What one start of many begins with."""
+
+    centers: Array
+    voters: Voters
+    views: Array  # those that judge rows at the end
+
+
+class _Fit(NamedTuple):
+    """What one start of many came to."""
+
+    run: Run
+    labelling: Labelling
+    views: Array
 
 
 class InnerKMeans(
@@ -227,19 +245,24 @@ class InnerKMeans(
         n_draws = check_view_size(n_features, self.view_size, self.replace)
         seeds = draw_seeds(self.random_state, self._n_starts())
         tol = self.tol * spread(source)
-        best: tuple[Any, ...] | None = None
+        best: _Fit | None = None
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
-                start, crowd_of, views = self._prepare(source, X, n_features, n_draws, seed)
-                run = self._run(source, start, crowd_of, tol, step)
-                if self.schedule == "paper" and self.resample == "iteration":
-                    views = crowd_of(run.n_iter - 1).views
-                outcome = self._label(source, run.centers, views)
-                if best is None or outcome[2] < best[1][2]:
-                    best = run, outcome, views
+                fit = self._fit_once(source, self._prepare(source, X, n_draws, seed), tol, step)
+                if best is None or fit.labelling.inertia < best.labelling.inertia:
+                    best = fit
         assert best is not None  # noqa: S101  there is at least one start
-        self._store(*best)
+        self._store(best)
         return self
+
+    def _fit_once(
+        self, source: BlockSource, start: _Start, tol: float, step: Callable[[], bool]
+    ) -> _Fit:
+        run = self._run(source, start, tol, step)
+        views: Any = start.views
+        if self.schedule == "paper" and self.resample == "iteration":
+            views = start.voters.crowd_of(run.n_iter - 1)
+        return _Fit(run, self._label(source, run.centers, views), views)
 
     def _n_starts(self) -> int:
         if self.n_init != "auto":
@@ -247,23 +270,24 @@ class InnerKMeans(
         many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         return RANDOM_STARTS if many else 1
 
-    def _prepare(
-        self, source: BlockSource, X: Array | None, n_features: int, n_draws: int, seed: int
-    ) -> tuple[Array, Callable[[int], Crowd], Array]:
-        """Start, voters of each pass, and the views that judge rows at the end."""
+    def _prepare(self, source: BlockSource, X: Array | None, n_draws: int, seed: int) -> _Start:
+        n_features = source.shape[1]
         start_seed, view_seed = draw_seeds(seed, 2)
-        shape = n_features, self.n_views, n_draws, self.replace
         start = self._start(source, X, n_features, start_seed)
+        draws = Draws(self.n_views, n_draws, self.replace, view_seed)
         if self.resample == "fit":
-            crowd = shared_crowd(*shape, view_seed)
-            assert crowd.views is not None  # noqa: S101
-            return start, lambda _: crowd, crowd.views
+            shared = draw_feature_views(n_features, draws)
+            return _Start(start, Voters(lambda _: shared, prune=True), shared)
         seeds = draw_seeds(view_seed, self.max_iter + 1)
-        views = draw_feature_views(*shape, seeds[-1])
+        views = draw_feature_views(n_features, draws._replace(seed=seeds[-1]))
+
+        def draws_of(index: int) -> Draws:
+            return draws._replace(seed=seeds[index])
+
         if self.resample == "instance":
-            own = Crowd(self.n_views, n_draws, self.replace, 0, None)
-            return start, lambda index: own._replace(seed=seeds[index]), views
-        return start, lambda index: shared_crowd(*shape, seeds[index]), views
+            return _Start(start, Voters(draws_of, prune=False), views)
+        voters = Voters(lambda index: draw_feature_views(n_features, draws_of(index)), prune=False)
+        return _Start(start, voters, views)
 
     def _start(self, source: BlockSource, X: Array | None, n_features: int, seed: int) -> Array:
         dtype = np.float64 if X is None else X.dtype
@@ -282,48 +306,36 @@ class InnerKMeans(
             )
         return centers
 
-    def _run(
-        self,
-        source: BlockSource,
-        start: Array,
-        crowd_of: Callable[[int], Crowd],
-        tol: float,
-        step: Callable[[], bool],
-    ) -> Run:
-        prune = self.resample == "fit"
+    def _run(self, source: BlockSource, start: _Start, tol: float, step: Callable[[], bool]) -> Run:
+        centers, voters, _ = start
         if self.schedule == "paper":
             # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
-            limit = tol if prune else -1.0
-            run = run_until_rest(source, start, crowd_of, prune, self.max_iter, limit, step)
-        else:
-            n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
-            stirred = anneal(source, start, crowd_of, prune, n_votes, step)
-            plain = identity_crowd(start.shape[1])
-            run = run_until_rest(
-                source, stirred.centers, lambda _: plain, True,
-                self.max_iter - stirred.n_iter, tol, step,
-            )  # fmt: skip
-            evaluated = run.n_evaluated + stirred.n_evaluated
-            run = run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
-        return run
+            limit = tol if self.resample == "fit" else -1.0
+            return run_until_rest(source, centers, voters, self.max_iter, limit, step)
+        n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
+        stirred = anneal(source, centers, voters, n_votes, step)
+        everything = np.ones((1, centers.shape[1]))  # one view of it is plain K-means
+        plain = Voters(lambda _: everything, prune=True)
+        n_left = self.max_iter - stirred.n_iter
+        run = run_until_rest(source, stirred.centers, plain, n_left, tol, step)
+        evaluated = run.n_evaluated + stirred.n_evaluated
+        return run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
 
-    def _label(
-        self, source: BlockSource, centers: Array, views: Array
-    ) -> tuple[Array, Array, float]:
-        deciding = self._deciding(views)
-        parts = list(source.map(label_pass, centers, deciding, views))
+    def _label(self, source: BlockSource, centers: Array, views: Array) -> Labelling:
+        parts = list(source.map(label_pass, centers, self._deciding(views), views))
         labels, agreement = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        return labels, agreement, float(sum(part[2] for part in parts))
+        return Labelling(labels, agreement, float(sum(part.inertia for part in parts)))
 
     def _deciding(self, views: Array) -> Array:
         """Give the views that decide on labels at the end and in ``predict``."""
         by_vote = self.schedule == "paper" and self.assign == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
-    def _store(self, run: Run, outcome: tuple[Array, Array, float], views: Array) -> None:
+    def _store(self, fit: _Fit) -> None:
+        run = fit.run
         self.cluster_centers_ = run.centers
-        self.labels_, self.votes_, self.inertia_ = outcome
-        self.views_ = views
+        self.labels_, self.votes_, self.inertia_ = fit.labelling
+        self.views_ = fit.views
         self.n_iter_ = run.n_iter
         self.n_evaluations_ = run.n_evaluated
         self._n_features_out = len(run.centers)
@@ -365,7 +377,7 @@ class InnerKMeans(
             ``assign="vote"``.
         """
         check_is_fitted(self)
-        return self._label(*self._final(X))[0]
+        return self._label(*self._final(X)).labels
 
     def transform(self, X: Any) -> Array:
         """Give the Euclidean distance of each row to each prototype, over all features.
@@ -403,7 +415,7 @@ class InnerKMeans(
             Minus the weighted sum of squared distances to the own prototype.
         """
         check_is_fitted(self)
-        return -self._label(*self._final(X, sample_weight))[2]
+        return -self._label(*self._final(X, sample_weight)).inertia
 
     def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Array, Array]:
         X = self._validated(X, reset=False)
@@ -411,19 +423,17 @@ class InnerKMeans(
         return source, self.cluster_centers_.astype(X.dtype, copy=False), self.views_
 
     def _validated(self, X: Any, reset: bool) -> Array:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
-        largest = max(-float(X.min()), float(X.max()))
+        rows: Array = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        largest = max(-float(rows.min()), float(rows.max()))
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
-        limit = np.sqrt(np.finfo(X.dtype).max / (4.0 * max(X.size, 1) * self._largest_weight(X)))
+        heaviest = max(1.0, float(self.view_size))
+        limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(rows.size, 1) * heaviest))
         if largest > limit:
             raise ValueError(
-                f"X has values up to {largest:.3g}; squared distances overflow {X.dtype} above "
+                f"X has values up to {largest:.3g}; squared distances overflow {rows.dtype} above "
                 f"{limit:.3g}. Scale the features, for instance with StandardScaler."
             )
-        return X
-
-    def _largest_weight(self, X: Array) -> float:
-        return max(1.0, float(self.view_size), float(self.view_size) / X.shape[1])
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.inner._feature_views import Crowd
 from ensemblage.inner._kmeans_passes import (
+    Crowd,
+    Offers,
     PassStatistics,
     assign_pass,
     bounded_pass,
@@ -26,76 +27,40 @@ AVERAGED_PASSES = 15
 
 
 class Pass(NamedTuple):
-    """Where a pass leaves the run.
-
-    Attributes
-    ----------
-    centers : ndarray of shape (n_clusters, n_features)
-        New centres.
-    shift : float
-        Sum of the squared moves of the centres.
-    n_changed : int
-        Rows that changed cluster.
-    n_evaluated : int
-        Rows whose distances were computed.
-    """
+    """Where a pass leaves the run."""
 
     centers: Array
-    shift: float
-    n_changed: int
-    n_evaluated: int
+    shift: float  # sum of the squared moves of the centres
+    n_changed: int  # rows that changed cluster
+    n_evaluated: int  # rows whose distances were computed
 
 
 class Run(NamedTuple):
-    """The outcome of one start.
-
-    Attributes
-    ----------
-    centers : ndarray of shape (n_clusters, n_features)
-        Final centres.
-    n_iter : int
-        Passes made.
-    n_evaluated : int
-        Rows evaluated in all passes together.
-    converged : bool
-        Whether the last loop came to rest, rather than to its limit.
-    """
+    """The outcome of one start."""
 
     centers: Array
-    n_iter: int
-    n_evaluated: int
-    converged: bool
+    n_iter: int  # passes made
+    n_evaluated: int  # rows evaluated in all passes together
+    converged: bool  # whether the last loop came to rest, rather than to its limit
 
 
-def passes(
-    source: BlockSource, centers: Array, crowd_of: Callable[[int], Crowd], prune: bool
-) -> Iterator[Pass]:
-    """Assign and update, without end (Algorithm 6, lines 4 to 14).
+class Voters(NamedTuple):
+    """Who votes in each pass."""
 
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-    centers : ndarray of shape (n_clusters, n_features)
-        Where to start.
-    crowd_of : callable
-        From the number of the pass to its voters.
-    prune : bool
-        Skip rows that cannot change. Exact; needs the same shared views in each pass.
+    crowd_of: Callable[[int], Crowd]  # from the number of the pass
+    prune: bool  # skip rows that cannot change: exact, with the same shared views in each pass
 
-    Yields
-    ------
-    Pass
-        One per pass.
-    """
+
+def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass]:
+    """Assign and update, without end (Algorithm 6, lines 4 to 14)."""
     drift = np.zeros(len(centers))
     for index in count():
-        crowd = crowd_of(index)
-        kernel, state = (bounded_pass, (drift,)) if prune else (assign_pass, ())
+        crowd: Any = voters.crowd_of(index)
+        kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
         statistics = source.advance_total(kernel, centers, crowd, index == 0, *state)
         moved = _next_centers(source, centers, statistics)
-        if prune:
-            drift = center_drift(centers, moved, crowd.views)
+        if voters.prune:
+            drift = center_drift(centers, moved, crowd)
         shift = float(np.square(moved.astype(np.float64) - centers).sum())
         centers = moved
         yield Pass(centers, shift, statistics.n_changed, statistics.n_evaluated)
@@ -104,38 +69,18 @@ def passes(
 def run_until_rest(
     source: BlockSource,
     centers: Array,
-    crowd_of: Callable[[int], Crowd],
-    prune: bool,
+    voters: Voters,
     max_iter: int,
     tol: float,
     step: Callable[[], bool],
 ) -> Run:
     """Pass after pass until no row changes, the centres rest, or the limit (Algorithm 6, line 15).
 
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-    centers : ndarray of shape (n_clusters, n_features)
-        Where to start.
-    crowd_of : callable
-        From the number of the pass to its voters.
-    prune : bool
-        As for :func:`passes`.
-    max_iter : int
-        Most passes.
-    tol : float
-        Squared move of the centres that counts as rest.
-    step : callable
-        Called after each pass; true to stop.
-
-    Returns
-    -------
-    Run
-        The outcome.
+    The centres rest when the sum of their squared moves is at most ``tol``. ``step`` is called
+    after each pass, and true to stop.
     """
     n_evaluated = 0
-    for index, done in enumerate(passes(source, centers, crowd_of, prune), start=1):
+    for index, done in enumerate(passes(source, centers, voters), start=1):
         n_evaluated += done.n_evaluated
         rests = done.n_changed == 0 or done.shift <= tol
         if step() or rests or index == max_iter:
@@ -144,38 +89,12 @@ def run_until_rest(
 
 
 def anneal(
-    source: BlockSource,
-    centers: Array,
-    crowd_of: Callable[[int], Crowd],
-    prune: bool,
-    n_passes: int,
-    step: Callable[[], bool],
+    source: BlockSource, centers: Array, voters: Voters, n_passes: int, step: Callable[[], bool]
 ) -> Run:
-    """Stir the centres by voting passes; give their mean over the last of them.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-    centers : ndarray of shape (n_clusters, n_features)
-        Where to start.
-    crowd_of : callable
-        From the number of the pass to its voters.
-    prune : bool
-        As for :func:`passes`.
-    n_passes : int
-        How many, zero or more.
-    step : callable
-        Called after each pass; true to stop.
-
-    Returns
-    -------
-    Run
-        Its centres are the average over the last 15 passes.
-    """
+    """Stir the centres by voting passes; give their mean over the last 15 of them."""
     trail: list[Array] = []
     n_evaluated = 0
-    for done in islice(passes(source, centers, crowd_of, prune), n_passes):
+    for done in islice(passes(source, centers, voters), n_passes):
         n_evaluated += done.n_evaluated
         trail.append(done.centers)
         if step():
@@ -186,18 +105,7 @@ def anneal(
 
 
 def spread(source: BlockSource) -> float:
-    """Mean over features of the weighted variance, the yardstick of ``tol``.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-
-    Returns
-    -------
-    float
-        Mean variance.
-    """
+    """Mean over features of the weighted variance, the yardstick of ``tol``."""
     total, sums = source.total(_moments)
     (squares,) = source.total(_squares, sums / total)
     return float(squares.mean() / total)
@@ -228,13 +136,13 @@ def _refill(source: BlockSource, centers: Array, sums: Array, totals: Array, emp
     # one row of each other cluster may be its only one, and is not to be had
     n_offers = len(empty) + len(centers)
     parts = zip(*source.map(farthest_rows, centers, n_offers), strict=True)
-    distances, rows, labels, weights = (np.concatenate(part) for part in parts)
-    candidates = iter(np.argsort(-distances, kind="stable"))
+    offers = Offers(*(np.concatenate(part) for part in parts))
+    candidates = iter(np.argsort(-offers.distances, kind="stable"))
     for cluster in empty:
         for chosen in candidates:
-            label, weight = labels[chosen], weights[chosen]
-            if distances[chosen] > 0 and totals[label] > weight:
-                sums[label] -= weight * rows[chosen]
+            label, weight = offers.labels[chosen], offers.weights[chosen]
+            if offers.distances[chosen] > 0 and totals[label] > weight:
+                sums[label] -= weight * offers.rows[chosen]
                 totals[label] -= weight
-                sums[cluster], totals[cluster] = weight * rows[chosen], weight
+                sums[cluster], totals[cluster] = weight * offers.rows[chosen], weight
                 break

@@ -14,22 +14,7 @@ Array = NDArray[Any]
 
 
 def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Draw distinct rows, in proportion to their weights.
-
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-    n_clusters : int
-        How many rows.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_features)
-        The rows drawn.
-    """
+    """Draw distinct rows, in proportion to their weights."""
     weights = np.concatenate(list(source.map(_weights)))
     if np.count_nonzero(weights) < n_clusters:
         weights = np.ones(len(weights))  # zero weights would leave too few rows to start from
@@ -42,22 +27,6 @@ def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
 def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
     r"""Draw rows far apart, by greedy k-means++.
 
-    Parameters
-    ----------
-    source : BlockSource
-        The data.
-    n_clusters : int
-        How many rows.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_features)
-        The rows drawn.
-
-    Notes
-    -----
     Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
     to weight times squared distance to the nearest centre so far, where the best lowers the
     weighted sum of these distances most. A draw picks the block by the blocks' sums and the
@@ -92,7 +61,7 @@ def _weights(block: Block) -> Array:
 
 def _pick(block: Block, indices: Array) -> Array:
     here = indices[(indices >= block.start) & (indices < block.start + len(block.rows))]
-    return block.rows[here - block.start]
+    return np.asarray(block.rows[here - block.start])
 
 
 def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from ensemblage.consensus import CSPA, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import Dataset
 from ensemblage.inner import InnerKMeans, draw_feature_views
+from ensemblage.kernels import Draws
 from ensemblage.papers._paper_scope import paper_dataset, repeat_seed
 
 Array: TypeAlias = NDArray[Any]
@@ -148,7 +149,7 @@ def view_partitions(start: Start, views: Views) -> Array:
     """Cluster by K-means on each feature view: a cluster ensemble of shape (n_views, n_rows)."""
     n_features = start.X.shape[1]
     n_draws = max(1, round(views.view_size * n_features))
-    drawn = draw_feature_views(n_features, views.n_views, n_draws, True, start.seed)
+    drawn = draw_feature_views(n_features, Draws(views.n_views, n_draws, True, start.seed))
     rng = np.random.default_rng(start.seed + 2)
     partitions = []
     for view in drawn:
