@@ -140,7 +140,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Classes.
         """
         best = self._log_joint(X).argmax(axis=1)
-        return self._declared_classes()[best]
+        predicted: NDArray[Any] = self._declared_classes()[best]
+        return predicted
 
     def explain(self, X: Any) -> NDArray[np.float64]:
         r"""Tell what each node contributes to the decision, in log odds.
@@ -160,10 +161,9 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         codes = fill_missing(self._codes(X), self.network_.coders)
-        out = self.network_.contributions(codes)[:, :, self.class_codes_]
-        if len(self.classes_) == 2:
-            return out[:, :, 1] - out[:, :, 0]
-        return out - out.mean(axis=2, keepdims=True)
+        found = self.network_.contributions(codes)[:, :, self.class_codes_]
+        odds: NDArray[np.float64] = found - found.mean(axis=2, keepdims=True)
+        return odds if len(self.classes_) != 2 else np.asarray(found[:, :, 1] - found[:, :, 0])
 
     def graph(self) -> BayesNetwork:
         """Give the fitted network itself.

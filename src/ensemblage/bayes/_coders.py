@@ -49,7 +49,8 @@ class Coder:
         """Weight of the rows that have each code."""
         codes = self.code(column)
         known = (codes != MISSING) & (codes < self.n_codes)
-        return np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
+        masses = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
+        return masses.astype(np.float64)
 
 
 def learn_coders(

@@ -24,14 +24,15 @@ def cut_column(
     """Cut one column, in any order; rows without a value or weight are left out."""
     kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
     order = kept[np.argsort(values[kept], kind="stable")]
-    return mdlp_cut_points(
-        values[order].astype(np.float64), labels[order].astype(np.int64), weights[order], n_classes
-    )
+    numbers, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
+    cuts: NDArray[np.float64] = mdlp_cut_points(numbers, classes, weights[order], n_classes)
+    return cuts
 
 
 def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
     """Count the cut points below each value; ``-1`` where it is NaN."""
-    return bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
+    bins: NDArray[np.int32] = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
+    return bins
 
 
 def bin_labels(cuts: NDArray[np.float64]) -> list[str]:

@@ -99,7 +99,9 @@ def _make_table(states: dict[str, list[str]], definition: Definition) -> Probabi
     if np.abs(probabilities.sum(axis=1) - 1.0).max() > 1e-3:
         raise fail(line, f"the table of {node!r} has a distribution that does not add up to 1.")
     listed = np.array(list(product(*map(range, sizes))), dtype=np.int32)
-    return ProbabilityTable(parents, listed.reshape(len(probabilities), len(parents)), probabilities)
+    return ProbabilityTable(
+        parents, listed.reshape(len(probabilities), len(parents)), probabilities
+    )
 
 
 def escape_name(name: str) -> str:

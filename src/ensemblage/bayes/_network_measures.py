@@ -60,7 +60,8 @@ class NetworkMeasure(ABC):
         if view is not self._key:
             self._key = view
             self._see(compress_views(view[None]))
-        return self._score(candidates)[0]
+        scores: Floats = self._score(candidates)[0]
+        return scores
 
     def score_views(self, candidates: Candidates, views: Floats) -> Floats:
         """Score the candidates on all views of (n_views, n_rows) together: (n_views, n_extras)."""
@@ -104,7 +105,8 @@ class RestOfNetwork:
         if node != self._left_out:
             for other in structure.features:
                 self._include(other, structure.parents[other] if other != node else None)
-            np.exp(np.clip(self._log_ratios, -LOG_LIMIT, LOG_LIMIT), out=self._ratios)
+            np.minimum(np.maximum(self._log_ratios, -LOG_LIMIT), LOG_LIMIT, out=self._ratios)
+            np.exp(self._ratios, out=self._ratios)
             self._left_out = node
         return Rest(self._ratios, self.smoothing)
 
@@ -151,7 +153,8 @@ class LeaveOneOutMeasure(NetworkMeasure):
         few = widest * n_classes <= self._few_entries
         by_entry = few and self._whole_rows and family.has_class
         kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
-        return kernel(self.rows.nodes, family, extras, self._views, rest, self.metric)
+        scores: Floats = kernel(self.rows.nodes, family, extras, self._views, rest, self.metric)
+        return scores
 
     def _widest(self, candidates: Candidates, n_configurations: int) -> int:
         """Count the entries of the widest table; the classes are among the configurations."""
@@ -175,7 +178,8 @@ class LocalMeasure(NetworkMeasure):
             self.rows.count_entries(node, parents, configurations.n_codes, extra)
         possible = float(np.prod([float(nodes.n_categories[p]) for p in parents]))
         family = Family(node, CLASS in parents, *configurations)
-        return local_scores(nodes, family, possible, extras, self._views, self.metric)
+        scores: Floats = local_scores(nodes, family, possible, extras, self._views, self.metric)
+        return scores
 
 
 def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMeasure:

@@ -85,7 +85,8 @@ class NodeTable:
             known = (g >= 0) & (codes < n)
             g = np.where(known, steps[offset + np.where(known, g * n + codes, 0)], -1)
         found = log_table[np.maximum(g, 0), np.minimum(own, self.n_categories)]
-        return np.where((g >= 0)[..., None], found, -np.log(self.n_categories))
+        out: Floats = np.where((g >= 0)[..., None], found, -np.log(self.n_categories))
+        return out
 
     def describe(self, n_classes: int, names: list[str]) -> ProbabilityTable:
         """Show the table to the user; the names are those of the nodes, the class first."""
@@ -166,9 +167,9 @@ def fit_table(sample: Sample, node: int, parents: Sequence[int], smoothing: floa
 def fit_prior(sample: Sample, smoothing: float) -> Floats:
     """Estimate the classes' log probabilities."""
     labels = sample.rows.column(CLASS)
-    counts = np.bincount(labels.codes, weights=sample.weights, minlength=labels.n_codes)
-    counts = counts + smoothing
-    return np.asarray(np.log(counts / counts.sum()))
+    masses = np.bincount(labels.codes, weights=sample.weights, minlength=labels.n_codes)
+    smoothed = masses + smoothing
+    return np.asarray(np.log(smoothed / smoothed.sum()))
 
 
 def fit_network(sample: Sample, smoothing: float, structure: Structure) -> FittedNetwork:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensemblage.bayes import MAX_ENTRIES, BaseBayesNet, Plan, Sample, Training
 from ensemblage.inner._crowd_tables import VoicesMeasure, draw_bag, pool_bags
-from ensemblage.inner._inner_ensemble import COMBINATIONS, InnerEnsemble, Measure
+from ensemblage.inner._inner_ensemble import COMBINATIONS, InnerEnsemble
 from ensemblage.inner._views import draw_views
 from ensemblage.parallel import draw_seeds, run_tasks
 
@@ -178,7 +178,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         def sampler(n_rows: int) -> NDArray[np.float64]:
             return draw_views(n_rows, views, self.view_size, self.replace) * training.weights
 
-        measure: Measure = self._measure(sample.rows)
+        measure: Any = self._measure(sample.rows)
         if self.tables == "plain":
             return plain._replace(score=InnerEnsemble(measure, sampler, self.combine))
         tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]

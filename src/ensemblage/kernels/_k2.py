@@ -71,86 +71,188 @@ class Rest(NamedTuple):
     smoothing: float
 
 
+class Split(NamedTuple):
+    """A candidate's column, and its number of categories: 1 where it splits no configuration."""
+
+    column: Codes
+    n_extra: int
+
+
+class OneView(NamedTuple):
+    """One view's share of :class:`RowViews` and :class:`Rest`."""
+
+    rows: Integers
+    weights: Floats
+    ratios: Floats
+
+
 @compiled
-def leave_one_out_scores(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled functions cannot be nested
+def view_of(views: RowViews, rest: Rest, e: int) -> OneView:
+    """Cut one view out."""
+    first, last = views.starts[e], views.starts[e + 1]
+    return OneView(views.rows[first:last], views.weights[first:last], rest.ratios[first:last])
+
+
+@compiled
+def split_by(nodes: Nodes, family: Family, extra: int) -> Split:
+    """Give a candidate's column; the class is told apart in any case, and splits nothing."""
+    if extra in (CLASS, NO_EXTRA):
+        return Split(nodes.codes[family.node], 1)
+    return Split(nodes.codes[extra], nodes.n_categories[extra])
+
+
+@compiled
+def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
+    """Find the most categories among the candidates."""
+    widest = 1
+    for c in range(len(extras)):
+        widest = max(widest, split_by(nodes, family, extras[c]).n_extra)
+    return widest
+
+
+@compiled
+def wins(rival: float, own: float, earlier: bool) -> bool:
+    """Whether a class is predicted instead of the true one: the first of equally probable ones."""
+    return rival > own * (1.0 + 1e-10) or (earlier and rival >= own * (1.0 - 1e-10))
+
+
+@compiled
+def row_score(own: float, others: float, correct: bool, metric: int) -> float:
+    """Score a row whose true class has the weight ``own`` beside the ``others``."""
+    if metric == ACCURACY:
+        return 1.0 if correct else 0.0
+    chance = own / (own + others)
+    return chance if metric == PROBABILITY else np.log(chance)
+
+
+@compiled
+def score_without(labels: Codes, view: OneView, metric: int) -> float:
+    """Score the network of a node that does not have the class as a parent: it cancels."""
+    score, weight = 0.0, 0.0
+    for i in range(len(view.rows)):
+        y = labels[view.rows[i]]
+        others, correct = 0.0, True
+        for k in range(view.ratios.shape[1]):
+            if k != y:
+                others += view.ratios[i, k]
+                if wins(view.ratios[i, k], 1.0, k < y):
+                    correct = False
+        score += view.weights[i] * row_score(1.0, others, correct, metric)
+        weight += view.weights[i]
+    return score / weight
+
+
+@compiled
+def leave_one_out_scores(  # noqa: C901  views, candidates, rows, classes
     nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
 ) -> Floats:
     r"""Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
 
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
     copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
-    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm. A node that
-    does not have the class as a parent cancels.
+    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm.
     """
-    rows, weights, ratios, smoothing = views.rows, views.weights, rest.ratios, rest.smoothing
-    n_views, n_extras, n_classes = len(views.starts) - 1, len(extras), nodes.n_categories[CLASS]
-    labels, own = nodes.codes[CLASS], nodes.codes[family.node]
-    n_own, configuration = nodes.n_categories[family.node], family.configuration
-    floor = smoothing * n_own
-    widest = 1
-    for c in range(n_extras):
-        if extras[c] not in (CLASS, NO_EXTRA):
-            widest = max(widest, nodes.n_categories[extras[c]])
-    totals = np.empty(family.n_configurations * widest * n_classes)
-    counts = np.empty(len(totals) * n_own)
-    scores = np.empty((n_views, n_extras))
-    for e in range(n_views):
-        first, last = views.starts[e], views.starts[e + 1]
-        unchanged = -1
-        for c in range(n_extras):
-            extra = extras[c]
-            involved = family.has_class or extra == CLASS
-            if not involved and unchanged >= 0:
-                scores[e, c] = scores[e, unchanged]
+    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    n_groups = family.n_configurations * widest_split(nodes, family, extras)
+    totals = np.empty(n_groups * n_classes)
+    counts = np.empty(n_groups * n_own * n_classes)
+    scores = np.empty((len(views.starts) - 1, len(extras)))
+    for e in range(len(scores)):
+        view = view_of(views, rest, e)
+        without = np.nan if family.has_class else score_without(labels, view, metric)
+        for c in range(len(extras)):
+            if not family.has_class and extras[c] != CLASS:
+                scores[e, c] = without
                 continue
-            split = extra not in (CLASS, NO_EXTRA)
-            n_extra = nodes.n_categories[extra] if split else 1
-            column = nodes.codes[extra] if split else own
-            if involved:
-                n_groups = family.n_configurations * n_extra * n_classes
-                counts[: n_groups * n_own] = 0.0
-                totals[:n_groups] = floor
-                for i in range(first, last):
-                    m = rows[i]
-                    g = configuration[m] * n_extra + (column[m] if split else 0)
-                    counts[(g * n_own + own[m]) * n_classes + labels[m]] += weights[i]
-                    totals[g * n_classes + labels[m]] += weights[i]
+            column, n_extra = split_by(nodes, family, extras[c])
+            n_groups = family.n_configurations * n_extra
+            counts[: n_groups * n_own * n_classes] = 0.0
+            totals[: n_groups * n_classes] = rest.smoothing * n_own
+            for i in range(len(view.rows)):
+                m = view.rows[i]
+                g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
+                counts[(g * n_own + own[m]) * n_classes + labels[m]] += view.weights[i]
+                totals[g * n_classes + labels[m]] += view.weights[i]
             score, weight = 0.0, 0.0
-            for i in range(first, last):
-                m = rows[i]
+            for i in range(len(view.rows)):
+                m = view.rows[i]
                 y = labels[m]
-                a, b, entry, total = 1.0, 1.0, 0, 0
-                if involved:
-                    g = configuration[m] * n_extra + (column[m] if split else 0)
-                    entry, total = (g * n_own + own[m]) * n_classes, g * n_classes
-                    removed = min(weights[i], 1.0)
-                    a = counts[entry + y] - removed + smoothing
-                    b = totals[total + y] - removed
-                others, correct = 0.0, 1.0
+                g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
+                entry, total = (g * n_own + own[m]) * n_classes, g * n_classes
+                removed = min(view.weights[i], 1.0)
+                a = counts[entry + y] - removed + rest.smoothing
+                b = totals[total + y] - removed
+                others, correct = 0.0, True
                 for k in range(n_classes):
                     if k != y:
-                        rival = b * ratios[i, k]
-                        if involved:
-                            rival *= (counts[entry + k] + smoothing) / totals[total + k]
+                        p = (counts[entry + k] + rest.smoothing) / totals[total + k]
+                        rival = b * view.ratios[i, k] * p
                         others += rival
-                        # the first of equally probable classes is predicted
-                        if rival > a * (1.0 + 1e-10) or (k < y and rival >= a * (1.0 - 1e-10)):
-                            correct = 0.0
-                if metric == ACCURACY:
-                    score += weights[i] * correct
-                elif metric == PROBABILITY:
-                    score += weights[i] * (a / (a + others))
-                else:
-                    score += weights[i] * np.log(a / (a + others))
-                weight += weights[i]
+                        if wins(rival, a, k < y):
+                            correct = False
+                score += view.weights[i] * row_score(a, others, correct, metric)
+                weight += view.weights[i]
             scores[e, c] = score / weight
-            if not involved:
-                unchanged = c
     return scores
 
 
 @compiled
-def leave_one_out_scores_by_entry(  # noqa: C901, PLR0912, PLR0915  as above
+def fill_factors(counts: Floats, smoothing: float, n_own: int, factors: Floats) -> None:
+    r"""Compute the factors :math:`p_k b / a` of each entry that has a row, in place.
+
+    ``counts`` has shape (n_groups, n_own, n_classes) and ``factors`` one more axis of classes,
+    both flat. The factor of the row's own class is 1.
+    """
+    n_classes = len(factors) // len(counts)
+    block, totals = n_own * n_classes, np.empty(n_classes)
+    for start in range(0, len(counts), block):
+        totals[:] = smoothing * n_own
+        for entry in range(start, start + block, n_classes):
+            for k in range(n_classes):
+                totals[k] += counts[entry + k]
+        for entry in range(start, start + block, n_classes):
+            for y in range(n_classes):
+                if counts[entry + y] > 0.0:
+                    odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
+                    for k in range(n_classes):
+                        p = (counts[entry + k] + smoothing) / totals[k]
+                        factors[(entry + y) * n_classes + k] = p * odds
+                    factors[(entry + y) * n_classes + y] = 1.0
+
+
+@compiled
+def score_entries(  # noqa: C901  each metric has its own loop: rows are many
+    labels: Codes, view: OneView, entries: Codes, factors: Floats, metric: int
+) -> float:
+    """Add up the rows' weighted scores by the factors of their entries."""
+    n_classes, score = view.ratios.shape[1], 0.0
+    if metric == ACCURACY:
+        for i in range(len(view.rows)):
+            f, y, correct = entries[i] * n_classes, labels[view.rows[i]], 1.0
+            for k in range(n_classes):
+                if wins(view.ratios[i, k] * factors[f + k], 1.0, k < y):
+                    correct = 0.0
+            score += view.weights[i] * correct
+    elif metric == PROBABILITY and n_classes == 2:
+        for i in range(len(view.rows)):
+            f = entries[i] * 2
+            both = view.ratios[i, 0] * factors[f] + view.ratios[i, 1] * factors[f + 1]
+            score += view.weights[i] / both
+    else:
+        for i in range(len(view.rows)):
+            f, total = entries[i] * n_classes, 0.0
+            for k in range(n_classes):
+                total += view.ratios[i, k] * factors[f + k]
+            if metric == PROBABILITY:
+                score += view.weights[i] / total
+            else:
+                score -= view.weights[i] * np.log(total)
+    return score
+
+
+@compiled
+def leave_one_out_scores_by_entry(
     nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
 ) -> Floats:
     r"""Do the same for a node under the class, faster where rows outnumber entries.
@@ -159,86 +261,39 @@ def leave_one_out_scores_by_entry(  # noqa: C901, PLR0912, PLR0915  as above
     row is left out, so no weight may be below one: the factors :math:`p_k b / a` are computed
     once per entry, and a row costs :math:`C` products and one division.
     """
-    rows, weights, ratios, smoothing = views.rows, views.weights, rest.ratios, rest.smoothing
-    n_views, n_extras, n_classes = len(views.starts) - 1, len(extras), nodes.n_categories[CLASS]
-    labels, own = nodes.codes[CLASS], nodes.codes[family.node]
-    n_own, configuration = nodes.n_categories[family.node], family.configuration
-    floor, block = smoothing * n_own, n_own * n_classes
-    scores = np.empty((n_views, n_extras))
-    largest, widest = 0, 1
-    for e in range(n_views):
-        largest = max(largest, views.starts[e + 1] - views.starts[e])
-    for c in range(n_extras):
-        if extras[c] not in (CLASS, NO_EXTRA):
-            widest = max(widest, nodes.n_categories[extras[c]])
-    outer, inner = np.empty(largest, dtype=np.int32), np.empty(largest, dtype=np.int32)
-    entries = np.empty(largest, dtype=np.int32)
-    counts = np.empty(family.n_configurations * widest * block)
+    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    block = n_own * n_classes
+    counts = np.empty(family.n_configurations * widest_split(nodes, family, extras) * block)
     factors = np.empty(len(counts) * n_classes)
-    totals = np.empty(n_classes)
-    for e in range(n_views):
-        first, size = views.starts[e], views.starts[e + 1] - views.starts[e]
-        weight = 0.0
+    scores = np.empty((len(views.starts) - 1, len(extras)))
+    for e in range(len(scores)):
+        view = view_of(views, rest, e)
+        size, weight = len(view.rows), 0.0
+        outer, inner = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        entries = np.empty(size, dtype=np.int32)
         for i in range(size):
-            m = rows[first + i]
+            m = view.rows[i]
             outer[i] = configuration[m]
             inner[i] = own[m] * n_classes + labels[m]
-            weight += weights[first + i]
-        for c in range(n_extras):
-            extra = extras[c]
-            split = extra not in (CLASS, NO_EXTRA)
-            n_extra = nodes.n_categories[extra] if split else 1
-            column = nodes.codes[extra] if split else own
-            n_groups = family.n_configurations * n_extra
-            counts[: n_groups * block] = 0.0
+            weight += view.weights[i]
+        for c in range(len(extras)):
+            column, n_extra = split_by(nodes, family, extras[c])
+            n_entries = family.n_configurations * n_extra * block
+            counts[:n_entries] = 0.0
             if n_extra > 1:
                 for i in range(size):
-                    g = outer[i] * n_extra + column[rows[first + i]]
+                    g = outer[i] * n_extra + column[view.rows[i]]
                     entries[i] = g * block + inner[i]
-                    counts[entries[i]] += weights[first + i]
+                    counts[entries[i]] += view.weights[i]
             else:
                 for i in range(size):
                     entries[i] = outer[i] * block + inner[i]
-                    counts[entries[i]] += weights[first + i]
-            for g in range(n_groups):
-                totals[:] = floor
-                for v in range(n_own):
-                    for k in range(n_classes):
-                        totals[k] += counts[g * block + v * n_classes + k]
-                for v in range(n_own):
-                    entry = g * block + v * n_classes
-                    for y in range(n_classes):
-                        if counts[entry + y] > 0.0:
-                            odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
-                            for k in range(n_classes):
-                                p = (counts[entry + k] + smoothing) / totals[k]
-                                factors[(entry + y) * n_classes + k] = p * odds
-                            factors[(entry + y) * n_classes + y] = 1.0
-            score = 0.0
-            if metric == PROBABILITY and n_classes == 2:
-                for i in range(size):
-                    f, j = entries[i] * 2, first + i
-                    both = ratios[j, 0] * factors[f] + ratios[j, 1] * factors[f + 1]
-                    score += weights[j] / both
-            elif metric == ACCURACY:
-                for i in range(size):
-                    f, y = entries[i] * n_classes, labels[rows[first + i]]
-                    correct = 1.0
-                    for k in range(n_classes):
-                        rival = ratios[first + i, k] * factors[f + k]
-                        if rival > 1.0 + 1e-10 or (k < y and rival >= 1.0 - 1e-10):
-                            correct = 0.0
-                    score += weights[first + i] * correct
-            else:
-                for i in range(size):
-                    f, total = entries[i] * n_classes, 0.0
-                    for k in range(n_classes):
-                        total += ratios[first + i, k] * factors[f + k]
-                    if metric == PROBABILITY:
-                        score += weights[first + i] / total
-                    else:
-                        score -= weights[first + i] * np.log(total)
-            scores[e, c] = score / weight
+                    counts[entries[i]] += view.weights[i]
+            fill_factors(
+                counts[:n_entries], rest.smoothing, n_own, factors[: n_entries * n_classes]
+            )
+            scores[e, c] = score_entries(labels, view, entries, factors, metric) / weight
     return scores
 
 
@@ -286,7 +341,7 @@ def add_log_ratios(
 
 
 @compiled
-def local_scores(  # noqa: C901  as above
+def local_scores(  # noqa: C901  views, candidates, groups, categories
     nodes: Nodes, family: Family, n_possible: float, extras: Integers, views: RowViews, metric: int
 ) -> Floats:
     """Decomposable log score of a node with each extra parent, on each view.

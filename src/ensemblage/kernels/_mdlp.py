@@ -2,102 +2,126 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
 
+NO_CUT = -1
+"""A range that is better left whole is cut at no row."""
+
+Floats = NDArray[np.float64]
+
+# what is left of a class by subtracting all its weights is rounding, not a row
+RESIDUE = 1e-9
+
+
+class Side(NamedTuple):
+    r"""Classes of some rows; ``terms`` has their :math:`\sum n_c \ln n_c`.
+
+    ``weight`` is that of the ``n_present`` classes above a floor, ``all_weight`` that of all.
+    """
+
+    terms: float
+    all_weight: float
+    weight: float
+    n_present: int
+
 
 @compiled
-def mdlp_cut_points(  # noqa: C901, PLR0912, PLR0915  one kernel: compiled functions cannot be nested
-    values: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_classes: int,
-) -> NDArray[np.float64]:
-    r"""Cut one sorted column where the classes' description gets shorter.
+def count_side(counts: Floats, floor: float, terms: float) -> Side:
+    """Add up the classes of one side; those up to the floor are not present."""
+    all_weight, weight, n_present = 0.0, 0.0, 0
+    for k in range(len(counts)):
+        all_weight += counts[k]
+        if counts[k] > floor:
+            terms += counts[k] * np.log(counts[k])
+            weight += counts[k]
+            n_present += 1
+    return Side(terms, all_weight, weight, n_present)
+
+
+@compiled
+def bits(side: Side, times: float) -> float:
+    """So many times the entropy of the classes that are present."""
+    return times * -(side.terms - side.weight * np.log(side.weight)) / (side.weight * np.log(2.0))
+
+
+@compiled
+def cut_row(values: Floats, labels: NDArray[np.int64], weights: Floats, n_classes: int) -> int:
+    r"""Find the row after which a sorted range is to be cut, or ``NO_CUT``.
+
+    The entropies are summed as :math:`n_c \ln n_c` terms, class by class, left before right, so
+    that equal candidates stay equal in floating point.
+    """
+    left, right = np.zeros(n_classes), np.zeros(n_classes)
+    best_left, best_right = np.zeros(n_classes), np.zeros(n_classes)
+    for i in range(len(values)):
+        right[labels[i]] += weights[i]
+    whole = count_side(right, 0.0, 0.0)
+    if whole.n_present < 2:
+        return NO_CUT
+    prior = bits(whole, 1.0)
+    best, row = prior, NO_CUT
+    for i in range(len(values) - 1):
+        left[labels[i]] += weights[i]
+        right[labels[i]] -= weights[i]
+        if values[i] < values[i + 1]:
+            below = count_side(left, 0.0, 0.0)
+            terms = below.terms - below.all_weight * np.log(below.all_weight)
+            above = count_side(right, RESIDUE, terms)
+            terms = above.terms - above.all_weight * np.log(above.all_weight)
+            entropy = -terms / ((below.all_weight + above.all_weight) * np.log(2.0))
+            if entropy < best:
+                best, row = entropy, i
+                best_left[:] = left
+                best_right[:] = right
+    if row == NO_CUT or prior - best <= 0.0:
+        return NO_CUT
+    low, high = count_side(best_left, RESIDUE, 0.0), count_side(best_right, RESIDUE, 0.0)
+    sides = bits(low, low.n_present) + bits(high, high.n_present)
+    choices = 3.0**whole.n_present - 2.0 if whole.n_present < 600 else 3.0**600
+    delta = np.log(choices) / np.log(2.0) - (whole.n_present * prior - sides)
+    price = (np.log(max(whole.weight - 1.0, 1.0)) / np.log(2.0) + delta) / whole.weight
+    return row if prior - best > price else NO_CUT
+
+
+@compiled
+def mdlp_cut_points(
+    values: Floats, labels: NDArray[np.int64], weights: Floats, n_classes: int
+) -> Floats:
+    r"""Cut one sorted column where the classes' description gets shorter; the cuts rise.
 
     Values are finite and rise, weights are positive; a value equal to a cut belongs to its left.
     Of all midpoints between neighbouring values, the one of least class entropy cuts a range
     of :math:`n` rows if its gain exceeds
     :math:`(\log_2(n - 1) + \log_2(3^k - 2) - k H + k_1 H_1 + k_2 H_2) / n`, with :math:`k`,
     :math:`k_1`, :math:`k_2` the classes present in the range and in its two sides. Both sides
-    are then cut in turn. The entropies are summed as :math:`n_c \ln n_c` terms, class by class,
-    left before right, so that equal candidates stay equal in floating point.
+    are then cut in turn.
     """
     n_rows = len(values)
     cuts = np.empty(n_rows)
     n_cuts = 0
-    stack_low = np.empty(n_rows + 1, dtype=np.int64)
-    stack_high = np.empty(n_rows + 1, dtype=np.int64)
-    stack_low[0], stack_high[0] = 0, n_rows
+    stack = np.empty((n_rows + 1, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1] = 0, n_rows
     depth = 1
-    left, right = np.zeros(n_classes), np.zeros(n_classes)
-    best_left, best_right = np.zeros(n_classes), np.zeros(n_classes)
-    log2 = np.log(2.0)
     while depth > 0:
         depth -= 1
-        low, high = stack_low[depth], stack_high[depth]
-        if high - low < 2:
+        low, high = stack[depth, 0], stack[depth, 1]
+        row = cut_row(values[low:high], labels[low:high], weights[low:high], n_classes)
+        if row == NO_CUT:
             continue
-        left[:] = 0.0
-        right[:] = 0.0
-        for i in range(low, high):
-            right[labels[i]] += weights[i]
-        size, prior, n_present = 0.0, 0.0, 0
-        for k in range(n_classes):
-            if right[k] > 0.0:
-                prior += right[k] * np.log(right[k])
-                size += right[k]
-                n_present += 1
-        if n_present < 2:
-            continue
-        prior = -(prior - size * np.log(size)) / (size * log2)
-        best, cut_row = prior, -1
-        for i in range(low, high - 1):
-            left[labels[i]] += weights[i]
-            right[labels[i]] -= weights[i]
-            if values[i] < values[i + 1]:
-                inside, n_left, n_right = 0.0, 0.0, 0.0
-                for k in range(n_classes):
-                    if left[k] > 0.0:
-                        inside += left[k] * np.log(left[k])
-                    n_left += left[k]
-                inside -= n_left * np.log(n_left)
-                for k in range(n_classes):
-                    if right[k] > 1e-9:
-                        inside += right[k] * np.log(right[k])
-                    n_right += right[k]
-                inside -= n_right * np.log(n_right)
-                entropy = -inside / ((n_left + n_right) * log2)
-                if entropy < best:
-                    best, cut_row = entropy, i
-                    best_left[:] = left
-                    best_right[:] = right
-        if cut_row < 0 or prior - best <= 0.0:
-            continue
-        sides = 0.0
-        for side in range(2):
-            counts = best_left if side == 0 else best_right
-            entropy, total, present = 0.0, 0.0, 0
-            for k in range(n_classes):
-                if counts[k] > 1e-9:
-                    entropy += counts[k] * np.log(counts[k])
-                    total += counts[k]
-                    present += 1
-            sides += present * -(entropy - total * np.log(total)) / (total * log2)
-        choices = 3.0**n_present - 2.0 if n_present < 600 else 3.0**600
-        delta = np.log(choices) / log2 - (n_present * prior - sides)
-        if prior - best <= (np.log(max(size - 1.0, 1.0)) / log2 + delta) / size:
-            continue
-        below, above = values[cut_row], values[cut_row + 1]
+        middle = low + row + 1
+        below, above = values[middle - 1], values[middle]
         cut = (below + above) / 2.0
         if not np.isfinite(cut):
             cut = below / 2.0 + above / 2.0
         cuts[n_cuts] = cut if cut < above else below
         n_cuts += 1
-        stack_low[depth], stack_high[depth] = low, cut_row + 1
-        stack_low[depth + 1], stack_high[depth + 1] = cut_row + 1, high
+        stack[depth, 0], stack[depth, 1] = low, middle
+        stack[depth + 1, 0], stack[depth + 1, 1] = middle, high
         depth += 2
     return np.sort(cuts[:n_cuts])
 
