@@ -1,6 +1,6 @@
-import builtins
 import json
 import math
+import sys
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -181,14 +181,7 @@ def test_frame_and_order():
 
 def test_without_pandas_the_rows_are_still_there(monkeypatch):
     found = compare_methods([[1, 2], [2, 1]])
-    usual = builtins.__import__
-
-    def without(name, *rest):
-        if name == "pandas":
-            raise ImportError(name)
-        return usual(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"needs pandas.*`pairwise` holds the same rows"):
         found.to_frame()
 
