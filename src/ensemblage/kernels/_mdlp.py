@@ -46,7 +46,10 @@ def count_side(counts: Floats, floor: float, terms: float) -> Side:
 @compiled
 def bits(side: Side, times: float) -> float:
     """So many times the entropy of the classes that are present."""
-    return times * -(side.terms - side.weight * np.log(side.weight)) / (side.weight * np.log(2.0))
+    entropy: float = (
+        times * -(side.terms - side.weight * np.log(side.weight)) / (side.weight * np.log(2.0))
+    )
+    return entropy
 
 
 @compiled
