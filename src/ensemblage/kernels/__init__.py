@@ -1,5 +1,6 @@
 """Pure numeric functions for the other packages: validated arrays in, arrays out."""
 
+from ensemblage.kernels._capping import Bins as Bins
 from ensemblage.kernels._capping import Caps as Caps
 from ensemblage.kernels._capping import bin_masses as bin_masses
 from ensemblage.kernels._capping import cap_for_size as cap_for_size
@@ -57,6 +58,7 @@ from ensemblage.kernels._node_tables import log_probabilities as log_probabiliti
 from ensemblage.kernels._node_tables import refine as refine
 from ensemblage.kernels._prices import priced_memberships as priced_memberships
 from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
+from ensemblage.kernels._responsibilities import NO_BINS as NO_BINS
 from ensemblage.kernels._responsibilities import expectation as expectation
 from ensemblage.kernels._sharing import N_BINS as N_BINS
 from ensemblage.kernels._sharing import bin_shares as bin_shares

@@ -35,6 +35,13 @@ class Caps(NamedTuple):
         return self.log_shares - self.pivots
 
 
+class Bins(NamedTuple):
+    """Where the bins of each stratum lie; fields of shape (n_strata,)."""
+
+    lower: Floats
+    width: Floats
+
+
 @compiled
 def cap_for_size(
     affinity: Floats,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.kernels._capping import Caps
+from ensemblage.kernels._capping import Bins, Caps
 from ensemblage.kernels._gaussians import Gaussians, Kind, Moments, log_densities, moments
 from ensemblage.kernels._sharing import bin_shares, share_rows
 
 Floats = NDArray[np.floating]
 
-NONE = np.empty(0)
+NO_BINS = Bins(np.empty(0), np.empty(0))
 
 
 def expectation(
@@ -21,15 +21,14 @@ def expectation(
     gaussians: Gaussians,
     kind: Kind,
     affinity: Floats | None = None,
-    lower: NDArray[np.float64] = NONE,
-    width: NDArray[np.float64] = NONE,
+    bins: Bins = NO_BINS,
 ) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block and the statistics that follow from them.
 
     ``columns`` are ``centred_columns``. The prior is memberships :math:`\tau_{ij}`: their logs, of
     shape (n_strata, n_rows) or (n_strata, 1), or the caps that turn affinities into them, which are
-    the log responsibilities of the pass before. ``lower`` and ``width`` are the bins of a histogram
-    of the new log responsibilities; by default none is taken.
+    the log responsibilities of the pass before. A histogram of the new log responsibilities is
+    taken in the bins; by default there are none.
 
     Gives :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
     :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`, strata first, and the statistics with
@@ -41,5 +40,5 @@ def expectation(
         zeros = np.zeros(len(joint))
         prior, affinity = Caps(zeros, zeros), joint[:, :0].copy()
     carry, shares, likelihood = share_rows(joint, affinity, weights, *prior)
-    histogram = bin_shares(carry, shares, weights, lower, width)
+    histogram = bin_shares(carry, shares, weights, *bins)
     return carry, Moments(*moments(columns, shares, kind), likelihood, *histogram)

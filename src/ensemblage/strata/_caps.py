@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ensemblage.blocks import Block, BlockSource, merge
 from ensemblage.kernels import (
     N_BINS,
+    Bins,
     Caps,
     bin_masses,
     cap_for_size,
@@ -33,13 +34,6 @@ REACH, LEAST_REACH = 2.5, 0.5
 MAX_PASSES = 200
 """More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
 ROUNDING = 1e-12
-
-
-class Bins(NamedTuple):
-    """Where the bins of each stratum lie; all fields of shape (n_strata,)."""
-
-    lower: Doubles
-    width: Doubles
 
 
 class Histogram(NamedTuple):

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import Caps, Moments, estimate, expectation
-from ensemblage.strata._caps import Bins
+from ensemblage.kernels import NO_BINS, Bins, Caps, Moments, estimate, expectation
 from ensemblage.strata._densities import StrataModel
 
 Floats = NDArray[np.floating[Any]]
@@ -110,7 +109,7 @@ def run_em(
 
 
 def _expect(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
-    columns, bins = model.columns(block.rows), () if rule.bins is None else rule.bins
+    columns, bins = model.columns(block.rows), NO_BINS if rule.bins is None else rule.bins
     return expectation(
-        columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, *bins
+        columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, bins
     )

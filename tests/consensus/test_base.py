@@ -1,34 +1,23 @@
-import sys
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, ConsensusClusterer, EvidenceAccumulation
-from ensemblage.consensus._graph_cuts import CUT_ROWS
-from ensemblage.consensus._hgpa import _partitioner
-from ensemblage.consensus._mcla import choose_group, cluster_overlap
-from ensemblage.consensus._partitions import check_partitions
+from consensus.noisy import TRUTH, noisy_partitions
+from ensemblage.consensus import (
+    CSPA,
+    HBGF,
+    HGPA,
+    MCLA,
+    ConsensusClusterer,
+    EvidenceAccumulation,
+)
 from ensemblage.evaluation import nmi_score
-from reference.consensus import meta_association
 
 METHODS = [CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation]
 every_method = pytest.mark.parametrize("method", METHODS)
-TRUTH = np.repeat(np.arange(3), 20)
-
-
-def noisy_partitions(truth, n_partitions=15, share=0.3, seed=0, missing=0.0):
-    rng = np.random.default_rng(seed)
-    wrong = rng.random((n_partitions, len(truth))) < share
-    guess = rng.integers(0, truth.max() + 1, size=wrong.shape)
-    found = np.where(wrong, guess, truth)
-    found = np.stack([rng.permutation(truth.max() + 1)[labels] for labels in found])
-    return np.where(rng.random(wrong.shape) < missing, -1, found)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -113,38 +102,6 @@ def test_too_many_pairs_are_refused_before_anything_is_done(method):
         method(2).fit(np.zeros((1_000_000, 1), np.float32))
     with pytest.raises(MemoryError, match="memory_limit=1e\\+04"):
         method(3, memory_limit=1e4).fit_partitions(noisy_partitions(TRUTH))
-
-
-@pytest.mark.parametrize(("method", "package"), [(CSPA, "pymetis"), (HGPA, "mtkahypar")])
-def test_a_missing_package_is_named_with_the_extra(method, package, monkeypatch):
-    _partitioner.cache_clear()
-    monkeypatch.setitem(sys.modules, package, None)
-    expected = rf"{method.__name__} needs {package}, .*ensemblage\[consensus\]"
-    with pytest.raises(ImportError, match=expected):
-        method(3).fit_partitions(noisy_partitions(TRUTH))
-
-
-def test_overlap_is_the_jaccard_index_in_thousandths():
-    overlap = cluster_overlap(check_partitions([[0, 0, 0, 1], [0, 0, 1, 1]])).toarray()
-    assert overlap.tolist() == [
-        [0, 0, 667, 250], [0, 0, 0, 500], [667, 0, 0, 0], [250, 500, 0, 0],
-    ]  # fmt: skip
-
-
-@given(st.integers(0, 1000))
-@settings(deadline=None, max_examples=25)
-def test_rows_choose_as_in_the_plain_count(seed):
-    rng = np.random.default_rng(seed)
-    partitions = check_partitions(noisy_partitions(TRUTH[::6], 4, 0.5, seed, missing=0.2))
-    n_sets = int((partitions.max(axis=1) + 1).sum())
-    group = np.concatenate([np.arange(2), rng.integers(0, 2, n_sets - 2)])
-    assert choose_group(partitions, group).tolist() == meta_association(partitions, group)
-
-
-def test_very_many_rows_are_cut_by_a_sample():
-    truth = np.random.default_rng(0).integers(0, 4, CUT_ROWS + 5000)
-    model = HBGF(4, random_state=0).fit_partitions(noisy_partitions(truth, 6, 0.1))
-    assert nmi_score(truth, model.labels_) > 0.9
 
 
 def test_the_base_alone_cannot_combine():
