@@ -22,13 +22,13 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
 class FusionContext(NamedTuple):
     """What is known of the rows beside what members say of them; None where it is not known.
 
-    Attributes
+    Parameters
     ----------
-    affinity : ndarray of shape (n_samples, n_strata) or None
+    affinity : ndarray of shape (n_samples, n_strata), default=None
         How close each row is to each stratum, in logs.
-    X : array-like of shape (n_samples, n_features) or None
+    X : array-like of shape (n_samples, n_features), default=None
         The rows themselves, as members see them.
-    sources : ndarray of shape (n_samples,) or None
+    sources : ndarray of shape (n_samples,), default=None
         Where each row comes from.
 
     Examples
