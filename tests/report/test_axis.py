@@ -45,6 +45,16 @@ def test_errors_and_references_are_on_the_axis():
     assert axis.high >= 1.4
 
 
+def test_differences_have_zero_on_the_axis_and_room_for_their_errors():
+    bars = [Bar("a", 0.02, "", error=0.05), Bar("b", 0.04, "", error=0.01)]
+    axis = bar_axis(BarsBlock(bars, "", signed=True))
+    assert not axis.bars
+    assert axis.low <= -0.03
+    assert axis.high >= 0.07
+    assert axis_of(0.2, 0.3, signed=True).low == 0.0
+    assert axis_of(-0.3, -0.2, signed=True).high == 0.0
+
+
 @pytest.mark.parametrize("values", [(), (None,), (0.0,), (7.0, 7.0), (-3.0,)])
 def test_there_is_an_axis_for_next_to_nothing(values):
     axis = axis_of(*values)

@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import pairwise
@@ -131,20 +129,3 @@ def test_contrast_is_sufficient_in_both_themes():
         assert contrast(theme["best"], theme["best-soft"]) >= 4.5
         assert contrast(theme["quiet"], theme["best-soft"]) >= 4.5
         assert contrast(theme["ink"], theme["soft"]) >= 4.5
-
-
-@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
-def test_a_missing_package_is_named(missing):
-    script = (
-        f"import sys; sys.modules[{missing!r}] = None\n"
-        "from ensemblage.report import check_installed\n"
-        "try: check_installed()\n"
-        "except ImportError as error: print(error)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == (
-        f"A report needs {missing}, which comes with the extra `report`: "
-        'pip install "ensemblage[report]".'
-    )

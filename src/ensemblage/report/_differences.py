@@ -40,10 +40,10 @@ def difference_blocks(document: Comparison) -> list[Block]:
     ]  # fmt: skip
     figure = BarsBlock(
         bars,
-        f"Mean accuracy of each method less that of {choice.label}, fold by fold. Where the "
-        "interval leaves out zero, the upright line, the corrected resampled t-test of the paired "
-        "differences tells the two apart at the level of 5 %; with Holm's correction, intervals "
-        "are the wider the more comparisons are still open.",
+        f"Mean accuracy of each method less that of {choice.label}, with an interval (±). Where "
+        "that leaves out zero, the upright line, the paired test behind the verdict tells the two "
+        "apart at the level of 5 %: the corrected resampled t-test over the folds, with "
+        "Holm's correction for the number of methods.",
         signed=True,
     )
     left = len(document.methods) - len(whole)
