@@ -70,8 +70,7 @@ def explain_model(
     --------
     >>> from ensemblage.datasets import make_multi_source
     >>> from ensemblage.explain import explain_model
-    >>> from ensemblage.parallel import final_step
-    from ensemblage.strata import HISS, StrataEnsembleClassifier
+    >>> from ensemblage.strata import HISS, StrataEnsembleClassifier
     >>> X, y = make_multi_source(3, 300, random_state=0)
     >>> model = StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)
     >>> [member.n_rows for member in explain_model(model).facts.members]
