@@ -38,7 +38,8 @@ def test_help_answers_at_once(run_apart):
         return spent - before.children_user - before.children_system
 
     # Of the processor, and the best of several: other work on the machine is not the program's.
-    assert min(seconds() for _ in range(3)) < 0.6
+    # The aim is a quarter of a second; a slow machine may take twice that.
+    assert min(seconds() for _ in range(3)) < 0.5
 
 
 def test_every_command_takes_the_common_options(run, people_model, table_file):

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "ensemblage.cli", "run", "study.toml"]
+COMMAND = [sys.executable, "-m", "ensemblage.cli"]
+RESULTS = "ensemblage-results.sqlite"
 # fits of a few milliseconds: 3 datasets x 2 methods x folds x repeats
 STUDY = """
 name = "study"
@@ -33,22 +34,24 @@ params = {{ strategy = "uniform" }}
 CELLS_PER_REPEAT = 30
 
 
-class Study:
-    """An experiment in a folder of its own."""
+class Running:
+    """A command that runs cells, in a folder of its own."""
 
-    def __init__(self, folder, repeats, jobs):
+    def __init__(self, folder, command, jobs, total):
         folder.mkdir()
-        self.jobs = str(jobs)
+        self.command = [*COMMAND, *command, "--jobs", str(jobs)]
         self.folder = folder
-        self.results = folder / "ensemblage-results.sqlite"
-        self.total = repeats * CELLS_PER_REPEAT
-        (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+        self.results = folder / RESULTS
+        self.total = total
+        self.started = []
 
     def start(self, *options, **settings):
-        return subprocess.Popen(
-            [*COMMAND, "--jobs", self.jobs, *options], cwd=self.folder, text=True,
+        process = subprocess.Popen(
+            [*self.command, *options], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **settings,
         )  # fmt: skip
+        self.started.append(process)
+        return process
 
     def run(self, *options, **settings):
         process = self.start(*options, **settings)
@@ -90,6 +93,12 @@ class Study:
             return 0
 
 
+def without_progress(errors):
+    """Standard error but for what a slow machine hears of progress every ten seconds."""
+    lines = errors.strip().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("Running study: "))
+
+
 def signal_group(process, number):
     os.killpg(process.pid, number)
     output, errors = process.communicate(timeout=120)
@@ -97,18 +106,39 @@ def signal_group(process, number):
 
 
 @pytest.fixture
-def study(tmp_path):
-    """Makes a study of so many repeats; ends what a failed test left running."""
-    started = []
-
-    class Watched(Study):
-        def start(self, *options, **settings):
-            process = super().start(*options, **settings)
-            started.append(process)
-            return process
-
-    yield lambda name, repeats, jobs=2: Watched(tmp_path / name, repeats, jobs)
-    for process in started:
+def watched():
+    """Ends what a failed test left running."""
+    known = []
+    yield known
+    for process in [each for running in known for each in running.started]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+@pytest.fixture
+def study(tmp_path, watched):
+    """Makes a study of so many repeats."""
+
+    def make(name, repeats, jobs=2):
+        folder = tmp_path / name
+        running = Running(folder, ["run", "study.toml"], jobs, repeats * CELLS_PER_REPEAT)
+        (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+        watched.append(running)
+        return running
+
+    return make
+
+
+@pytest.fixture
+def comparison(tmp_path, watched):
+    """Makes a comparison of two methods on five folds by so many repeats."""
+
+    def make(name, repeats, jobs=2):
+        methods = ["-m", "majority", "-m", "logistic"]
+        command = ["compare", "iris", *methods, "--repeats", str(repeats), "--results", RESULTS]
+        running = Running(tmp_path / name, command, jobs, repeats * 10)
+        watched.append(running)
+        return running
+
+    return make

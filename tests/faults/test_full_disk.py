@@ -5,6 +5,8 @@ import resource
 
 import pytest
 
+from faults.conftest import without_progress
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
@@ -18,6 +20,7 @@ def test_a_full_disk_keeps_what_was_stored(study):
     code, output, errors = one.run(preexec_fn=limit)
     assert code == 1
     assert output == ""
+    errors = without_progress(errors)
     assert errors.startswith("Error: The results cannot be written to ensemblage-results.sqlite: ")
     assert errors.strip().endswith(
         "(is the disk full?). What was stored before is intact: make room and run the same "
@@ -33,3 +36,15 @@ def test_a_full_disk_keeps_what_was_stored(study):
     assert f"{len(stored)} of {one.total} cells found" in errors
     assert stored.items() <= one.cells().items()
     assert len(one.cells()) == one.total
+
+
+def test_a_comparison_on_a_full_disk_keeps_what_was_stored(comparison):
+    one = comparison("one", 10, jobs=1)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    code, output, errors = one.run(preexec_fn=limit)
+    assert (code, output) == (1, "")
+    assert "Error: The results cannot be written to ensemblage-results.sqlite: " in errors
+    assert 10 < len(one.cells()) < one.total

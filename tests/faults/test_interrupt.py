@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import signal_group
+from faults.conftest import signal_group, without_progress
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -21,7 +21,8 @@ def test_an_interrupt_stores_says_and_resumes(study):
     assert process.returncode == 130
     assert output == ""
     said = re.fullmatch(
-        r"Stopped after (\d+) of 120 cells; run the same command again to go on\.", errors.strip()
+        r"Stopped after (\d+) of 120 cells; run the same command again to go on\.",
+        without_progress(errors),
     )
     assert said, errors
     assert int(said[1]) == len(one.cells()) >= 20
@@ -35,6 +36,21 @@ def test_an_interrupt_stores_says_and_resumes(study):
     assert f"{said[1]} of 120 cells found in ensemblage-results.sqlite." in errors
     assert "breast-cancer" in output
     assert len(one.cells()) == 120
+
+
+def test_an_interrupted_comparison_says_how_to_go_on(comparison):
+    one = comparison("one", 4)
+    process = one.start("--output", "table.csv")
+    one.wait_for(6, process)
+    output, errors = signal_group(process, signal.SIGINT)
+    assert (process.returncode, output) == (130, "")
+    said = re.search(r"Stopped after (\d+) of 40 cells; run the same command again", errors)
+    assert int(said[1]) == len(one.cells()) >= 4
+    assert [path.name for path in one.folder.iterdir()] == ["ensemblage-results.sqlite"]
+    code, output, errors = one.run()
+    assert code == 0
+    assert f"{said[1]} of 40 cells found in ensemblage-results.sqlite." in errors
+    assert "logistic regression" in output
 
 
 def _ends_soon(group, seconds=30):

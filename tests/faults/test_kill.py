@@ -1,5 +1,6 @@
 """SIGKILL of the whole process group, again and again, loses and spoils nothing."""
 
+import csv
 import json
 import os
 import random
@@ -53,3 +54,23 @@ def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, jobs, 
             f"\n{times} kills; cells committed after each: {counts}; {disturbed.total} in the end, "
             f"0 lost, 0 corrupt, export of {len(expected)} bytes equal"
         )
+
+
+def test_a_killed_comparison_goes_on_to_the_same_table(comparison):
+    quiet, disturbed = comparison("quiet", 2), comparison("disturbed", 2)
+    process = disturbed.start()
+    disturbed.wait_for(4, process)
+    signal_group(process, signal.SIGKILL)
+    stored = disturbed.cells()
+    assert 0 < len(stored) < disturbed.total
+    tables = []
+    for one in (quiet, disturbed):
+        code, _, errors = one.run("--output", "table.csv")
+        assert code == 0, errors
+        with (one.folder / "table.csv").open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        tables.append([{key: row[key] for key in row if key != "seconds"} for row in rows])
+    assert f"{len(stored)} of 20 cells found in ensemblage-results.sqlite." in errors
+    assert tables[0] == tables[1]
+    assert stored.items() <= disturbed.cells().items()
+    assert set(disturbed.cells()) == set(quiet.cells())
