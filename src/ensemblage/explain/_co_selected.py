@@ -14,7 +14,7 @@ from ensemblage.parallel import final_step
 class CoSelection(NamedTuple):
     """A co-selection matrix that can be read.
 
-    Attributes
+    Parameters
     ----------
     feature_names : list of str
         One per row and column.

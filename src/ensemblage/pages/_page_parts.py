@@ -112,10 +112,10 @@ class Bar:
         What it is of.
     value : float or None
         The number; None draws nothing.
-    error : float or None
-        Its standard error.
     text : str
         The number as it is written beside.
+    error : float or None
+        Its standard error, or half the length of an interval.
     reference : float or None
         A number to compare it with, such as a paper's.
     strong : bool
