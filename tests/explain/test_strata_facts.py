@@ -96,5 +96,8 @@ def test_known_sources_have_their_names(data):
 
 def test_a_row_that_is_not_there_is_named(data):
     X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.4))
     with pytest.raises(ValueError, match="no row 240: the data have rows 0 to 239"):
-        row_facts(fitted(X, y, HISS(3, 0.4)), X, 240)
+        row_facts(model, X, 240)
+    with pytest.raises(ValueError, match="`row` = 3 is a row of the data: give `X`"):
+        row_facts(model, None, 3)

@@ -111,6 +111,8 @@ def strata_facts(model: Any, X: Any = None) -> StrataFacts:
 
 def row_facts(model: Any, X: Any, row: int) -> RowFacts:
     """Tell which strata and members decided about one row."""
+    if X is None:
+        raise ValueError(f"`row` = {row} is a row of the data: give `X`.")
     if not 0 <= row < len(X):
         raise ValueError(f"There is no row {row}: the data have rows 0 to {len(X) - 1}.")
     ensemble: StrataEnsembleClassifier = final_step(model)
