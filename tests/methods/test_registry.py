@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.datasets import open_dataset
 from ensemblage.explain import what_was_learned
 from ensemblage.methods import METHODS, get_method, make_model, predict_rows, train
 from ensemblage.persistence import load, save
@@ -49,22 +49,3 @@ def test_constant_columns_are_dropped():
     y = np.array(["a", "b"] * 10)
     model = make_model("logistic", ["number", "number"], seed=0).fit(X, y)
     assert model[:-1].transform(X).shape == (20, 1)
-
-
-def test_predictions_as_rows(people):
-    with_shares = predict_rows(train(people, "majority", n_splits=2).model, people.X[:1])
-    header, rows = with_shares.rows()
-    assert header == ["prediction", "probability_no", "probability_yes"]
-    assert rows == [["yes", "0.35", "0.65"]]
-    without = predict_rows(train(people, "svm", n_splits=2).model, people.X[:1])
-    assert without.probabilities is None
-    assert without.rows()[0] == ["prediction"]
-
-
-def test_train_reports_progress_and_reduces_folds():
-    X = np.arange(6.0)[:, None]
-    small = Dataset("small", X, np.array(list("aaabbb")), ("x",), ("number",))
-    seen = []
-    trained = train(small, "majority", n_splits=10, progress=lambda *step: seen.append(step))
-    assert trained.comparison.n_splits == 3
-    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
