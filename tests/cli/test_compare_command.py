@@ -117,7 +117,7 @@ def test_a_parameter_of_the_library_is_named_as_an_option(run, table_file):
     new = run(*asked, "--new-sources")
     assert new.exit_code == 1
     assert "name their column by --source." in new.stderr
-    noted = run(*asked, "--source", "job", "--folds", 2)
+    noted = run(*asked, "--source", "age", "--folds", 2)
     assert "leave --source out" in " ".join(noted.stderr.split())
 
 
