@@ -11,7 +11,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
-from ensemblage.fusion._log_pool import SMALLEST, are_probabilities
+from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
 
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
 """From half the affinities' own scale to where almost all members count alike."""

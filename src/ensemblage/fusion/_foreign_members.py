@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import BaggingClassifier
 
-from ensemblage.fusion._fused_classifier import FusedClassifierMixin
+from ensemblage.fusion._base import FusedClassifierMixin
 
 
 class NumberedMember:

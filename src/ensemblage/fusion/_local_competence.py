@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
-from ensemblage.fusion._log_pool import SMALLEST
+from ensemblage.fusion._member_outputs import SMALLEST
 from ensemblage.fusion._product import product_rule
 
 

@@ -10,18 +10,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
-
-SMALLEST = 1e-12
-"""Probabilities count as at least this, so that one member cannot rule a class out."""
+from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
 
 MOST_BONUS = 20.0
-
-
-def are_probabilities(outputs: Array) -> bool:
-    """Tell one member's probabilities from decision values, both (n_samples, n_classes)."""
-    # a product adds up short rows faster than sum does
-    sums = outputs @ np.ones(outputs.shape[1])
-    return bool(outputs.min() >= 0 and np.abs(sums - 1).max() <= 1e-5)
 
 
 class LogPool(Fusion):

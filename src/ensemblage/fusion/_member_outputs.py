@@ -13,6 +13,8 @@ from ensemblage.fusion._stacking import as_columns
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 """Methods of a classifier, the one that tells most first."""
+SMALLEST = 1e-12
+"""Probabilities count as at least this, so that one member cannot rule a class out."""
 
 
 def common_response(members: Sequence[Any]) -> str:
@@ -46,3 +48,10 @@ def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
     outputs = np.broadcast_to(np.asarray(lowest, dtype=float), (len(known), n_classes)).copy()
     outputs[:, member.classes_] = known
     return outputs
+
+
+def are_probabilities(outputs: Array) -> bool:
+    """Tell one member's probabilities from decision values, both (n_samples, n_classes)."""
+    # a product adds up short rows faster than sum does
+    sums = outputs @ np.ones(outputs.shape[1])
+    return bool(outputs.min() >= 0 and np.abs(sums - 1).max() <= 1e-5)

@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ensemblage.fusion._base import Array
+from ensemblage.fusion._base import Array, FusedClassifierMixin
 from ensemblage.fusion._foreign_members import members_of
-from ensemblage.fusion._fused_classifier import FusedClassifierMixin
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
 from ensemblage.parallel import draw_seeds, fit_parameter, set_seed

@@ -12,11 +12,13 @@ from ensemblage.kernels._cluster_sums import own_distances as own_distances
 from ensemblage.kernels._compile import CompiledKernel as CompiledKernel
 from ensemblage.kernels._compile import compiled as compiled
 from ensemblage.kernels._exponential import exponentials as exponentials
+from ensemblage.kernels._gaussians import NO_BINS as NO_BINS
 from ensemblage.kernels._gaussians import Gaussians as Gaussians
 from ensemblage.kernels._gaussians import Kind as Kind
 from ensemblage.kernels._gaussians import Moments as Moments
 from ensemblage.kernels._gaussians import centred_columns as centred_columns
 from ensemblage.kernels._gaussians import estimate as estimate
+from ensemblage.kernels._gaussians import expectation as expectation
 from ensemblage.kernels._gaussians import log_densities as log_densities
 from ensemblage.kernels._gaussians import make_gaussians as make_gaussians
 from ensemblage.kernels._gaussians import moments as moments
@@ -58,8 +60,6 @@ from ensemblage.kernels._node_tables import log_probabilities as log_probabiliti
 from ensemblage.kernels._node_tables import refine as refine
 from ensemblage.kernels._prices import priced_memberships as priced_memberships
 from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
-from ensemblage.kernels._responsibilities import NO_BINS as NO_BINS
-from ensemblage.kernels._responsibilities import expectation as expectation
 from ensemblage.kernels._sharing import N_BINS as N_BINS
 from ensemblage.kernels._sharing import bin_shares as bin_shares
 from ensemblage.kernels._sharing import share_rows as share_rows

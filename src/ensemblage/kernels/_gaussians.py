@@ -1,4 +1,4 @@
-"""Gaussian log densities, and the statistics from which Gaussians are estimated."""
+"""Both steps of expectation maximisation: who answers for each row, and Gaussians that follow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.kernels._capping import Bins, Caps
 from ensemblage.kernels._compile import compiled
+from ensemblage.kernels._sharing import bin_shares, share_rows
 
 Floats = NDArray[np.floating]
 Kind: TypeAlias = Literal["spherical", "diag", "tied", "full"]
@@ -15,6 +17,7 @@ Kind: TypeAlias = Literal["spherical", "diag", "tied", "full"]
 LOG_2PI = float(np.log(2 * np.pi))
 NO_MASS = 1e-30
 """A stratum whose responsibilities add up to less keeps the Gaussian it has."""
+NO_BINS = Bins(np.empty(0), np.empty(0))
 
 
 class Gaussians(NamedTuple):
@@ -102,6 +105,36 @@ def _diagonal_log_densities(columns: Floats, gaussians: Gaussians) -> Floats:
     densities: Floats = slopes.astype(columns.dtype, copy=False) @ columns.T
     densities += offsets[:, None].astype(columns.dtype, copy=False)
     return densities
+
+
+def expectation(
+    columns: Floats,
+    weights: NDArray[np.float64],
+    prior: Caps | Floats,
+    gaussians: Gaussians,
+    kind: Kind,
+    affinity: Floats | None = None,
+    bins: Bins = NO_BINS,
+) -> tuple[Floats, Moments]:
+    r"""Responsibilities of one block (HISS, eq. 7) and the statistics that follow from them.
+
+    ``columns`` are ``centred_columns``. The prior is memberships :math:`\tau_{ij}`: their logs, of
+    shape (n_strata, n_rows) or (n_strata, 1), or the caps that turn affinities into them, which are
+    the log responsibilities of the pass before. A histogram of the new log responsibilities is
+    taken in the bins; by default there are none.
+
+    Gives :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
+    :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`, strata first, and the statistics with
+    :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}` as their log likelihood.
+    """
+    joint = log_densities(columns, gaussians, kind)
+    if not isinstance(prior, Caps):
+        joint += prior.astype(joint.dtype, copy=False)
+        zeros = np.zeros(len(joint))
+        prior, affinity = Caps(zeros, zeros), joint[:, :0].copy()
+    carry, shares, likelihood = share_rows(joint, affinity, weights, *prior)
+    histogram = bin_shares(carry, shares, weights, *bins)
+    return carry, Moments(*moments(columns, shares, kind), likelihood, *histogram)
 
 
 def moments(

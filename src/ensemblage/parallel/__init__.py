@@ -1,6 +1,5 @@
 """Member fits over joblib, streams of tasks, seeds drawn up front, folds, progress callbacks."""
 
-from ensemblage.parallel._blueprint import Blueprint as Blueprint
 from ensemblage.parallel._callbacks import CallbackSupportMixin as CallbackSupportMixin
 from ensemblage.parallel._callbacks import fit_progress as fit_progress
 from ensemblage.parallel._callbacks import with_callbacks as with_callbacks
@@ -11,6 +10,7 @@ from ensemblage.parallel._final_step import rows_at_final_step as rows_at_final_
 from ensemblage.parallel._folds import Fold as Fold
 from ensemblage.parallel._folds import deal_folds as deal_folds
 from ensemblage.parallel._folds import make_folds as make_folds
+from ensemblage.parallel._seeds import Blueprint as Blueprint
 from ensemblage.parallel._seeds import draw_seeds as draw_seeds
 from ensemblage.parallel._seeds import set_seed as set_seed
 from ensemblage.parallel._seeds import spread_seeds as spread_seeds
