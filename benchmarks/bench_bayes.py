@@ -26,8 +26,8 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coded_rows import code_sample
-from ensemblage.bayes._typed_columns import read_training
+from ensemblage.bayes._coding import code_sample
+from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
@@ -223,8 +223,8 @@ FRESH = """
 import time; start = time.perf_counter(); cpu = time.process_time()
 from sklearn.datasets import load_iris
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coded_rows import code_sample
-from ensemblage.bayes._typed_columns import read_training
+from ensemblage.bayes._coding import code_sample
+from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 X, y = load_iris(return_X_y=True)
 BayesNetClassifier(init="empty").fit(X, y).predict_proba(X)

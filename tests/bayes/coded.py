@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemblage.bayes._coded_rows import CodedRows
+from ensemblage.bayes._coding import CodedRows
 from ensemblage.kernels import Nodes
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coded_rows import CodedRows, Sample
+from ensemblage.bayes._coding import CodedRows, Sample
 from ensemblage.bayes._k2_search import Structure
 from ensemblage.bayes._network_tables import fit_network, fit_prior, fit_table
 from ensemblage.kernels import Nodes

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from bayes.coded import draw
-from ensemblage.bayes import _network_measures
-from ensemblage.bayes._k2_search import Candidates, Structure
-from ensemblage.bayes._network_measures import make_measure
+from ensemblage.bayes import _k2_search
+from ensemblage.bayes._k2_search import Candidates, Structure, make_measure
 from ensemblage.kernels import NO_EXTRA
 from ensemblage.kernels import _k2 as kernels
 
@@ -27,6 +26,6 @@ def test_the_compiled_kernels_are_the_python_ones(kernel, monkeypatch):
     for score in scores:
         expected = make_measure(score, rows, 0.5).score_views(candidates, views)
         with monkeypatch.context() as patch:
-            patch.setattr(_network_measures, kernel, getattr(kernels, kernel).python)
+            patch.setattr(_k2_search, kernel, getattr(kernels, kernel).python)
             found = make_measure(score, rows, 0.5).score_views(candidates, views)
         np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -2,23 +2,24 @@
 
 from ensemblage.bayes._base import BaseBayesNet as BaseBayesNet
 from ensemblage.bayes._base import Plan as Plan
-from ensemblage.bayes._coded_rows import Grid as Grid
-from ensemblage.bayes._coded_rows import Sample as Sample
-from ensemblage.bayes._coded_rows import code_sample as code_sample
-from ensemblage.bayes._coders import Coder as Coder
+from ensemblage.bayes._coding import Coder as Coder
+from ensemblage.bayes._coding import Grid as Grid
+from ensemblage.bayes._coding import Sample as Sample
+from ensemblage.bayes._coding import Training as Training
+from ensemblage.bayes._coding import code_sample as code_sample
 from ensemblage.bayes._discretizer import MDLPDiscretizer
 from ensemblage.bayes._interchange import NetworkFormatError
-from ensemblage.bayes._k2_search import Candidates as Candidates
 from ensemblage.bayes._k2_search import Structure as Structure
+from ensemblage.bayes._k2_search import make_measure as make_measure
 from ensemblage.bayes._network import BayesNetwork
 from ensemblage.bayes._network_classifier import BayesNetClassifier
 from ensemblage.bayes._network_tables import FittedNetwork as FittedNetwork
 from ensemblage.bayes._network_tables import NodeTable as NodeTable
+from ensemblage.bayes._network_tables import fit_network as fit_network
 from ensemblage.bayes._network_tables import fit_prior as fit_prior
 from ensemblage.bayes._network_tables import fit_table as fit_table
 from ensemblage.bayes._probability_table import MAX_ENTRIES as MAX_ENTRIES
 from ensemblage.bayes._probability_table import EntryCapError, ProbabilityTable
-from ensemblage.bayes._typed_columns import Training as Training
 
 __all__ = [
     "BayesNetClassifier",

@@ -14,20 +14,27 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.bayes._coded_rows import CodedRows, Sample, code_sample
-from ensemblage.bayes._coders import code_columns, fill_missing
-from ensemblage.bayes._k2_search import Score, Structure, k2_search
-from ensemblage.bayes._marginals import marginal_log_joint
-from ensemblage.bayes._network import BayesNetwork
-from ensemblage.bayes._network_measures import (
+from ensemblage.bayes._coding import (
+    MISSING,
+    Sample,
+    Training,
+    code_columns,
+    code_sample,
+    fill_missing,
+)
+from ensemblage.bayes._k2_search import (
     GLOBAL_CRITERIA,
     LOCAL_CRITERIA,
-    NetworkMeasure,
+    Score,
+    Structure,
+    k2_search,
     make_measure,
 )
+from ensemblage.bayes._marginals import marginal_log_joint
+from ensemblage.bayes._network import BayesNetwork
 from ensemblage.bayes._network_tables import FittedNetwork, fit_network
 from ensemblage.bayes._probability_table import ProbabilityTable
-from ensemblage.bayes._typed_columns import MISSING, Target, Training, read_rows, read_training
+from ensemblage.bayes._reading import read_rows, read_training
 from ensemblage.kernels import CLASS
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
 
@@ -37,20 +44,6 @@ class Plan(NamedTuple):
 
     score: Score
     learn: Callable[[Structure], FittedNetwork]
-
-
-def resolve_order(order: Any, names: list[str]) -> list[int]:
-    """Turn the user's order of features, by name or position, into nodes; the class is none."""
-    if order is None:
-        return list(range(CLASS + 1, len(names) + 1))
-    position = {name: j for j, name in enumerate(names)}
-    wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
-    if sorted(map(str, wanted)) != sorted(map(str, range(len(names)))):
-        raise ValueError(
-            f"order must name each of the {len(names)} features exactly once, by name or by "
-            f"position, got {order!r}. The class always comes first and is not listed."
-        )
-    return [int(j) + CLASS + 1 for j in wanted]
 
 
 class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -88,11 +81,17 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Fitted network.
         """
         training = read_training(self, X, y, sample_weight)
-        order = resolve_order(self.order, training.names[CLASS + 1 :])
+        order = training.resolve_order(self.order)
         sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
-        plan = self._plan(training, sample)
-        structure = self._search(plan.score, sample.rows, order)
-        self._store(training.target, training.names, order, plan.learn(structure))
+        one_class = sample.rows.one_class()
+        with fit_progress(self, "node", len(order)) as step:
+            if one_class:  # there is nothing to tell apart
+                network = fit_network(sample, self.smoothing, Structure.start(len(order), "empty"))
+            else:
+                score, learn = self._plan(training, sample)
+                limit = len(order) + 1 if self.max_parents is None else self.max_parents
+                network = learn(k2_search(score, order, self.init, limit, step))
+        self._store(training, order, network)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -269,25 +268,14 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Score on all rows as they are, and estimate the tables from them."""
+        measure = make_measure(self.criterion, sample.rows, self.smoothing)
         return Plan(
-            partial(self._measure(sample.rows), view=sample.weights),
-            partial(fit_network, sample, self.smoothing),
+            partial(measure, view=sample.weights), partial(fit_network, sample, self.smoothing)
         )
 
-    def _measure(self, rows: CodedRows) -> NetworkMeasure:
-        return make_measure(self.criterion, rows, self.smoothing)
-
-    def _search(self, score: Score, rows: CodedRows, order: list[int]) -> Structure:
-        with fit_progress(self, "node", len(order)) as step:
-            if rows.one_class():
-                return Structure.start(len(order), "empty")
-            limit = len(order) + 1 if self.max_parents is None else self.max_parents
-            return k2_search(score, order, self.init, limit, step)
-
-    def _store(
-        self, target: Target, names: list[str], order: list[int], network: FittedNetwork
-    ) -> None:
-        """Set the fitted attributes; the names are those of the nodes, the class first."""
+    def _store(self, training: Training, order: list[int], network: FittedNetwork) -> None:
+        """Set the fitted attributes."""
+        target, names = training.target, training.names
         labels = [target.categories.tolist(), *(coder.labels for coder in network.coders)]
         self.network_ = network
         self.target_name_ = target.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,41 +10,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ensemblage.kernels import bin_numbers, mdlp_cut_points
+from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 from ensemblage.parallel import run_tasks
-
-
-def cut_column(
-    values: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_classes: int,
-) -> NDArray[np.float64]:
-    """Cut one column, in any order; rows without a value or weight are left out."""
-    kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
-    order = kept[np.argsort(values[kept], kind="stable")]
-    numbers, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
-    cuts: NDArray[np.float64] = mdlp_cut_points(numbers, classes, weights[order], n_classes)
-    return cuts
-
-
-def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Count the cut points below each value; ``-1`` where it is NaN."""
-    bins: NDArray[np.int32] = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
-    return bins
-
-
-def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
-    """Name the bins by their ranges; there is one more than there are cuts.
-
-    Examples
-    --------
-    >>> bin_labels(np.array([0.8, 1.75]))
-    ['(-inf, 0.8]', '(0.8, 1.75]', '(1.75, inf)']
-    """
-    edges = ["-inf", *(repr(float(cut)) for cut in cuts), "inf"]
-    labels = [f"({low}, {high}]" for low, high in pairwise(edges)]
-    return [*labels[:-1], labels[-1][:-1] + ")"]
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

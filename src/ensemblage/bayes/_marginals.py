@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ensemblage.bayes._coding import MISSING
 from ensemblage.bayes._network_tables import FittedNetwork, NodeTable
 from ensemblage.bayes._probability_table import EntryCapError
-from ensemblage.bayes._typed_columns import MISSING
 from ensemblage.kernels import CLASS
 
 Codes = NDArray[np.int32]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.bayes._coded_rows import Grid, Sample
-from ensemblage.bayes._coders import Coder
+from ensemblage.bayes._coding import Coder, Grid, Sample
 from ensemblage.bayes._k2_search import Structure
 from ensemblage.bayes._probability_table import ProbabilityTable
 from ensemblage.kernels import (
@@ -156,18 +155,18 @@ class FittedNetwork:
 
 def fit_table(sample: Sample, node: int, parents: Sequence[int], smoothing: float) -> NodeTable:
     r"""Estimate one feature's table: :math:`(n + \alpha) / (N + \alpha r)`."""
-    rows, has_class = sample.rows, CLASS in parents
-    others = [p for p in parents if p != CLASS]
-    configurations, labels = rows.configurations(others), rows.labels(has_class)
+    rows, others = sample.rows, [p for p in parents if p != CLASS]
+    configurations, grid = rows.configurations(others), rows.grid(others)
+    own, labels = rows.column(node), rows.labels(CLASS in parents)
     rows.count_entries(node, parents, configurations.n_codes * labels.n_codes)
-    counts = entry_weights(configurations, rows.column(node), labels, sample.weights)
-    return NodeTable.make(node, parents, rows.grid(others), log_probabilities(counts, smoothing))
+    counts = entry_weights(configurations, own, labels, sample.weights)
+    return NodeTable.make(node, parents, grid, log_probabilities(counts, smoothing))
 
 
 def fit_prior(sample: Sample, smoothing: float) -> Floats:
     """Estimate the classes' log probabilities."""
-    labels = sample.rows.column(CLASS)
-    masses = np.bincount(labels.codes, weights=sample.weights, minlength=labels.n_codes)
+    rows = sample.rows
+    masses = np.bincount(rows.nodes.codes[CLASS], sample.weights, minlength=rows.n_classes)
     smoothed = masses + smoothing
     return np.asarray(np.log(smoothed / smoothed.sum()))
 

@@ -1,20 +1,163 @@
-"""A Bayesian network whose structure and tables are a crowd's decision."""
+"""A Bayesian network whose structure and tables are a crowd's decision.
+
+Views score the candidates of the search. Bootstraps refit bins and tables, and are averaged on one
+grid: a bag is a :class:`ensemblage.bayes.Sample`, all rows on a bootstrap's bins, each with the
+weight that it has in the bootstrap.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensemblage.bayes import MAX_ENTRIES, BaseBayesNet, Plan, Sample, Training
-from ensemblage.inner._crowd_tables import VoicesMeasure, draw_bag, pool_bags
-from ensemblage.inner._inner_ensemble import COMBINATIONS, InnerEnsemble
-from ensemblage.inner._views import draw_views
+from ensemblage.bayes import (
+    MAX_ENTRIES,
+    BaseBayesNet,
+    Coder,
+    FittedNetwork,
+    Grid,
+    NodeTable,
+    Plan,
+    Sample,
+    Structure,
+    Training,
+    code_sample,
+    fit_network,
+    fit_prior,
+    fit_table,
+    make_measure,
+)
+from ensemblage.inner._inner_ensemble import (
+    COMBINATIONS,
+    InnerEnsemble,
+    VoicesMeasure,
+    draw_weighted_views,
+)
+from ensemblage.kernels import CLASS
 from ensemblage.parallel import draw_seeds, run_tasks
+
+Floats = NDArray[np.float64]
+
+GRID_ENTRIES = 2**14
+"""A table on the common grid has at most so many entries per class; bins are merged beyond."""
+
+
+def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed: int) -> Sample:
+    """Draw a bootstrap, and cut the columns by it."""
+    n_rows = len(training.weights)
+    drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows)
+    weights = np.bincount(drawn, minlength=n_rows) * training.weights
+    return code_sample(training._replace(weights=weights), discretizer, max_entries)
+
+
+class CommonColumn(NamedTuple):
+    """A column on the grid of all bags.
+
+    The masses are the weight of the rows with each code, a little above zero if there is none;
+    ``bag_codes`` say, for each bag, which of its codes each code of the grid lies in.
+    """
+
+    coder: Coder
+    masses: Floats
+    bag_codes: list[NDArray[np.int64]]
+
+
+def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> dict[int, Floats]:
+    """Put all bags' cut points on one grid per numeric column, by node.
+
+    Every other cut is left out of the widest column of a table that would be too large.
+    """
+    cuts: dict[int, Floats] = {}
+    for node, coders in enumerate(zip(*(bag.coders for bag in bags), strict=True), CLASS + 1):
+        numeric = [coder.cuts for coder in coders if coder.cuts is not None]
+        if numeric:
+            cuts[node] = np.unique(np.concatenate(numeric))
+    n_categories, n_classes = bags[0].rows.nodes.n_categories, bags[0].rows.n_classes
+    for node in structure.features:
+        family = (node, *structure.others(node))
+        while True:
+            sizes = {j: len(cuts[j]) + 1 if j in cuts else int(n_categories[j]) for j in family}
+            entries = n_classes * int(np.prod(list(sizes.values()), dtype=object))
+            cuttable = [j for j in family if j in cuts and sizes[j] > 2]
+            if entries <= max_entries or not cuttable:
+                break
+            widest = max(cuttable, key=lambda j: sizes[j])
+            cuts[widest] = cuts[widest][::2]
+    return cuts
+
+
+def common_columns(
+    bags: list[Sample], training: Training, plain: Sample, cuts: dict[int, Floats]
+) -> dict[int, CommonColumn]:
+    """Code the columns on the common grid, by node.
+
+    A number's mode is where the middle row of the plain mode lies.
+    """
+    common = {}
+    for j, (column, coder) in enumerate(zip(training.columns, plain.coders, strict=True)):
+        node = j + CLASS + 1
+        if node in cuts:
+            inside = column.as_numbers()[coder.code(column) == coder.mode]
+            mode = int(np.searchsorted(cuts[node], np.median(inside))) if len(inside) else 0
+            coder = Coder(cuts[node], mode=mode)  # noqa: PLW2901
+        masses = coder.masses(column, training.weights)
+        bag_codes = [_bag_codes(coder, bag.coders[j]) for bag in bags]
+        common[node] = CommonColumn(coder, masses + 0.5 / len(masses), bag_codes)
+    return common
+
+
+def _bag_codes(common: Coder, bag: Coder) -> NDArray[np.int64]:
+    """Find the bag's code of each code on the common grid."""
+    if common.cuts is None or bag.cuts is None:
+        return np.arange(bag.n_codes)
+    # a bin's right edge belongs to it, so the edge tells which of the bag's bins it lies in
+    return np.searchsorted(bag.cuts, np.append(common.cuts, np.inf), side="left")
+
+
+def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> NodeTable:
+    r"""Pool a node's tables, one from each bag, for all configurations of the common grid.
+
+    A bag's probability of one of its bins is shared out among the common bins inside by the
+    rows in them, whatever their class: :math:`P_b(u) = P_b(v) m_u / m_v`. The pool is
+    :math:`\exp \frac1B \sum_b \log P_b`, made to add up to one.
+    """
+    node, parents = tables[0].node, tables[0].parents
+    others, masses = [common[parent] for parent in parents if parent != CLASS], common[node].masses
+    grid = Grid.full([len(other.masses) for other in others])
+    axes = np.indices((*grid.sizes, len(masses) + 1), sparse=True)
+    total = np.zeros(1)
+    for b, table in enumerate(tables):
+        *maps, own = (column.bag_codes[b] for column in (*others, common[node]))
+        within = np.bincount(own, weights=masses)[own]
+        shares = np.append(np.log(masses / within), 0.0)
+        own = np.append(own, table.n_categories)  # a value never seen
+        *given, codes = (m[axis] for m, axis in zip((*maps, own), axes, strict=True))
+        total = total + table.log_probabilities([codes, *given]) + shares[:, None]
+    log_table = total.reshape(-1, len(masses) + 1, total.shape[-1]) / len(tables)
+    log_table -= logsumexp(log_table[:, :-1], axis=1, keepdims=True)
+    return NodeTable.make(node, parents, grid, log_table)
+
+
+def pool_bags(
+    bags: list[Sample], training: Training, plain: Sample, smoothing: float, structure: Structure
+) -> FittedNetwork:
+    """Fit a structure's tables to each bag, and pool them into one network."""
+    n_classes, max_entries = plain.rows.n_classes, plain.rows.max_entries
+    cuts = common_cuts(bags, structure, min(max_entries, n_classes * GRID_ENTRIES))
+    common = common_columns(bags, training, plain, cuts)
+    prior = np.mean([fit_prior(bag, smoothing) for bag in bags], axis=0)
+    pooled = []
+    for node in structure.features:
+        tables = [fit_table(bag, node, structure.parents[node], smoothing) for bag in bags]
+        pooled.append(average_table(tables, common))
+    coders = [column.coder for column in common.values()]
+    return FittedNetwork(coders, pooled, prior - logsumexp(prior))
 
 
 class InnerBayesNetClassifier(BaseBayesNet):
@@ -169,23 +312,22 @@ class InnerBayesNetClassifier(BaseBayesNet):
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Let views score; let bootstraps, on bins of their own, make the tables."""
-        plain = super()._plan(training, sample)
-        if sample.rows.one_class():
-            return plain
         seeds = draw_seeds(self.random_state, 2 * self.n_views)
-        views, bootstraps = seeds[: self.n_views], seeds[self.n_views :]
-
-        def sampler(n_rows: int) -> NDArray[np.float64]:
-            return draw_views(n_rows, views, self.view_size, self.replace) * training.weights
-
-        measure: Any = self._measure(sample.rows)
-        if self.tables == "plain":
-            return plain._replace(score=InnerEnsemble(measure, sampler, self.combine))
-        tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
-        bags = run_tasks(draw_bag, tasks, self.n_jobs)
-        if any(coder.cuts is not None for coder in sample.coders):
-            measure = VoicesMeasure([self._measure(bag.rows) for bag in bags])
-        return Plan(
-            InnerEnsemble(measure, sampler, self.combine),
-            partial(pool_bags, bags, training, sample, self.smoothing),
+        sampler = partial(
+            draw_weighted_views,
+            weights=training.weights,
+            seeds=seeds[: self.n_views],
+            view_size=self.view_size,
+            replace=self.replace,
         )
+        measure: Any = make_measure(self.criterion, sample.rows, self.smoothing)
+        learn = partial(fit_network, sample, self.smoothing)
+        if self.tables == "ensemble":
+            bootstraps = seeds[self.n_views :]
+            tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
+            bags = run_tasks(draw_bag, tasks, self.n_jobs)
+            learn = partial(pool_bags, bags, training, sample, self.smoothing)
+            if any(coder.cuts is not None for coder in sample.coders):
+                voices = [make_measure(self.criterion, bag.rows, self.smoothing) for bag in bags]
+                measure = VoicesMeasure(voices)
+        return Plan(InnerEnsemble(measure, sampler, self.combine), learn)

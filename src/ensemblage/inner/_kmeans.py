@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.blocks import BlockSource, MemoryBlocks
+from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
 from ensemblage.inner._kmeans_loop import (
     ANNEALED_PASSES,
     Run,
@@ -31,7 +32,6 @@ from ensemblage.inner._kmeans_loop import (
 )
 from ensemblage.inner._kmeans_passes import Labelling, label_pass
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
-from ensemblage.inner._views import check_view_size, draw_feature_views
 from ensemblage.kernels import Draws
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
 

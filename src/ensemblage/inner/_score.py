@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from ensemblage.inner._inner_ensemble import InnerEnsemble, resolve_combine
-from ensemblage.inner._views import ViewSampler
+from ensemblage.inner._inner_ensemble import InnerEnsemble, ViewSampler, resolve_combine
 
 
 class _RowScores:

@@ -14,7 +14,7 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
 # these, a model of ours needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
-    "ensemblage.bayes._coders.Coder",
+    "ensemblage.bayes._coding.Coder",
     "ensemblage.bayes._discretizer.MDLPDiscretizer",
     "ensemblage.bayes._network_classifier.BayesNetClassifier",
     "ensemblage.bayes._network_tables.FittedNetwork",

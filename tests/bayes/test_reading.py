@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 from bayes.mixed import mixed_rows
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._typed_columns import MISSING, Column, read_training
+from ensemblage.bayes._reading import read_training
 
 
 def test_frames_of_pandas_and_polars_give_the_same_network():
@@ -75,16 +75,6 @@ def test_words_where_numbers_were_are_refused_by_name():
     network = BayesNetClassifier().fit(X, y)
     with pytest.raises(ValueError, match="held numbers when the network was fitted"):
         network.predict(X.astype(str))
-
-
-def test_a_column_is_taken_coded_and_sorted():
-    column = Column("x", values=["b", None, 2, "a", "b"])
-    assert column.n_rows == 5
-    assert column.categories() == [2, "a", "b"]  # by type, then by text
-    assert column.match(["b", "a"]).tolist() == [0, MISSING, 2, 1, 0]
-    assert column.take(np.array([4, 1])).values == ["b", None]
-    flags = Column("y", values=[True, None], declared=[False, True])
-    np.testing.assert_array_equal(flags.as_numbers(), [1.0, np.nan])
 
 
 def test_rows_without_weight_are_dropped():

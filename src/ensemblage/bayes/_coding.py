@@ -1,0 +1,362 @@
+"""From columns to codes: bins, categories, gaps; and the configurations of parents in the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.bayes._probability_table import MAX_ENTRIES, check_entries
+from ensemblage.kernels import (
+    CLASS,
+    NO_EXTRA,
+    CodedColumn,
+    Nodes,
+    Refinement,
+    bin_numbers,
+    mdlp_cut_points,
+    refine,
+)
+from ensemblage.parallel import run_tasks
+
+MISSING = -1
+"""Code of a gap."""
+
+KNOWN_ROWS = 2**22
+"""Configurations are remembered up to so many rows in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column, read: as numbers (NaN where missing), or as values (None where missing).
+
+    If the column's type declares categories, ``declared`` lists them in order, and ``codes``,
+    if the type keeps them at hand, are positions among them.
+    """
+
+    name: str
+    numbers: NDArray[np.float64] | None = None
+    values: list[Any] | None = None
+    declared: list[Any] | None = None
+    codes: NDArray[np.int32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Length of the column."""
+        held = (self.numbers, self.values, self.codes)
+        return len(next(each for each in held if each is not None))
+
+    def take(self, rows: NDArray[np.int64]) -> Column:
+        """Keep some rows."""
+        return replace(
+            self,
+            numbers=None if self.numbers is None else self.numbers[rows],
+            values=None if self.values is None else [self.values[row] for row in rows],
+            codes=None if self.codes is None else self.codes[rows],
+        )
+
+    def categories(self) -> list[Any]:
+        """Those declared, or else those that occur, sorted; of different types, by type first."""
+        if self.declared is not None:
+            return list(self.declared)
+        if self.numbers is not None:
+            return [float(v) for v in np.unique(self.numbers[~np.isnan(self.numbers)])]
+        seen = {value for value in self.values or [] if value is not None}
+        try:
+            return sorted(seen)
+        except TypeError:
+            return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
+
+    def match(self, categories: list[Any]) -> NDArray[np.int32]:
+        """Code by known categories; ``len(categories)`` for one that is not among them."""
+        position = {category: code for code, category in enumerate(categories)}
+        unseen = len(categories)
+        if self.codes is not None and self.declared is not None:
+            known = [position.get(category, unseen) for category in self.declared]
+            return np.array([*known, MISSING], dtype=np.int32)[self.codes]
+        values = self.values if self.values is not None else self._numbers_as_values()
+        codes = (MISSING if value is None else position.get(value, unseen) for value in values)
+        return np.fromiter(codes, dtype=np.int32, count=len(values))
+
+    def as_numbers(self) -> NDArray[np.float64]:
+        """Give the numbers; a column of other values has some if it holds gaps or truth only."""
+        if self.numbers is not None:
+            return self.numbers
+        if self.codes is not None and (self.codes == MISSING).all():
+            return np.full(len(self.codes), np.nan)
+        if self.values is not None and all(v is None or isinstance(v, bool) for v in self.values):
+            return np.array([np.nan if v is None else float(v) for v in self.values])
+        raise ValueError(
+            f"Column {self.name!r} held numbers when the network was fitted and now holds "
+            "categories. Convert it to numbers, or fit again."
+        )
+
+    def _numbers_as_values(self) -> list[Any]:
+        """Read numbers as categories, for a column that held categories when it was fitted."""
+        numbers = self.as_numbers()
+        return [None if np.isnan(number) else number for number in numbers.tolist()]
+
+
+class Target(NamedTuple):
+    """The class column: its codes per row, and the classes in the order of their codes."""
+
+    name: str
+    labels: NDArray[np.int32]
+    categories: NDArray[Any]
+
+    @property
+    def sorted_codes(self) -> NDArray[np.int64]:
+        """Codes in the order of the sorted classes; as declared if types cannot be compared."""
+        try:
+            return np.argsort(self.categories, kind="stable")
+        except TypeError:
+            return np.arange(len(self.categories))
+
+
+class Training(NamedTuple):
+    """Everything that ``fit`` gets: features, classes, and the weight of each row."""
+
+    columns: list[Column]
+    target: Target
+    weights: NDArray[np.float64]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the nodes, the class first."""
+        return [self.target.name, *(column.name for column in self.columns)]
+
+    def resolve_order(self, order: Any) -> list[int]:
+        """Turn the user's order of features, by name or position, into nodes; the class is none."""
+        features = self.names[CLASS + 1 :]
+        if order is None:
+            return list(range(CLASS + 1, len(features) + 1))
+        position = {name: j for j, name in enumerate(features)}
+        wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
+        if sorted(map(str, wanted)) != sorted(map(str, range(len(features)))):
+            raise ValueError(
+                f"order must name each of the {len(features)} features exactly once, by name or by "
+                f"position, got {order!r}. The class always comes first and is not listed."
+            )
+        return [int(j) + CLASS + 1 for j in wanted]
+
+
+def cut_column(
+    values: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Cut one column, in any order; rows without a value or weight are left out."""
+    kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
+    order = kept[np.argsort(values[kept], kind="stable")]
+    numbers, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
+    cuts: NDArray[np.float64] = mdlp_cut_points(numbers, classes, weights[order], n_classes)
+    return cuts
+
+
+def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Count the cut points below each value; ``-1`` where it is NaN."""
+    bins: NDArray[np.int32] = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
+    return bins
+
+
+def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
+    """Name the bins by their ranges; there is one more than there are cuts.
+
+    Examples
+    --------
+    >>> bin_labels(np.array([0.8, 1.75]))
+    ['(-inf, 0.8]', '(0.8, 1.75]', '(1.75, inf)']
+    """
+    edges = ["-inf", *(repr(float(cut)) for cut in cuts), "inf"]
+    labels = [f"({low}, {high}]" for low, high in pairwise(edges)]
+    return [*labels[:-1], labels[-1][:-1] + ")"]
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """How one column becomes codes: by cut points, or by categories, whose order is the code.
+
+    The mode is the code that stands in for a missing value.
+    """
+
+    cuts: NDArray[np.float64] | None = None
+    categories: list[Any] | None = None
+    mode: int = 0
+
+    @property
+    def labels(self) -> list[Any]:
+        """What each code stands for: categories, or the ranges of bins."""
+        if self.cuts is not None:
+            return list(bin_labels(self.cuts))
+        # a column without any value still is a node, of a single state
+        return list(self.categories) if self.categories else ["missing"]
+
+    @property
+    def n_codes(self) -> int:
+        """Number of labels."""
+        return len(self.cuts) + 1 if self.cuts is not None else max(len(self.categories or []), 1)
+
+    def code(self, column: Column) -> NDArray[np.int32]:
+        """Code a column: ``MISSING`` for a gap, ``n_codes`` for an unseen category."""
+        if self.cuts is not None:
+            return bin_of(column.as_numbers(), self.cuts)
+        codes = column.match(self.categories or [])
+        return codes if self.categories else np.where(codes == MISSING, MISSING, self.n_codes)
+
+    def masses(self, column: Column, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weight of the rows that have each code."""
+        codes = self.code(column)
+        known = (codes != MISSING) & (codes < self.n_codes)
+        masses = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
+        return masses.astype(np.float64)
+
+
+def learn_coders(
+    training: Training, discretizer: str | None, n_jobs: int | None = None
+) -> list[Coder]:
+    """Learn bins, categories and modes; without a discretizer each number is a category."""
+    columns, target, weights = training
+    numeric = [j for j, c in enumerate(columns) if c.numbers is not None and discretizer]
+    shared = (target.labels, weights, len(target.categories))
+    tasks = [(columns[j].numbers, *shared) for j in numeric]
+    cuts = dict(zip(numeric, run_tasks(cut_column, tasks, n_jobs), strict=True))
+    coders = []
+    for j, column in enumerate(columns):
+        coder = Coder(cuts[j]) if j in cuts else Coder(categories=column.categories())
+        coders.append(replace(coder, mode=int(coder.masses(column, weights).argmax())))
+    return coders
+
+
+def code_columns(columns: list[Column], coders: list[Coder]) -> NDArray[np.int32]:
+    """Code all columns, of shape (n_nodes, n_rows); the class's place is left at zero."""
+    codes = np.zeros((len(columns) + 1, columns[0].n_rows), dtype=np.int32)
+    for row, column, coder in zip(codes[CLASS + 1 :], columns, coders, strict=True):
+        row[:] = coder.code(column)
+    return codes
+
+
+def fill_missing(codes: NDArray[np.int32], coders: list[Coder]) -> NDArray[np.int32]:
+    """Put each column's mode where a value is missing, in place."""
+    for row, coder in zip(codes[CLASS + 1 :], coders, strict=True):
+        row[row == MISSING] = coder.mode
+    return codes
+
+
+class Grid(NamedTuple):
+    """Configurations of some parents: their codes, of shape (n_configurations, n_parents).
+
+    ``sizes`` are the parents' numbers of categories; for ``steps``, one per parent, see
+    :class:`ensemblage.kernels.Refinement`.
+    """
+
+    configurations: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    steps: list[NDArray[np.int32]]
+
+    @classmethod
+    def full(cls, sizes: Sequence[int]) -> Grid:
+        """List all possible configurations."""
+        counts = np.cumprod(sizes, dtype=np.int64)
+        n_all = int(np.prod(sizes, dtype=np.int64))
+        listed = np.indices(sizes, dtype=np.int32).reshape(len(sizes), n_all).T
+        steps = [np.arange(count, dtype=np.int32) for count in counts]
+        return cls(np.ascontiguousarray(listed), np.array(sizes, dtype=np.int64), steps)
+
+
+class CodedRows:
+    """Codes of all nodes; numbers the observed configurations of growing sets of parents.
+
+    The names are for errors; no table may have more than ``max_entries``.
+    """
+
+    def __init__(self, nodes: Nodes, names: list[str], max_entries: int = MAX_ENTRIES) -> None:
+        self.nodes = nodes
+        self.names = names
+        self.max_entries = max_entries
+        self.n_rows = nodes.codes.shape[1]
+        self.n_classes = int(nodes.n_categories[CLASS])  # declared ones included
+        self._single = CodedColumn(np.zeros(self.n_rows, dtype=np.int32), 1)
+        self._known: dict[tuple[int, ...], Refinement] = {}
+
+    def one_class(self) -> bool:
+        """Tell whether all rows have the same class."""
+        return len(np.unique(self.nodes.codes[CLASS])) < 2
+
+    def column(self, node: int) -> CodedColumn:
+        """Give one node's codes."""
+        return CodedColumn(self.nodes.codes[node], int(self.nodes.n_categories[node]))
+
+    def labels(self, told_apart: bool) -> CodedColumn:
+        """Give the class's codes, or one class for all if they are not to be told apart."""
+        return self.column(CLASS) if told_apart else self._single
+
+    def configurations(self, parents: Sequence[int]) -> CodedColumn:
+        """Give each row the number of its configuration; the parents' order matters."""
+        return self._refined(tuple(parents)).configurations if parents else self._single
+
+    def grid(self, parents: Sequence[int]) -> Grid:
+        """List the configurations that occur, and the way to them."""
+        numbers = self.configurations(parents)
+        configurations = np.zeros((numbers.n_codes, len(parents)), dtype=np.int32)
+        configurations[numbers.codes] = self.nodes.codes[list(parents)].T
+        sizes = self.nodes.n_categories[list(parents)]
+        steps = [self._refined(tuple(parents[: j + 1])).step for j in range(len(parents))]
+        return Grid(configurations, sizes, steps)
+
+    def count_entries(
+        self,
+        node: int,
+        parents: Sequence[int],
+        n_configurations: int,
+        extras: Sequence[int] = (NO_EXTRA,),
+    ) -> int:
+        """Count the entries of the widest table with an extra as one more parent; refuse too many.
+
+        ``n_configurations`` includes the classes if the class is a parent.
+        """
+        sizes, widest = self.nodes.n_categories, 0
+        for extra in extras:
+            split = 1 if extra == NO_EXTRA else int(sizes[extra])
+            entries = n_configurations * split * int(sizes[node])
+            if entries > self.max_entries:
+                family = [*parents] if extra == NO_EXTRA else [*parents, extra]
+                given = [self.names[parent] for parent in family]
+                check_entries(entries, self.max_entries, self.names[node], given)
+            widest = max(widest, entries)
+        return widest
+
+    def _refined(self, parents: tuple[int, ...]) -> Refinement:
+        """Refine the configurations of all parents but the last by the last."""
+        if parents not in self._known:
+            before, last = self.configurations(parents[:-1]), self.column(parents[-1])
+            needed, name = before.n_codes * last.n_codes, self.names[parents[-1]]
+            check_entries(needed, self.max_entries, name, ["other parents"])
+            if len(self._known) * self.n_rows > KNOWN_ROWS:
+                self._known.clear()
+            self._known[parents] = refine(before, last)
+        return self._known[parents]
+
+
+class Sample(NamedTuple):
+    """Weighted rows on the bins that were learned from them."""
+
+    coders: list[Coder]
+    rows: CodedRows
+    weights: NDArray[np.float64]
+
+
+def code_sample(
+    training: Training, discretizer: str | None, max_entries: int, n_jobs: int | None = None
+) -> Sample:
+    """Learn coders from the rows, and code them; gaps are filled with the mode."""
+    coders = learn_coders(training, discretizer, n_jobs)
+    codes = fill_missing(code_columns(training.columns, coders), coders)
+    codes[CLASS] = training.target.labels
+    sizes = [len(training.target.categories), *(coder.n_codes for coder in coders)]
+    nodes = Nodes(codes, np.array(sizes, dtype=np.int64))
+    return Sample(coders, CodedRows(nodes, training.names, max_entries), training.weights)
