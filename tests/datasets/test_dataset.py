@@ -1,6 +1,10 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from ensemblage.datasets import Dataset, Table
+from ensemblage.datasets import Dataset, Table, align_table, dataset_fingerprint, read_table
+from ensemblage.datasets._dataset import is_constant
 
 
 def make(**columns):
@@ -48,3 +52,92 @@ def test_columns_can_be_dropped():
     assert Dataset.from_table(table, "y", drop=["id"]).feature_names == ("x",)
     with pytest.raises(ValueError, match="no column 'ids'"):
         Dataset.from_table(table, "y", drop=["ids"])
+
+
+def test_constant_columns():
+    assert is_constant(np.array([2.0, 2.0]))
+    assert is_constant(np.array([np.nan, np.nan]))
+    assert not is_constant(np.array([2.0, np.nan]))
+    assert not is_constant(np.array(["a", None], dtype=object))
+
+
+def test_odd_columns_are_noted():
+    rows = 40
+    table = make(
+        row=range(1, rows + 1),
+        name=[f"person {i}" for i in range(rows)],
+        nearly=["inf" if i == 9 else i % 7 for i in range(rows)],
+        fine=["ab"[i % 2] for i in range(rows)],
+        y=["no", "yes"] * (rows // 2),
+    )
+    notes = Dataset.from_table(table, "y").notes
+    assert [note.split("'")[1] for note in notes] == ["row", "name", "nearly"]
+    assert "only counts the rows" in notes[0]
+    assert "looks like an identifier" in notes[1]
+    assert "because 'inf' is not a number" in notes[2]
+
+
+def test_repeated_rows_are_counted_and_missing_values_are_equal():
+    table = make(x=[1, "", "", 1, 2], w=["a", "", "", "a", "b"], y=["p", "p", "p", "q", "q"])
+    (note,) = Dataset.from_table(table, "y").notes
+    assert note.startswith("1 of the 5 rows repeats another row; copies that fall into training")
+
+
+def test_a_missing_word_differs_from_an_empty_looking_one():
+    words = np.array(["=", None], dtype=object)
+    table = Table(("w", "y"), (words, np.array(["p", "q"], dtype=object)))
+    assert Dataset.from_table(table, "y").notes == ()
+
+
+TABLE = Table.from_texts(
+    ["size", "colour", "class"], [["1", "", "3"], ["red", "blue", ""], ["a", "b", "a"]]
+)
+DATASET = Dataset.from_table(TABLE, "class", name="one")
+
+
+def test_where_it_came_from_does_not_count():
+    again = replace(DATASET, name="other", origin="elsewhere", notes=("odd",), description="so")
+    assert dataset_fingerprint(again) == dataset_fingerprint(DATASET)
+
+
+def test_missing_numbers_are_alike_whatever_their_bits():
+    X = np.array([[1.0, np.nan], [2.0, 3.0]])
+    other = X.copy()
+    other[0, 1] = np.uint64(0x7FF8000000000001).view(np.float64)
+    made = [Dataset("d", each, np.array(["a", "b"]), ("p", "q"), ("number", "number"))
+            for each in (X, other)]  # fmt: skip
+    assert len({dataset_fingerprint(each) for each in made}) == 1
+
+
+def test_each_thing_that_a_method_sees_counts():
+    X = DATASET.X.copy()
+    X[0, 0] = 1.5
+    words = DATASET.X.copy()
+    words[0, 1] = "blue"
+    changed = [
+        replace(DATASET, X=X),
+        replace(DATASET, X=words),
+        replace(DATASET, X=DATASET.X[::-1], y=DATASET.y[::-1]),
+        replace(DATASET, y=np.array(["a", "b", "b"])),
+        replace(DATASET, categories={"colour": ("blue", "red")}),
+        replace(DATASET, feature_names=("weight", "colour")),
+        replace(DATASET, sources=np.array(["x", "x", "y"])),
+    ]
+    prints = {dataset_fingerprint(each) for each in (DATASET, *changed)}
+    assert len(prints) == 1 + len(changed)
+
+
+def test_columns_are_matched_by_name(table_file):
+    table = read_table(table_file)
+    names = ("pay", "age", "job")
+    turned = table.select(["class", "job", "pay", "age"])
+    expected = table.select(names).to_array()
+    aligned = align_table(turned, names, target="class")
+    assert [row[2] for row in aligned] == [row[2] for row in expected]
+    np.testing.assert_array_equal(aligned[:, :2].astype(float), expected[:, :2].astype(float))
+    with pytest.raises(ValueError, match="needs columns that are not there: wage, sex"):
+        align_table(table, ["age", "wage", "sex"])
+    with pytest.raises(ValueError, match=r"does not know: job, pay\."):
+        align_table(table, ["age"], target="class")
+    with pytest.raises(ValueError, match=r"not there: Pay\. Did you mean 'pay'\?"):
+        align_table(table, ["age", "job", "Pay"], target="class")

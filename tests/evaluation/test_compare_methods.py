@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import friedmanchisquare
 
 from ensemblage.evaluation import compare_methods
-from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers._paper_table import read_printed
 
 score_tables = hnp.arrays(
     np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)

@@ -1,14 +1,21 @@
+"""Rows say what results say, sentences what rows say, and nothing where there is nothing."""
+
 import pytest
 
 from ensemblage.papers._paper_rows import (
     averaged,
     best_of,
     by_repeat,
+    closeness,
+    complete_scores,
     entry,
+    friedman,
+    gain_sentence,
     grouped,
     improving,
     mean_rows,
     paired_gain,
+    who_wins,
 )
 from ensemblage.runs import Cell, CellResult, ResultRow
 from papers.rows import ROWS
@@ -51,3 +58,25 @@ def test_starts_of_several_cells_are_counted_on():
 def test_the_best_setting_has_the_highest_mean():
     assert best_of([{0: 1.0, 1: 2.0}, {0: 2.0, 1: 2.0}]) == {0: 2.0, 1: 2.0}
     assert best_of([]) == {}
+
+
+def test_differences_to_the_paper():
+    assert closeness(ROWS) == [
+        "Mean absolute difference to the paper: a 0.025 (2 rows), b 0.100 (1 rows)."
+    ]
+    stand_in = ResultRow("x", "a", 0.1, 0.9, None, 1, comparable=False)
+    assert closeness([stand_in]) == []
+
+
+def test_only_complete_rows_compete():
+    assert complete_scores(ROWS, ("a", "b"))[0] == ["one", "two"]
+    (less,) = who_wins(ROWS, ("a", "b"), greater_is_better=False)
+    assert less == "Best (ties count for all) of 2 complete rows: a on 1, b on 1."
+    assert who_wins(ROWS[4:], ("a", "b"), greater_is_better=True) == []
+
+
+def test_tests_need_enough_datasets():
+    assert gain_sentence("one", "other", []) == []
+    assert "p =" not in gain_sentence("one", "other", [0.1, 0.2])[0]
+    assert "better on 6, Wilcoxon p = 0.031" in gain_sentence("one", "other", range(1, 7))[0]
+    assert friedman(ROWS, ("a", "b", "c")) == []

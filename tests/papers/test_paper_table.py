@@ -1,14 +1,22 @@
-"""The ten tables as declarations: sizes, keys, a few cells, and partial tables."""
+"""The ten tables as declarations: what was printed, sizes, keys, a few cells, partial tables."""
 
 import json
 import math
 import pickle
 
+import msgspec
 import numpy as np
 import pytest
 
 from ensemblage.datasets._catalogue import PAPER_DATASETS
 from ensemblage.papers import PAPER_EXPERIMENTS, paper_experiment
+from ensemblage.papers._paper_table import (
+    PaperRequest,
+    PrintedTable,
+    find_scope,
+    read_printed,
+    repeat_seed,
+)
 from ensemblage.papers.joint import _joint_figure1
 from ensemblage.runs import CellResult
 
@@ -146,3 +154,92 @@ def test_tables_2_and_3_share_their_cells(tiny):
         first, second = (paper_experiment(name, scale="quick", data_dir=tiny).cells
                          for name in (one, other))  # fmt: skip
         assert {cell.key for cell in first} & {cell.key for cell in second}
+
+
+def test_a_figure_is_found_by_row_and_column():
+    printed = PrintedTable(title="T", columns=("a", "b"), rows={"iris": (1.0, 2.0)})
+    assert printed.value("iris", "b") == 2.0
+    assert printed.value("iris", "c") is None
+    assert printed.value("wine", "a") is None
+
+
+def test_a_line_has_a_figure_for_each_column():
+    with pytest.raises(ValueError, match="iris has 1 figures for 2 columns"):
+        PrintedTable(title="T", columns=("a", "b"), rows={"iris": (1.0,)})
+
+
+def test_unknown_fields_are_refused():
+    with pytest.raises(msgspec.ValidationError, match="unknown field `lines`"):
+        msgspec.convert({"title": "T", "lines": {}}, PrintedTable)
+
+
+def test_remarks_are_shared():
+    one, other = read_printed("hiss-table2"), read_printed("hiss-table3")
+    assert one.notes == other.notes != ()
+    assert one.stand_ins == ("indoor-stand-in", "outdoor-stand-in")
+    assert one.value("glass", "hiss") == other.value("glass", "hiss") == 0.161
+    own = read_printed("joint-table2")
+    assert own.notes[-1] == read_printed("joint-figure1").notes[-1]
+    assert own.notes[0].startswith("80 % of the rows to learn from")
+
+
+@pytest.mark.parametrize("name", PAPER_EXPERIMENTS)
+def test_notes_are_single_sentences_of_text(name):
+    printed = read_printed(name)
+    for note in (*printed.notes, *printed.row_notes.values()):
+        assert "\n" not in note
+        assert "  " not in note
+        assert note.endswith(".")
+    assert set(printed.row_notes) <= set(printed.rows)
+    assert set(printed.stand_ins) <= set(printed.rows)
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    def refuse(name, *_):
+        raise ValueError(f"Dataset {name!r} is fetched from OpenML, which cannot be reached.")
+
+    monkeypatch.setattr("ensemblage.datasets._open.fetch_dataset", refuse)
+    monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_dataset_that_is_not_at_hand_is_left_out_with_a_note():
+    experiment = paper_experiment("inner-table2", scale="quick")  # scikit-learn brings these along
+    assert {cell.params["dataset"] for cell in experiment.cells} == {"iris", "wine"}
+    notes = experiment.summarise([])[0].notes
+    assert any(note.startswith("ecoli is left out") and "OpenML" in note for note in notes)
+
+
+@pytest.mark.usefixtures("offline")
+def test_nothing_at_hand_is_an_error_before_work_starts():
+    with pytest.raises(ValueError, match=r"None of the datasets is at hand \(ecoli, glass\)"):
+        paper_experiment("hiss-table2", datasets=["ecoli", "glass"])
+
+
+def test_other_rows_are_another_cell(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    lines = [f"{i % 7},{i % 5},c{i % 3}" for i in range(60)]
+    text = "\n".join(["a,b,class", *lines]) + "\n"
+    for folder in (first, second):
+        folder.mkdir()
+    (first / "glass.csv").write_text(text)
+    (second / "glass.csv").write_text(text.replace("c2", "c1"))
+    cells = [
+        paper_experiment("hiss-table3", scale="quick", data_dir=folder, datasets=["glass"]).cells
+        for folder in (first, second)
+    ]
+    assert cells[0][0].params == cells[1][0].params
+    assert cells[0][0].key != cells[1][0].key
+
+
+def test_what_is_generated_is_not_looked_for():
+    scope = find_scope(PaperRequest("quick", 0, None, ["made"]), ["made", "loaded"], ["made"])
+    assert scope.prints == {"made": ""}
+    assert scope.datasets == ("made",)
+    assert scope.missing_notes == ()
+
+
+def test_seeds_of_repeats_do_not_meet():
+    assert repeat_seed(0, 7) == 7
+    assert repeat_seed(1, 0) > repeat_seed(0, 999)

@@ -1,12 +1,17 @@
 """Tables from files, datasets by name, and the preprocessing that goes with them."""
 
-from ensemblage.datasets._dataset import Dataset
+from ensemblage.datasets._dataset import Dataset, align_table, dataset_fingerprint
 from ensemblage.datasets._encoder import table_encoder
 from ensemblage.datasets._files import read_table
-from ensemblage.datasets._fingerprint import dataset_fingerprint
-from ensemblage.datasets._loaders import DatasetInfo, list_datasets, load_dataset
 from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
-from ensemblage.datasets._open import TargetNotGivenError, align_table, open_dataset
+from ensemblage.datasets._open import (
+    DatasetInfo,
+    TargetNotGivenError,
+    list_datasets,
+    load_dataset,
+    open_dataset,
+)
+from ensemblage.datasets._open import find_folder as find_folder
 from ensemblage.datasets._quarter_circle import make_quarter_circle
 from ensemblage.datasets._table import Table
 

@@ -1,15 +1,16 @@
-"""A dataset: features, classes, and where they come from."""
+"""A dataset: features, classes, what to know about them, and a hash of all that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.datasets._notes import is_constant, table_notes
 from ensemblage.datasets._table import (
     NUMBER,
     Column,
@@ -24,6 +25,9 @@ from ensemblage.messages import listing, suggestion
 MANY_NUMBERS = 20
 # Squares and sums of squares must stay finite in float64.
 LARGEST = 1e100
+# With fewer rows, all values of a column may well differ by chance.
+ENOUGH_ROWS = 20
+NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,10 @@ class Dataset:
         if not names:
             raise ValueError(f"There is no column beside the target {target!r} to learn from.")
         known = ~is_missing(labels)
+        features = table.select(names).take(known)
+        X, kinds = features.to_array(), features.kinds
         y = np.array(_texts(labels[known]), dtype=str)
         _check_classes(y, target)
-        features = table.select(names).take(known)
         check_magnitudes(features)
         if all(is_constant(column) for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
@@ -134,11 +139,41 @@ class Dataset:
         sources = None if source is None else _source_names(table, source, target)[known]
         notes = [f"Rows without a value of {target!r}, left out: {left_out}."] if left_out else []
         return cls(
-            name=name, X=features.to_array(), y=y,
-            feature_names=features.names, kinds=features.kinds, target=target,
+            name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
             sources=sources, notes=(*notes, *table_notes(features, y)),
         )  # fmt: skip
+
+
+def align_table(table: Table, columns: Sequence[str], target: str | None = None) -> NDArray[Any]:
+    """Match the columns of new rows to those that a model was fitted on, by name.
+
+    Parameters
+    ----------
+    table : Table
+        The new rows.
+    columns : sequence of str
+        The model's columns, in their order.
+    target : str, default=None
+        The column that the model predicts; it may be there or not.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        The values in the model's order.
+    """
+    absent = [name for name in columns if name not in table.names]
+    extra = [name for name in table.names if name not in columns and name != target]
+    if absent:
+        raise ValueError(
+            f"The model needs columns that are not there: {listing(absent)}."
+            f"{suggestion(absent[0], extra)}"
+        )
+    if extra:
+        raise ValueError(f"There are columns that the model does not know: {listing(extra)}.")
+    features = table.select(columns)
+    check_magnitudes(features)
+    return features.to_array()
 
 
 def _target_column(table: Table, target: str) -> Column:
@@ -197,3 +232,93 @@ def check_magnitudes(features: Table) -> None:
                 f"Column {name!r} holds {column[np.nanargmax(np.abs(column))]:g}; numbers beyond "
                 f"{LARGEST:g} cannot be scaled: correct them, or divide the column."
             )
+
+
+def table_notes(features: Table, y: Column) -> list[str]:
+    """Say in one sentence per finding what looks odd about the rows."""
+    notes = list(_row_notes(features, y))
+    if features.n_rows >= ENOUGH_ROWS:
+        for name, column in zip(features.names, features.columns, strict=True):
+            notes.extend(_column_notes(name, column))
+    return notes
+
+
+def is_constant(column: Column) -> bool:
+    """Whether all values are the same, missing ones included."""
+    return bool(_codes(column).max(initial=0) == 0)
+
+
+def _row_notes(features: Table, y: Column) -> Iterator[str]:
+    codes = [np.unique(y, return_inverse=True)[1]]
+    codes += [_codes(column) for column in features.columns]
+    repeated = len(y) - len(np.unique(np.column_stack(codes), axis=0))
+    if repeated:
+        yield (
+            f"{repeated} of the {len(y)} rows {'repeats' if repeated == 1 else 'repeat'} another "
+            "row; copies that fall into training and test rows make scores look better than they "
+            "are."
+        )
+
+
+def _codes(column: Column) -> NDArray[np.intp]:
+    """Give each value a number, equal ones the same, missing ones included."""
+    if kind_of(column) == NUMBER:
+        return np.unique(column, return_inverse=True)[1]
+    words = ["" if value is None else f"={value}" for value in column]
+    return np.unique(words, return_inverse=True)[1]
+
+
+def _column_notes(name: str, column: Column) -> Iterator[str]:
+    if kind_of(column) == NUMBER:
+        if np.array_equal(column - column[0], np.arange(len(column))):
+            yield f"Column {name!r} only counts the rows: leave it out unless it means something."
+        return
+    words = column[~is_missing(column)].tolist()
+    others = [word for word in words if np.isnan(parse_number(word))]
+    if len(others) <= (1 - NEARLY_ALL) * len(words):
+        yield f"Column {name!r} is read as words, because {others[0]!r} is not a number."
+    elif len(set(words)) > NEARLY_ALL * len(words):
+        yield f"Nearly every value of {name!r} is different: it looks like an identifier."
+
+
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """Hash what a method sees of a dataset: values, classes, kinds and declared categories.
+
+    Name, origin and notes do not count: the same rows from a file and from the network are the
+    same data.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Any.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import dataset_fingerprint, load_dataset
+    >>> dataset_fingerprint(load_dataset("wine")) == dataset_fingerprint(load_dataset("iris"))
+    False
+    """
+    categories = {name: list(words) for name, words in dataset.categories.items()}
+    facts = [list(dataset.X.shape), list(dataset.feature_names), list(dataset.kinds), categories]
+    digest = hashlib.sha256(_text(facts))
+    for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
+        digest.update(_numbers(column) if kind == NUMBER else _text(column.tolist()))
+    digest.update(_text(np.asarray(dataset.y).tolist()))
+    if dataset.sources is not None:
+        digest.update(_text(np.asarray(dataset.sources).tolist()))
+    return digest.hexdigest()
+
+
+def _numbers(column: Column) -> bytes:
+    numbers = column.astype("<f8")
+    # A missing value is missing, whatever its bits.
+    return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
+
+
+def _text(values: object) -> bytes:
+    return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()

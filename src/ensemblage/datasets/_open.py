@@ -1,23 +1,59 @@
-"""A dataset from what a user names, and the columns of new rows matched to a model's."""
+"""A dataset from what a user names: a file, or a name known to a folder, scikit-learn or OpenML."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
+import msgspec
+import numpy as np
+from sklearn import datasets
 
-from ensemblage.datasets._dataset import Dataset, check_magnitudes
+from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
+from ensemblage.datasets._dataset import Dataset
 from ensemblage.datasets._files import FORMATS, read_table
-from ensemblage.datasets._loaders import list_datasets, load_dataset
-from ensemblage.datasets._table import WORD, Table
+from ensemblage.datasets._openml import fetch_dataset, is_cached
+from ensemblage.datasets._table import NUMBER, WORD, Table
 from ensemblage.messages import listing, suggestion
+
+OPENML_PREFIX = "openml:"
 
 
 class TargetNotGivenError(ValueError):
     """The column to predict must be named, because a file does not tell."""
+
+
+class DatasetInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the list of datasets.
+
+    Attributes
+    ----------
+    name : str
+        What to ask for.
+    n_rows, n_features : int or None
+        The shape, where it is known without reading the rows.
+    at_hand : bool
+        Whether it can be read without the network.
+    origin : str
+        Where it comes from.
+    """
+
+    name: str
+    n_rows: int | None
+    n_features: int | None
+    at_hand: bool
+    origin: str
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """What ``manifest.json`` may say of a dataset."""
+
+    rows: int | None = None
+    features: int | None = None
+    numeric: tuple[str, ...] = ()
+    categories: dict[str, tuple[str, ...]] = {}
 
 
 def open_dataset(
@@ -64,44 +100,88 @@ def open_dataset(
     return dataset
 
 
-def align_table(table: Table, columns: Sequence[str], target: str | None = None) -> NDArray[Any]:
-    """Match the columns of new rows to those that a model was fitted on, by name.
+def load_dataset(name: str, data_dir: str | PathLike[str] | None = None) -> Dataset:
+    """Load a dataset by name.
+
+    A file ``NAME.csv`` in the folder comes first, then the datasets that scikit-learn brings
+    along, then OpenML.
 
     Parameters
     ----------
-    table : Table
-        The new rows.
-    columns : sequence of str
-        The model's columns, in their order.
-    target : str, default=None
-        The column that the model predicts; it may be there or not.
+    name : str
+        A name of ``list_datasets()``, or ``openml:ID`` for any dataset of OpenML.
+    data_dir : str or path-like, default=None
+        A folder of CSV files, by default the one that the environment variable
+        ``ENSEMBLAGE_DATA`` names. The target is the column ``class``, or else the last one. A
+        ``manifest.json`` in the folder may declare, per name, ``numeric`` columns and
+        ``categories``.
 
     Returns
     -------
-    ndarray of shape (n_rows, n_columns)
-        The values in the model's order.
+    Dataset
+        Features and classes.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> load_dataset("iris").X.shape
+    (150, 4)
     """
-    absent = [name for name in columns if name not in table.names]
-    extra = [name for name in table.names if name not in columns and name != target]
-    if absent:
-        raise ValueError(
-            f"The model needs columns that are not there: {listing(absent)}."
-            f"{suggestion(absent[0], extra)}"
-        )
-    if extra:
-        raise ValueError(f"There are columns that the model does not know: {listing(extra)}.")
-    features = table.select(columns)
-    check_magnitudes(features)
-    return features.to_array()
+    folder = find_folder(data_dir)
+    if folder is not None and (folder / f"{name}.csv").is_file():
+        return load_from_folder(folder, name)
+    if name in BUNDLED:
+        return _bundled(name)
+    if name.startswith(OPENML_PREFIX):
+        return fetch_dataset(name, _openml_id(name))
+    known = PAPER_DATASETS.get(name)
+    if known is not None and known.openml_id is not None:
+        return fetch_dataset(name, known.openml_id, known)
+    names = [info.name for info in list_datasets(data_dir)]
+    where = f" It is not on OpenML: a folder must hold {name}.csv." if known else ""
+    raise ValueError(
+        f"There is no dataset {name!r} at hand.{where or suggestion(name, names)} "
+        "`list_datasets()` lists those that are known."
+    )
+
+
+def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetInfo]:
+    """List the datasets that can be asked for by name.
+
+    Parameters
+    ----------
+    data_dir : str or path-like, default=None
+        A folder of CSV files, by default the one that ``ENSEMBLAGE_DATA`` names.
+
+    Returns
+    -------
+    list of DatasetInfo
+        By name.
+    """
+    found: dict[str, DatasetInfo] = {}
+    for name, known in PAPER_DATASETS.items():
+        cached = known.openml_id is not None and is_cached(known.openml_id)
+        origin = "a folder of yours" if known.openml_id is None else f"OpenML {known.openml_id}"
+        found[name] = DatasetInfo(name, known.n_rows, known.n_features, cached, origin)
+    for name, bundled in BUNDLED.items():
+        found[name] = DatasetInfo(name, bundled.n_rows, bundled.n_features, True, "scikit-learn")
+    folder = find_folder(data_dir)
+    if folder is not None:
+        manifest = read_manifest(folder)
+        for path in folder.glob("*.csv"):
+            shape = manifest.get(path.stem, Declared())
+            found[path.stem] = DatasetInfo(path.stem, shape.rows, shape.features, True, str(folder))
+    return [found[name] for name in sorted(found)]
 
 
 def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     path = Path(source)
     if source == "-" or path.suffix.lower() in FORMATS or len(path.parts) != 1:
         return True
+    if not path.exists():
+        return False
     # A folder called iris must not hide the dataset of that name.
-    known = {info.name for info in list_datasets(data_dir)}
-    return path.exists() and source not in known
+    return all(source != info.name for info in list_datasets(data_dir))
 
 
 def _open_file(
@@ -117,3 +197,57 @@ def _open_file(
     return Dataset.from_table(
         table, target, name=name, origin=source, drop=drop, source=source_column
     )
+
+
+def _bundled(name: str) -> Dataset:
+    bunch = getattr(datasets, BUNDLED[name].loader)()
+    names = tuple(str(each) for each in bunch.feature_names)
+    labels = np.array([str(word) for word in bunch.target_names], dtype=object)[bunch.target]
+    table = Table((*names, "class"), (*bunch.data.T.astype(np.float64), labels))
+    title = next(line for line in bunch.DESCR.splitlines() if line and not line.startswith(".."))
+    return Dataset.from_table(
+        table, "class", name=name, origin="scikit-learn", description=title.strip()
+    )
+
+
+def _openml_id(name: str) -> int:
+    number = name.removeprefix(OPENML_PREFIX)
+    if not number.isdigit() or int(number) < 1:
+        raise ValueError(f"{OPENML_PREFIX} must be followed by a number, got {number!r}.")
+    return int(number)
+
+
+def find_folder(data_dir: str | PathLike[str] | None) -> Path | None:
+    """Give the folder asked for, or else the one that ``ENSEMBLAGE_DATA`` names."""
+    chosen = data_dir or os.environ.get("ENSEMBLAGE_DATA")
+    if not chosen:
+        return None
+    folder = Path(chosen).expanduser()
+    if not folder.is_dir():
+        which = "`data_dir`" if data_dir else "ENSEMBLAGE_DATA"
+        raise ValueError(f"{which} names {folder}, which is not a folder.")
+    return folder
+
+
+def read_manifest(folder: Path) -> Mapping[str, Declared]:
+    """Read what is declared of the folder's datasets, by name; nothing without a manifest."""
+    path = folder / "manifest.json"
+    if not path.is_file():
+        return {}
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Declared])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{path} must hold one object per dataset name ({error}).") from None
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path} is not valid JSON ({error}).") from None
+
+
+def load_from_folder(folder: Path, name: str) -> Dataset:
+    """Load ``NAME.csv``; its target is the column ``class``, or else the last one."""
+    declared = read_manifest(folder).get(name, Declared())
+    kinds = dict.fromkeys(declared.categories, WORD) | dict.fromkeys(declared.numeric, NUMBER)
+    path = folder / f"{name}.csv"
+    table = read_table(path, kinds=kinds)
+    table = Table(table.names, table.columns, declared.categories)
+    target = "class" if "class" in table.names else table.names[-1]
+    return Dataset.from_table(table, target, name=name, origin=str(path))

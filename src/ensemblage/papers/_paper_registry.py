@@ -52,8 +52,7 @@ def paper_experiment(
     >>> len(experiment.cells)
     400
     """
-    from ensemblage.papers._paper_scope import SCALES, PaperRequest
-    from ensemblage.papers._paper_table import find_table
+    from ensemblage.papers._paper_table import SCALES, PaperRequest, find_table
 
     if name not in PAPER_EXPERIMENTS:
         raise ValueError(

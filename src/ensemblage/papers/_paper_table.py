@@ -1,20 +1,196 @@
-"""A paper's table as a declaration, and the registry that tables enter by a decorator."""
+"""A paper's table as a declaration: what was printed, what to cover, and the cells to compute."""
 
 from __future__ import annotations
 
+import os
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, wraps
+from dataclasses import dataclass, field
+from functools import lru_cache, partial, wraps
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar
+from importlib.resources import files
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from threadpoolctl import threadpool_limits
 
+from ensemblage.datasets import Dataset, dataset_fingerprint, find_folder, load_dataset
 from ensemblage.papers._paper_rows import Repeats, entry
-from ensemblage.papers._paper_scope import PaperRequest, PaperScope, Scales, ScaleT, find_scope
-from ensemblage.papers._printed_table import PrintedTable, read_printed
 from ensemblage.runs import Cell, CellResult, Experiment, ResultRow, ResultTable, recorded_warnings
+
+
+class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to know when reading a table; several tables of a paper may share some of it.
+
+    Stand-ins are rows of generated data: the paper's figures beside them are of data that cannot
+    be had.
+    """
+
+    notes: tuple[str, ...] = ()
+    row_note: str = ""
+    row_notes: dict[str, str] = {}
+    stand_ins: tuple[str, ...] = ()
+
+
+class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table or figure as the paper has it: a line of numbers for each row, one per column.
+
+    ``remarks`` is the stem of a file that holds what it shares with other tables.
+    """
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: dict[str, tuple[float, ...]] = {}
+    remarks: str = ""
+
+    def __post_init__(self) -> None:
+        for row, line in self.rows.items():
+            if len(line) != len(self.columns):
+                raise ValueError(f"{row} has {len(line)} figures for {len(self.columns)} columns.")
+
+    def value(self, row: str, column: str) -> float | None:
+        """Give the paper's figure, or None where it has none."""
+        if row not in self.rows or column not in self.columns:
+            return None
+        return self.rows[row][self.columns.index(column)]
+
+    def note(self, row: str) -> str:
+        """Say what to know of a row: a sentence, or nothing."""
+        return self.row_notes.get(row, self.row_note)
+
+
+@lru_cache(maxsize=32)
+def read_printed(name: str) -> PrintedTable:
+    """Read what the paper has under a table's name, with the remarks that it shares."""
+    paper = name.partition("-")[0]
+    own = _read(paper, name, PrintedTable)
+    if not own.remarks:
+        return own
+    shared = _read(paper, own.remarks, Remarks)
+    return msgspec.structs.replace(
+        own,
+        notes=own.notes + shared.notes,
+        row_notes=shared.row_notes | own.row_notes,
+        stand_ins=own.stand_ins + shared.stand_ins,
+    )
+
+
+_Kind = TypeVar("_Kind", bound=Remarks)
+
+
+def _read(paper: str, stem: str, kind: type[_Kind]) -> _Kind:
+    file = files("ensemblage.papers").joinpath(paper, f"{stem}.toml")
+    return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)
+
+
+SEED_STEP = 1000
+
+ScaleT = TypeVar("ScaleT")
+
+
+class Scales(NamedTuple, Generic[ScaleT]):
+    """What a table runs at each scale: a declared part, a substantial run, the whole protocol."""
+
+    quick: ScaleT
+    standard: ScaleT
+    full: ScaleT
+
+    def at(self, scale: str) -> ScaleT:
+        """Give what runs at the scale of that name."""
+        return dict(zip(SCALES, self, strict=True))[scale]
+
+
+SCALES = Scales._fields
+
+
+class PaperRequest(NamedTuple):
+    """What a user asks of a paper's table; no datasets named means all that the scale has."""
+
+    scale: str
+    seed: int
+    data_dir: str | None = None
+    datasets: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class PaperScope:
+    """What to run: ``prints`` are the fingerprints of the datasets at hand, in order.
+
+    Generated data have an empty print. ``missing`` says why a dataset is not at hand.
+    """
+
+    scale: str
+    seed: int
+    prints: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Those to run."""
+        return tuple(self.prints)
+
+    def cell(self, experiment: str, version: int, params: msgspec.Struct) -> Cell:
+        """Declare one cell, with its dataset's fingerprint."""
+        facts: dict[str, Any] = msgspec.to_builtins(params)
+        return Cell(experiment, facts, version, self.prints.get(facts.get("dataset", ""), ""))
+
+    @property
+    def missing_notes(self) -> tuple[str, ...]:
+        """One sentence on each dataset that was left out."""
+        return tuple(f"{name} is left out: {why}" for name, why in self.missing.items())
+
+
+def find_scope(
+    request: PaperRequest, known: Sequence[str], generated: Sequence[str] = ()
+) -> PaperScope:
+    """Look for the datasets before any work starts; at least one is at hand."""
+    names = tuple(dict.fromkeys(known if request.datasets is None else request.datasets))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"The table has no dataset {name!r}; it has: {', '.join(known)}.")
+    folder = request.data_dir
+    find_folder(folder)  # a folder that is none is an error at once, not a missing dataset
+    prints, missing = {}, {}
+    for name in names:
+        try:
+            made = name in generated
+            prints[name] = "" if made else _fingerprint(name, folder, _environment())
+        except (ValueError, OSError) as error:
+            missing[name] = str(error)
+    if names and not prints:
+        raise ValueError(
+            f"None of the datasets is at hand ({', '.join(names)}). {next(iter(missing.values()))}"
+        )
+    return PaperScope(request.scale, request.seed, prints, missing)
+
+
+def paper_dataset(name: str, data_dir: str | None) -> Dataset:
+    """Load a dataset, once per process: a cell often takes less time than reading its file.
+
+    It is shared, and not to be written to.
+    """
+    return _loaded(name, data_dir, _environment())
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Seed of one repeat (below 1000), the same for all methods, so that they share its split."""
+    return SEED_STEP * seed + repeat
+
+
+@lru_cache(maxsize=32)
+def _loaded(name: str, data_dir: str | None, environment: str | None) -> Dataset:  # noqa: ARG001
+    return load_dataset(name, data_dir)
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(name: str, data_dir: str | None, environment: str | None) -> str:
+    return dataset_fingerprint(_loaded(name, data_dir, environment))
+
+
+def _environment() -> str | None:
+    return os.environ.get("ENSEMBLAGE_DATA")
+
 
 Compute: TypeAlias = Callable[[Cell, str | None], Mapping[str, Any]]
 ParamsT = TypeVar("ParamsT")
@@ -24,8 +200,8 @@ TableT = TypeVar("TableT", bound="type[PaperTable[Any]]")
 class PaperTable(ABC, Generic[ScaleT]):
     """One of a paper's tables or figures: its grid at three scales, its computation, its layout.
 
-    A subclass in the module ``papers/PAPER/_PAPER_TABLE.py``, with the file ``PAPER-TABLE.toml`` of
-    what the paper printed beside it, enters the registry by :func:`paper_table`.
+    A subclass in a module that ``papers/PAPER/__init__.py`` imports enters the registry by
+    :func:`paper_table`; the file ``PAPER-TABLE.toml`` beside it holds what the paper printed.
     """
 
     name: str
@@ -112,9 +288,8 @@ def paper_table(name: str) -> Callable[[TableT], TableT]:
 
 
 def find_table(name: str) -> PaperTable[Any]:
-    """Import the module that is named like the table, which enters it."""
-    paper = name.partition("-")[0]
-    import_module(f"ensemblage.papers.{paper}._{name.replace('-', '_')}")
+    """Import the paper, whose tables enter themselves."""
+    import_module(f"ensemblage.papers.{name.partition('-')[0]}")
     return _TABLES[name]
 
 

@@ -7,10 +7,12 @@ from ensemblage.papers.hiss._hiss_errors import (
     PENDIGITS_ROWS,
     STAND_IN,
     BinaryProblem,
+    HissTable2,
     binary_problem,
     make_methods,
     split_error,
 )
+from ensemblage.runs import CellResult
 
 
 def test_every_column_has_a_method_and_a_figure_of_the_paper():
@@ -59,3 +61,38 @@ def test_the_remarks_say_how_it_is_done():
     printed = find_table("hiss-table2").printed
     assert all(name.endswith(STAND_IN) for name in printed.stand_ins)
     assert any(f"a random {PENDIGITS_ROWS} of its rows" in note for note in printed.notes)
+
+
+def test_columns_of_our_own_have_no_figure_of_the_paper(shared):
+    experiment = paper_experiment("hiss-table2", datasets=["ecoli"], data_dir=shared / "data")
+    (table,) = experiment.summarise([])
+    printed = {row.column: row.paper is None for row in table.rows if row.row == "ecoli"}
+    assert printed == {method: method in HissTable2.own_columns for method in HissTable2().columns}
+
+
+@pytest.mark.slow
+def test_the_papers_preset_reaches_the_papers_error(shared):
+    experiment = paper_experiment(
+        "hiss-table2", data_dir=shared / "data", datasets=["vehicle", "pendigits"]
+    )
+    cells = [cell for cell in experiment.cells if cell.params["method"] == "hiss"]
+    results = [CellResult(cell, experiment.compute(cell, experiment.data_dir), 0.0)
+               for cell in cells]  # fmt: skip
+    (table,) = experiment.summarise(results)
+    ours = {row.row: row.ours for row in table.rows if row.column == "hiss"}
+    assert ours["vehicle"] <= 0.048
+    assert ours["pendigits"] <= 0.011
+
+
+def test_stand_ins_are_not_compared_with_the_paper(shared):
+    experiment = paper_experiment("hiss-table3", data_dir=shared / "data")
+    results = [CellResult(cell, {"error": 0.25}, 0.1) for cell in experiment.cells]
+    (table,) = experiment.summarise(results)
+    rows = {(row.row, row.column): row for row in table.rows}
+    assert rows["glass", "hiss"].difference == pytest.approx(0.25 - 0.161)
+    assert rows["glass", "hiss"].repeats == 10
+    assert rows["outdoor-stand-in", "hiss"].paper == 0.088
+    assert rows["outdoor-stand-in", "hiss"].difference is None
+    assert rows["outdoor-stand-in", "hiss"].repeats == 3
+    assert rows["mean", "hiss"].repeats == 5
+    assert any("nothing is reproduced there" in note for note in table.notes)

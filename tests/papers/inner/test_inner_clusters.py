@@ -9,7 +9,7 @@ from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import load_dataset
 from ensemblage.evaluation import nmi_score
 from ensemblage.inner import InnerKMeans
-from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers._paper_table import read_printed
 from ensemblage.papers.inner._inner_cluster_rows import PLAIN
 from ensemblage.papers.inner._inner_clusters import (
     Views,

@@ -3,7 +3,7 @@ import pytest
 
 from ensemblage.datasets import load_dataset
 from ensemblage.papers import paper_experiment
-from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers._paper_table import read_printed
 from ensemblage.papers.inner import _inner_table1 as table1
 from ensemblage.papers.inner._inner_network_rows import BAGGING, PLAIN
 from ensemblage.papers.inner._inner_networks import as_frame, paper_model

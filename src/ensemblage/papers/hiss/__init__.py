@@ -1,1 +1,3 @@
 """The HISS paper."""
+
+from ensemblage.papers.hiss import _hiss_errors as _hiss_errors

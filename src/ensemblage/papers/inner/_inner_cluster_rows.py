@@ -11,17 +11,14 @@ from ensemblage.papers._paper_rows import (
     averaged,
     best_of,
     by_repeat,
-    failed,
-    mean_rows,
-)
-from ensemblage.papers._paper_scope import PaperScope
-from ensemblage.papers._paper_sentences import (
     closeness,
     complete_scores,
+    failed,
     friedman,
     gain_sentence,
+    mean_rows,
 )
-from ensemblage.papers._paper_table import PaperTable
+from ensemblage.papers._paper_table import PaperScope, PaperTable
 from ensemblage.papers.inner._inner_clusters import CONSENSUS_NAMES, Views
 from ensemblage.papers.inner._inner_selection import (
     ALL,

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from ensemblage.evaluation import nmi_score, purity_score, stability_score
 from ensemblage.inner import InnerKMeans
 from ensemblage.papers._paper_rows import grouped
-from ensemblage.papers._paper_scope import PaperScope, Scales
-from ensemblage.papers._paper_table import PaperTable, paper_cell
+from ensemblage.papers._paper_table import PaperScope, PaperTable, Scales, paper_cell, paper_table
 from ensemblage.papers.inner._inner_cluster_rows import (
     ClusterMeasure,
     ClusterResults,
@@ -126,3 +125,17 @@ def _stability(start: Start, views: Views, n_starts: int) -> float:
         init="random", n_init=1, max_iter=MAX_ITER,
     )  # fmt: skip
     return float(stability_score(model, start.X, n_starts=n_starts, random_state=start.seed))
+
+
+@paper_table("inner-table2")
+class InnerTable2(ClusterTable):
+    """Clusterings by their normalised mutual information with the classes."""
+
+    measure = ClusterMeasure("nmi", "normalised mutual information")
+
+
+@paper_table("inner-table3")
+class InnerTable3(ClusterTable):
+    """Clusterings by their purity in the classes."""
+
+    measure = ClusterMeasure("purity", "purity")

@@ -19,7 +19,7 @@ from ensemblage.consensus import CSPA, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import Dataset
 from ensemblage.inner import InnerKMeans, draw_feature_views
 from ensemblage.kernels import Draws
-from ensemblage.papers._paper_scope import paper_dataset, repeat_seed
+from ensemblage.papers._paper_table import paper_dataset, repeat_seed
 
 Array: TypeAlias = NDArray[Any]
 Score: TypeAlias = Callable[[Array, Array], float]

@@ -10,9 +10,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ensemblage.papers._paper_rows import failed, grouped
-from ensemblage.papers._paper_scope import PaperScope, Scales, paper_dataset
-from ensemblage.papers._paper_table import PaperTable, paper_cell, paper_table
-from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    read_printed,
+)
 from ensemblage.papers.inner._inner_networks import as_frame, paper_model
 from ensemblage.runs import CellResult, ResultTable
 

@@ -12,15 +12,16 @@ from ensemblage.papers._paper_rows import (
     averaged,
     best_of,
     by_repeat,
+    closeness,
     entry,
     failed,
+    friedman,
+    gain_sentence,
     grouped,
     mean_rows,
     paired_gain,
 )
-from ensemblage.papers._paper_scope import PaperScope
-from ensemblage.papers._paper_sentences import closeness, friedman, gain_sentence
-from ensemblage.papers._paper_table import PaperTable
+from ensemblage.papers._paper_table import PaperScope, PaperTable
 from ensemblage.papers.inner._inner_selection import (
     ALL,
     BEST,

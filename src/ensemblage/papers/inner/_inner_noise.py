@@ -10,11 +10,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ensemblage.evaluation import nmi_score
-from ensemblage.papers._paper_rows import best_of, by_repeat, failed, grouped, mean_rows
-from ensemblage.papers._paper_scope import PaperScope, Scales
-from ensemblage.papers._paper_sentences import complete_scores, gain_sentence
-from ensemblage.papers._paper_table import PaperTable, paper_cell, paper_table
-from ensemblage.papers._printed_table import read_printed
+from ensemblage.papers._paper_rows import (
+    best_of,
+    by_repeat,
+    complete_scores,
+    failed,
+    gain_sentence,
+    grouped,
+    mean_rows,
+)
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_table,
+    read_printed,
+)
 from ensemblage.papers.inner._inner_clusters import (
     CONSENSUS,
     CONSENSUS_NAMES,

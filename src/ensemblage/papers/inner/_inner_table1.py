@@ -11,8 +11,15 @@ import msgspec
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ensemblage.papers._paper_scope import PaperScope, Scales, paper_dataset, repeat_seed
-from ensemblage.papers._paper_table import PaperTable, paper_cell, paper_table
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    repeat_seed,
+)
 from ensemblage.papers.inner._inner_network_rows import NetworkGrid, network_tables
 from ensemblage.papers.inner._inner_networks import as_frame, paper_model
 from ensemblage.parallel import Fold, make_folds

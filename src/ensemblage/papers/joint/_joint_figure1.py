@@ -10,8 +10,7 @@ import msgspec
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.papers._paper_rows import grouped
-from ensemblage.papers._paper_scope import PaperScope, Scales, repeat_seed
-from ensemblage.papers._paper_table import paper_cell, paper_table
+from ensemblage.papers._paper_table import PaperScope, Scales, paper_cell, paper_table, repeat_seed
 from ensemblage.papers.joint._joint_literal import (
     LiteralTable,
     Parts,

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.papers._paper_rows import by_repeat, failed, grouped, mean_of
-from ensemblage.papers._paper_scope import PaperScope, Scales, repeat_seed
-from ensemblage.papers._paper_table import PaperTable, paper_cell, paper_table
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_table,
+    repeat_seed,
+)
 from ensemblage.runs import CellResult, ResultTable
 from ensemblage.subspace import JointSubspaceSelector
 

@@ -13,10 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ensemblage.evaluation import oracle_score
 from ensemblage.fusion import product_rule
-from ensemblage.papers._paper_rows import by_repeat, failed
-from ensemblage.papers._paper_scope import PaperScope, ScaleT
-from ensemblage.papers._paper_sentences import closeness
-from ensemblage.papers._paper_table import PaperTable
+from ensemblage.papers._paper_rows import by_repeat, closeness, failed
+from ensemblage.papers._paper_table import PaperScope, PaperTable, ScaleT
 from ensemblage.runs import CellResult, ResultRow, ResultTable
 from ensemblage.subspace import JointSubspaceClassifier
 

@@ -12,8 +12,14 @@ from sklearn.preprocessing import LabelEncoder, OrdinalEncoder
 
 from ensemblage.datasets import Dataset
 from ensemblage.papers._paper_rows import grouped
-from ensemblage.papers._paper_scope import PaperScope, Scales, paper_dataset, repeat_seed
-from ensemblage.papers._paper_table import paper_cell, paper_table
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    repeat_seed,
+)
 from ensemblage.papers.joint._joint_literal import (
     LiteralTable,
     Parts,
