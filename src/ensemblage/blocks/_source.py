@@ -19,7 +19,7 @@ BLOCK_ROWS = 8192
 class Block(NamedTuple):
     """Consecutive rows, their weights, and what the last pass left with them.
 
-    Attributes
+    Parameters
     ----------
     start : int
         Number of rows before this block.

@@ -148,7 +148,7 @@ class ViewSampler:
         return draw_views(n_items, self.seeds, self.view_size, self.replace)
 
 
-class Measure(Protocol):
+class Measure(Protocol):  # numpydoc ignore=PR01
     """What a decision inside a learner is based on.
 
     Attributes

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     error: BaseException | None = None  # what kept the worker from giving a result
 
 
-class WorkerPool(Protocol):
+class WorkerPool(Protocol):  # numpydoc ignore=PR01
     """Somewhere to run calls."""
 
     @property

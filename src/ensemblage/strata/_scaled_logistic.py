@@ -17,8 +17,22 @@ class ScaledLogisticRegression(LogisticRegression):
 
     Columns are standardised while it learns. The coefficients are then put back into the columns'
     own units, so that a prediction costs no more than that of a plain logistic regression, and a
-    coefficient reads as the change in log odds per unit. Parameters are those of
-    :class:`~sklearn.linear_model.LogisticRegression`.
+    coefficient reads as the change in log odds per unit.
+
+    Parameters
+    ----------
+    penalty, C, l1_ratio : as in :class:`~sklearn.linear_model.LogisticRegression`
+        The penalty on the coefficients of the standardised columns.
+    dual, tol : as in :class:`~sklearn.linear_model.LogisticRegression`
+        How the problem is put, and when it is solved.
+    fit_intercept, intercept_scaling : as in :class:`~sklearn.linear_model.LogisticRegression`
+        The log odds at the means of the columns.
+    class_weight : as in :class:`~sklearn.linear_model.LogisticRegression`
+        Weights of the classes.
+    random_state, solver, max_iter : as in :class:`~sklearn.linear_model.LogisticRegression`
+        How the coefficients are found.
+    verbose, warm_start, n_jobs : as in :class:`~sklearn.linear_model.LogisticRegression`
+        What is told, reused and done at the same time.
 
     See Also
     --------
