@@ -10,7 +10,7 @@ from sklearn.utils._testing import ignore_warnings
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.inner import InnerKMeans, draw_feature_views
-from ensemblage.inner._kmeans_passes import assign_pass
+from ensemblage.inner._kmeans_loop import assign_pass
 from ensemblage.kernels import Draws
 
 N, D, K, E = 100_000, 16, 10, 50

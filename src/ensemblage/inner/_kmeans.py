@@ -24,13 +24,14 @@ from ensemblage.blocks import BlockSource, MemoryBlocks
 from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
 from ensemblage.inner._kmeans_loop import (
     ANNEALED_PASSES,
+    Labelling,
     Run,
     Voters,
     anneal,
+    label_pass,
     run_until_rest,
     spread,
 )
-from ensemblage.inner._kmeans_passes import Labelling, label_pass
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
@@ -393,9 +394,8 @@ class InnerKMeans(
             Distances.
         """
         check_is_fitted(self)
-        return np.asarray(
-            euclidean_distances(self._validated(X, reset=False), self.cluster_centers_)
-        )
+        rows = self._validated(X, reset=False)
+        return np.asarray(euclidean_distances(rows, self.cluster_centers_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Give minus the inertia of new rows, so that more is better.
