@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from ensemblage.datasets import Dataset, load_dataset, open_dataset
 from ensemblage.methods import METHODS, Method, _study_cell, compare, read_experiment
-from ensemblage.runs import ExperimentInterrupt, ResultStore, run_experiment, scores_of
+from ensemblage.methods._study import scores_of
+from ensemblage.runs import ExperimentInterrupt, ResultStore, run_experiment
 
 FAST = ["majority", "logistic", "forest"]
 

@@ -1,9 +1,26 @@
-"""One cell of a study, computed here."""
+"""One cell of a study, computed here: its rows, its seed, its measures."""
 
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import log_loss as sklearn_log_loss
 from sklearn.model_selection import GridSearchCV
 
-from ensemblage.methods import make_model
-from ensemblage.methods._study_cell import fit_seed, set_method_params
+from ensemblage.datasets import Dataset
+from ensemblage.methods import _study_cell as module
+from ensemblage.methods import compare, get_method, make_model
+from ensemblage.methods._study_cell import (
+    balanced_accuracy,
+    draw_by_class,
+    fewer_rows,
+    fewer_rows_notes,
+    fit_seed,
+    log_loss,
+    set_method_params,
+)
+from ensemblage.parallel import Fold
 from ensemblage.runs import Cell
 
 
@@ -22,3 +39,72 @@ def test_a_seed_knows_the_fit_but_not_what_things_are_called():
     assert fit_seed(cell) == fit_seed(Cell("compare", {**cell.params, "quick": True}, 2, "abc"))
     assert fit_seed(cell) != fit_seed(Cell("compare", {**cell.params, "fold": 2}, 2, "abc"))
     assert fit_seed(cell) != fit_seed(Cell("compare", cell.params, 2, "abd"))
+
+
+def test_shares_by_hand():
+    y = np.array(["a"] * 80 + ["b"] * 20)
+    drawn = draw_by_class(np.arange(100), y, 10, seed=0)
+    assert len(drawn) == 10
+    assert (y[drawn] == "b").sum() == 2
+    np.testing.assert_array_equal(draw_by_class(np.arange(5), y, 10, seed=0), np.arange(5))
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=60), st.integers(4, 30), st.integers(0, 9))
+def test_classes_keep_their_shares(labels, limit, seed):
+    y = np.array(labels)
+    rows = np.flatnonzero(np.arange(len(y)) % 2 == 0)
+    drawn = draw_by_class(rows, y, limit, seed)
+    assert len(drawn) == min(limit, len(rows))
+    assert set(drawn) <= set(rows)
+    assert set(y[drawn]) == set(y[rows])
+    for label in set(labels):
+        expected = limit * (y[rows] == label).mean()
+        if len(rows) > limit:
+            assert abs((y[drawn] == label).sum() - expected) <= len(set(labels))
+
+
+def test_only_steep_methods_lose_rows_at_first(monkeypatch):
+    monkeypatch.setattr(module, "STEEP_ROWS", 30)
+    rows = np.arange(100)
+    y = np.array(list("ab") * 50)
+    fold = Fold(rows[:60], rows[60:])
+    methods = [get_method(name) for name in ("svm", "strata", "forest")]
+    svm, strata, forest = (fewer_rows(fold, y, method, 7) for method in methods)
+    assert len(svm.train) == 30
+    np.testing.assert_array_equal(svm.train, strata.train)
+    assert len(forest.train) == 60
+    (note,) = fewer_rows_notes([fold], methods)
+    assert note.startswith("To be quick, RBF SVM, strata ensemble learned from 30 of 60 training")
+    monkeypatch.setattr(module, "MOST_ROWS", 50)
+    monkeypatch.setattr(module, "TEST_ROWS", 20)
+    kept = [fewer_rows(fold, y, method, 7) for method in methods]
+    assert [len(each.train) for each in kept] == [30, 30, 50]
+    assert [len(each.test) for each in kept] == [20, 20, 20]
+    notes = fewer_rows_notes([fold], methods)
+    assert "at most 50 of 60 training rows" in notes[1]
+    assert notes[2] == "To be quick, each fold was tested on 20 rows."
+
+
+def test_small_data_are_used_whole():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    data = Dataset("d", X, y, ("x", "y"), ("number", "number"))
+    quick, usual = (compare(data, ["logistic"], n_splits=3, quick=each) for each in (True, False))
+    assert quick.methods[0].accuracy == usual.methods[0].accuracy
+    assert quick.quick
+    assert quick.notes == ()
+
+
+def test_measures_equal_scikit_learns():
+    rng = np.random.default_rng(0)
+    y, guess = rng.choice(list("abc"), 50), rng.choice(list("abc"), 50)
+    shares = rng.dirichlet([1, 1, 1], 50)
+    assert balanced_accuracy(y, guess) == pytest.approx(balanced_accuracy_score(y, guess))
+    loss = log_loss(y, shares, np.array(list("abc")))
+    assert loss == pytest.approx(sklearn_log_loss(y, shares, labels=list("abc")))
+
+
+def test_a_class_never_seen_costs_a_finite_loss():
+    loss = log_loss(np.array(["a", "z"]), np.array([[1.0], [1.0]]), np.array(["a"]))
+    assert loss == pytest.approx(-np.log(1e-15) / 2)

@@ -7,6 +7,8 @@ import pytest
 
 from ensemblage.datasets import dataset_fingerprint, load_dataset
 from ensemblage.methods import read_experiment
+from ensemblage.methods._study import MethodPoint, Splits
+from ensemblage.methods._study_experiment import check_method, check_splits
 from ensemblage.runs import CellResult, ExperimentFileError, run_experiment
 
 GOOD = """
@@ -246,3 +248,13 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ExperimentFileError, match="not a text file in UTF-8"):
         read_experiment(tmp_path / "b.toml")
+
+
+def test_what_does_not_suit_a_dataset_is_named():
+    iris = load_dataset("iris")
+    check_splits(iris, Splits(folds=50))
+    with pytest.raises(ExperimentFileError, match="folds is 51, but no class of 'iris' has more"):
+        check_splits(iris, Splits(folds=51))
+    check_method(MethodPoint("svm", "s", {"C": 2.0}), iris)
+    with pytest.raises(ExperimentFileError, match=r"params\.c = 2 is not a parameter of SVC\. Did"):
+        check_method(MethodPoint("svm", "s", {"c": 2}), iris)

@@ -10,11 +10,10 @@ from ensemblage import __version__
 from ensemblage.cli._cluster_command import cluster_command
 from ensemblage.cli._compare_command import compare_command
 from ensemblage.cli._datasets_command import datasets_command
+from ensemblage.cli._experiment_commands import reproduce_command, run_command
 from ensemblage.cli._explain_command import explain_command
 from ensemblage.cli._fit_command import fit_command
 from ensemblage.cli._predict_command import predict_command
-from ensemblage.cli._reproduce_command import reproduce_command
-from ensemblage.cli._run_command import run_command
 
 app = typer.Typer(
     name="ensemblage",

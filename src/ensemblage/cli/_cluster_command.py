@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import csv_text, guarded, note, say, show_json, show_table
+from ensemblage.cli._console import (
+    check_outputs,
+    csv_text,
+    data_name,
+    guarded,
+    note,
+    say,
+    show_json,
+    show_table,
+    write_page,
+)
 from ensemblage.cli._options import Debug, Drop, Jobs, Json, Report, Seed
-from ensemblage.cli._page import check_page, data_name, write_page
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,11 +77,9 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     from ensemblage.datasets import read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table
-    from ensemblage.persistence import check_writable, write_atomically
+    from ensemblage.persistence import write_atomically
 
-    if output is not None:
-        check_writable(output)
-    check_page(report)
+    check_outputs(output, report)
     table = read_table(data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

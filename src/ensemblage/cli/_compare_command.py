@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import (
+    check_outputs,
     csv_text,
     guarded,
     note,
@@ -18,22 +19,23 @@ from ensemblage.cli._console import (
     shortened,
     show_json,
     show_table,
+    write_page,
 )
 from ensemblage.cli._options import (
     METHOD_NAMES,
+    Budget,
     DataDir,
     Debug,
     Drop,
     Jobs,
     Json,
     Report,
+    RetryFailed,
+    Scheduler,
     Seed,
     Source,
     Target,
 )
-from ensemblage.cli._pace import parse_time
-from ensemblage.cli._page import check_page, write_page
-from ensemblage.cli._run_options import Budget, RetryFailed, Scheduler
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
@@ -117,16 +119,14 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     from ensemblage.datasets import open_dataset
     from ensemblage.methods import METHODS, compare, get_method
-    from ensemblage.persistence import check_writable, write_atomically
+    from ensemblage.persistence import write_atomically
     from ensemblage.runs import ResultStore
 
-    if output is not None:
-        check_writable(output)
-    check_page(report)
-    usual = [name for name, each in METHODS.items() if source or "sources" not in each.takes]
-    names = [get_method(name).name for name in method or usual]
+    check_outputs(output, report)
     if data is None:
         note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
+    usual = [name for name, each in METHODS.items() if source or "sources" not in each.takes]
+    names = [get_method(name).name for name in method or usual]
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source
     )
@@ -138,8 +138,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         result = compare(
             dataset, names, n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed,
             n_jobs=jobs, new_sources=new_sources, quick=quick, store=store,
-            budget=None if budget is None else parse_time(budget), scheduler=scheduler,
-            retry_failed=retry_failed, progress=progress,
+            budget=budget, scheduler=scheduler, retry_failed=retry_failed, progress=progress,
         )  # fmt: skip
     _refuse_nothing(result, results)
     if output is not None:
@@ -171,6 +170,7 @@ def _refuse_nothing(result: Comparison, results: Path | None) -> None:
 
 
 def _show(result: Comparison) -> None:
+    rows = [_fields(row) for row in result.summary]
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
     say(
         f"{result.dataset}: {result.n_rows} rows, {count(result.n_features, 'column')}, "
@@ -180,7 +180,7 @@ def _show(result: Comparison) -> None:
         ("method", "left"), ("accuracy", "right"), ("balanced", "right"), ("log loss", "right"),
         ("mean rank", "right"), ("seconds", "right"),
     ]  # fmt: skip
-    show_table(columns, [_fields(row) for row in result.summary])
+    show_table(columns, rows)
     if any(row.ours for row in result.summary):
         say("* a method of this library; ± is a standard error; seconds are per fold, on one core")
     say(result.verdict)

@@ -1,4 +1,5 @@
-"""Standard output for results, standard error for progress, notes and errors."""
+"""What commands show and write: results on standard output, the rest on standard error, pages."""
+# ruff: noqa: PLC0415  what is large is imported inside, so that --help answers at once
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ import functools
 import io
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich import box
@@ -26,8 +28,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ensemblage.cli._pace import Pace
 from ensemblage.messages import count
+
+if TYPE_CHECKING:
+    from ensemblage.pages import Page
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -91,7 +95,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def show_json(document: Any) -> None:
     """Print a document as JSON on standard output; what is no number is null."""
-    import msgspec  # noqa: PLC0415  --help does without it
+    import msgspec
 
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
@@ -105,6 +109,68 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) ->
     for row in rows:
         table.add_row(*(cell.replace("[", "\\[") for cell in row))
     console().print(table)
+
+
+def check_outputs(output: Path | None, report: Path | None = None) -> None:
+    """Refuse files that could not be written in the end, before any work is done for them."""
+    if output is not None or report is not None:
+        from ensemblage.persistence import check_writable
+
+        for path in (output, report):
+            if path is not None:
+                check_writable(path)
+    if report is not None:
+        from ensemblage.report import check_installed
+
+        check_installed()
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Render a page and write it."""
+    from ensemblage.persistence import write_atomically
+    from ensemblage.report import render
+
+    write_atomically(path, render(page))
+    say(f"Report written to {path}.", stderr=True)
+
+
+def data_name(data: str) -> str:
+    """Name data after their file, without its folder."""
+    return "standard input" if data == "-" else Path(data).name
+
+
+class Pace:
+    """Tells how far work is, and how long the rest will take at the pace so far."""
+
+    def __init__(self) -> None:
+        self._start: tuple[float, int] | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the work has not begun."""
+        return self._start is None
+
+    def begin(self, done: int) -> None:
+        """Start the clock; steps that were done before say nothing about the pace."""
+        self._start = time.monotonic(), done
+
+    def line(self, done: int, total: int) -> str:
+        """Tell how far it is, such as "3 of 10, about 4 min left"."""
+        began, before = self._start or (0.0, done)
+        if done == before:
+            return f"{done} of {total}"
+        left = (time.monotonic() - began) / (done - before) * (total - done)
+        return f"{done} of {total}, about {in_words(left)} left"
+
+
+def in_words(seconds: float) -> str:
+    """Write a time as a person would: "50 s", "4 min" or "2 h 10 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager
@@ -126,10 +192,11 @@ def progress_bar(task: str, *, results: Path | None = None) -> Iterator[Callable
         def advance(done: int, total: int) -> None:
             if _interrupts:
                 raise KeyboardInterrupt
-            if done and pace.is_new and results is not None:
-                found = f"{done} of {count(total, 'cell')} found in {results}."
-                err.print(found, markup=False, soft_wrap=True)
-            pace.line(done, total)  # what the first call tells was there before
+            if pace.is_new:
+                pace.begin(done)
+                if done and results is not None:
+                    found = f"{done} of {count(total, 'cell')} found in {results}."
+                    err.print(found, markup=False, soft_wrap=True)
             bar.update(number, completed=done, total=total)
 
         yield advance

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import guarded, say, show_json, show_table
+from ensemblage.cli._console import check_outputs, guarded, say, show_json, show_table, write_page
 from ensemblage.cli._options import PAGES, Debug, Json, Report, UnusedJobs, UnusedSeed
-from ensemblage.cli._page import check_page, write_page
 
 if TYPE_CHECKING:
     from ensemblage.explain import Explanation
@@ -59,12 +58,10 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Show a model's strata and members, its network, or the features it chooses together."""
     del seed, jobs, debug
     from ensemblage.explain import explain_model, kind_of
-    from ensemblage.persistence import check_writable, load, write_atomically
+    from ensemblage.persistence import load, write_atomically
 
     output, report = _sort_outputs(output, report)
-    if output is not None:
-        check_writable(output)
-    check_page(report)
+    check_outputs(output, report)
     saved = load(model)
     X = y = None
     if kind_of(saved.model).takes_rows:

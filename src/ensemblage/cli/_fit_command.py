@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import guarded, note, progress_bar, say, show_json
+from ensemblage.cli._console import check_outputs, guarded, note, progress_bar, say, show_json
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -64,9 +64,9 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     from ensemblage.datasets import open_dataset
     from ensemblage.methods import FitDocument, get_method, train
-    from ensemblage.persistence import check_writable, save
+    from ensemblage.persistence import save
 
-    check_writable(output)
+    check_outputs(output)
     label = get_method(method).label
     dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or (), source_column=source)
     with progress_bar(f"Fitting {label}") as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,21 @@ METHOD_NAMES = (
 )
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
+RESULTS = Path("ensemblage-results.sqlite")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parse_time(text: str) -> float:
+    """Read a time such as ``90s``, ``10m``, ``2h`` or ``1h30m``; a number alone counts seconds."""
+    number = r"\d+(?:\.\d+)?"
+    clean = text.strip().lower().replace(" ", "")
+    if re.fullmatch(number, clean):
+        clean += "s"
+    parts = re.findall(rf"({number})([smhd])", clean)
+    seconds = sum(float(amount) * UNITS[unit] for amount, unit in parts)
+    if "".join(amount + unit for amount, unit in parts) != clean or not seconds > 0:
+        raise typer.BadParameter(f"{text!r} is no time; write 90s, 10m, 2h or 1h30m.")
+    return seconds
 
 
 def _check_jobs(jobs: int) -> int:
@@ -78,3 +94,36 @@ Report = Annotated[
 # Accepted by every command, so that scripts can pass them without looking.
 UnusedSeed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, hidden=True)]
 UnusedJobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, hidden=True)]
+
+
+# Of the commands that run cells: where they are kept, how long, and on which machines.
+Results = Annotated[
+    Path,
+    typer.Option(
+        "--results", metavar="FILE",
+        help="Where finished cells are kept; what is there is not computed again.",
+    ),
+]  # fmt: skip
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget", metavar="TIME", parser=parse_time,
+        help="Stop after that time with what there is: 90s, 10m, 2h.",
+    ),
+]  # fmt: skip
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS",
+        help="Compute on a Dask cluster: tcp://HOST:PORT of its scheduler.",
+    ),
+]  # fmt: skip
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Compute cells again that failed earlier.")
+]
+Export = Annotated[
+    Path | None,
+    typer.Option(
+        "--export", metavar="FILE", help="Write one line per cell: FILE.csv or FILE.parquet."
+    ),
+]

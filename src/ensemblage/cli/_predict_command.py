@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import csv_text, guarded, note, say, show_json
+from ensemblage.cli._console import check_outputs, csv_text, guarded, note, say, show_json
 from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
 
 if TYPE_CHECKING:
@@ -48,10 +48,9 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     del seed, jobs, debug
     from ensemblage.datasets import align_table, read_table
     from ensemblage.methods import predict_rows
-    from ensemblage.persistence import check_writable, load, write_atomically
+    from ensemblage.persistence import load, write_atomically
 
-    if output is not None:
-        check_writable(output)
+    check_outputs(output)
     saved = load(model)
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
     if saved.target is not None:

@@ -1,13 +1,13 @@
 """Methods by name: made, trained, compared, and used on new rows."""
 
+from ensemblage.methods._choice import corrected_error as corrected_error
 from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.methods._compare import compare
-from ensemblage.methods._documents import Choice, Comparison, MethodScores, SummaryRow
-from ensemblage.methods._documents import ClusteringDocument as ClusteringDocument
-from ensemblage.methods._documents import FitDocument as FitDocument
-from ensemblage.methods._documents import PredictionDocument as PredictionDocument
-from ensemblage.methods._documents import TrainingDocument as TrainingDocument
-from ensemblage.methods._overlap import corrected_error as corrected_error
+from ensemblage.methods._method_documents import Choice, Comparison, MethodScores, SummaryRow
+from ensemblage.methods._method_documents import ClusteringDocument as ClusteringDocument
+from ensemblage.methods._method_documents import FitDocument as FitDocument
+from ensemblage.methods._method_documents import PredictionDocument as PredictionDocument
+from ensemblage.methods._method_documents import TrainingDocument as TrainingDocument
 from ensemblage.methods._registry import METHODS, Method, UnknownMethodError, get_method, make_model
 from ensemblage.methods._study import StudyParams as StudyParams
 from ensemblage.methods._study_experiment import read_experiment

@@ -1,4 +1,4 @@
-"""Which of the compared methods to choose, and how sure one can be of it."""
+"""What the scores of compared methods show: means, ranks, which to choose, and how sure that is."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from ensemblage.evaluation import holm
-from ensemblage.methods._documents import Choice
-from ensemblage.methods._overlap import corrected_error, corrected_pvalue, inflation
+from ensemblage.methods._method_documents import Choice, MethodScores, SummaryRow
+from ensemblage.methods._registry import METHODS
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,32 @@ class Candidate(NamedTuple):
     label: str
     effort: int
     accuracy: tuple[float, ...]
+
+
+# Folds overlap in their training sets, so that the usual s / sqrt(J) is too small. With J splits
+# that test a share t of the rows each, the corrected variance of the mean is
+# (1 / J + t / (1 - t)) s² (Nadeau and Bengio, Inference for the generalization error, Machine
+# Learning 52, 2003). With k folds t is 1 / k, and t / (1 - t) is 1 / (k - 1).
+def inflation(n_values: int, share: float) -> float:
+    """Give what to multiply the variance of so many values with, each tested on that share."""
+    return 1 / n_values + share / (1 - share)
+
+
+def corrected_error(values: Sequence[float | None] | Array, share: float) -> float | None:
+    """Estimate a mean's standard error, None for fewer than two values; a failed fold has none."""
+    known = np.array(values, dtype=float)
+    known = known[~np.isnan(known)]
+    if len(known) < 2:
+        return None
+    return float(np.sqrt(inflation(len(known), share) * known.var(ddof=1)))
+
+
+def corrected_pvalue(differences: Array, share: float) -> float:
+    """Test paired differences, two-sided: the corrected resampled t-test; 1 if none differs."""
+    gap, error = float(differences.mean()), corrected_error(differences, share)
+    if not error:
+        return 1.0 if gap == 0 else 0.0
+    return float(2 * student.sf(abs(gap) / error, len(differences) - 1))
 
 
 def chances(accuracy: Array, share: float, chosen: int, margins: Sequence[float]) -> list[float]:
@@ -143,3 +170,63 @@ def _apart(close: list[str], n_others: int) -> str:
 def _percent(share: float) -> str:
     """Write a chance; draws and folds do not show that anything is certain."""
     return "above 99 %" if share > 0.99 else "below 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def summarised(methods: Sequence[MethodScores], share: float) -> tuple[SummaryRow, ...]:
+    """Means of each method, the best mean rank first, at equal rank the more accurate.
+
+    ``share`` is that of the rows tested in each fold.
+    """
+    rows = [
+        SummaryRow(
+            method=each.name,
+            label=each.label,
+            ours=each.ours,
+            accuracy=mean(each.accuracy),
+            accuracy_se=corrected_error(each.accuracy, share),
+            balanced_accuracy=mean(each.balanced_accuracy),
+            log_loss=mean(each.log_loss),
+            mean_rank=mean(each.ranks),
+            seconds=mean(each.seconds),
+            failed_folds=len(each.failures),
+        )
+        for each in methods
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.mean_rank or 0.0, -(row.accuracy or 0.0))))
+
+
+def chosen(methods: Sequence[MethodScores], share: float) -> Choice | None:
+    """Choose among the methods that have a score on every fold; None if there are not two."""
+    candidates = [
+        Candidate(each.name, each.label, _effort(each.name), known)
+        for each in methods
+        if len(known := tuple(x for x in each.accuracy if x is not None)) == len(each.accuracy)
+    ]
+    return choose(candidates, share)
+
+
+def verdict(methods: Sequence[MethodScores], choice: Choice | None) -> str:
+    """Say in one sentence which method to choose, or why none."""
+    if choice is not None:
+        return choice.sentence
+    n_folds = len(methods[0].accuracy)
+    if n_folds == 0:
+        return "No fold was computed by every method, so there is nothing to compare."
+    if all(len(each.failures) == n_folds for each in methods):
+        return "Every method failed."
+    whole = [each.label for each in methods if None not in each.accuracy]
+    if not whole:
+        return "No method has a score on every fold, so there is none to choose."
+    if len(whole) > 1:
+        return "One fold alone does not show which method to choose."
+    return f"Only {whole[0]} has a score on every fold; there is nothing to compare it with."
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Average what there is; None if that is nothing."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _effort(name: str) -> int:
+    return METHODS[name].effort if name in METHODS else 0

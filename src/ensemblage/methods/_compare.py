@@ -10,15 +10,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ensemblage.datasets import Dataset, dataset_fingerprint
-from ensemblage.methods._documents import Comparison, MethodScores
-from ensemblage.methods._fewer_rows import fewer_rows_notes
+from ensemblage.methods._choice import chosen, summarised, verdict
+from ensemblage.methods._method_documents import Comparison, MethodScores
 from ensemblage.methods._registry import get_method
-from ensemblage.methods._splits import Splits
-from ensemblage.methods._study import MethodPoint, Study, StudyParams
-from ensemblage.methods._study_cell import within_reach
-from ensemblage.methods._study_experiment import study_experiment
-from ensemblage.methods._summary import chosen, summarised, verdict
-from ensemblage.runs import CellResult, ResultStore, Scores, run_experiment, scores_of
+from ensemblage.methods._study import MethodPoint, Scores, Splits, Study, StudyParams, scores_of
+from ensemblage.methods._study_cell import fewer_rows_notes, study_experiment, within_reach
+from ensemblage.runs import CellResult, ResultStore, run_experiment
 
 
 def compare(
@@ -89,7 +86,8 @@ def compare(
     """
     names = dict.fromkeys(methods)
     points = tuple(MethodPoint(name, get_method(name).label, {}) for name in names)
-    notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats)]
+    classes, rows_hash = dataset.classes, dataset_fingerprint(dataset)
+    notes = [*dataset.notes, *_fold_notes(classes, n_splits, n_repeats)]
     notes += _source_notes(dataset, new_sources)
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
@@ -99,9 +97,7 @@ def compare(
         notes += fewer_rows_notes(folds, [get_method(name) for name in names])
     study = Study("compare", f"Methods on {dataset.name}", (dataset.name,), points, splits)
     with within_reach(dataset, scheduler) as place:
-        experiment = study_experiment(
-            study, {dataset.name: place}, {dataset.name: dataset_fingerprint(dataset)}
-        )
+        experiment = study_experiment(study, {dataset.name: place}, {dataset.name: rows_hash})
         results = run_experiment(
             experiment, store, n_jobs=n_jobs, budget=budget, scheduler=scheduler,
             progress=progress, retry_failed=retry_failed,
@@ -139,7 +135,7 @@ def _comparison(
     )
 
 
-def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
+def _fold_notes(classes: dict[str, int], n_splits: int, n_repeats: int) -> list[str]:
     """Refuse folds that cannot be drawn; note classes that do not reach every fold."""
     if n_splits < 2:
         raise ValueError(f"`n_splits`, the number of folds, must be at least 2, got {n_splits}.")
@@ -147,14 +143,13 @@ def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
         raise ValueError(
             f"`n_repeats`, how often they are drawn, must be at least 1, got {n_repeats}."
         )
-    counts = dataset.classes
-    most = max(counts.values())
+    most = max(classes.values())
     if most < n_splits:
         fewer = f"use at most {most} folds, or" if most > 1 else "bring"
         raise ValueError(
             f"No class has as many rows as there are folds ({n_splits}): {fewer} more rows."
         )
-    small = {label: count for label, count in counts.items() if count < n_splits}
+    small = {label: count for label, count in classes.items() if count < n_splits}
     return [
         f"Class {label!r} has {count} row{'s' * (count > 1)}, fewer than the {n_splits} folds: "
         "in some folds it is not tested."

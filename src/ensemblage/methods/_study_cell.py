@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
@@ -13,19 +13,27 @@ from typing import Any, NamedTuple, TypeAlias
 import joblib
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
-from ensemblage.methods._fewer_rows import fewer_rows
 from ensemblage.methods._registry import Method, get_method, make_model
-from ensemblage.methods._study import StudyParams
-from ensemblage.runs import Cell, DatasetEntry, Plain, recorded_warnings, score_predictions
+from ensemblage.methods._study import Scores, Study, StudyParams, summarise_study
+from ensemblage.parallel import Fold
+from ensemblage.runs import Cell, DatasetEntry, Experiment, Plain, recorded_warnings
 
 # What changes neither the fit's randomness nor the folds.
 UNSEEDED = {"dataset", "quick"}
 # More bytes of numbers than these are not sent along with every cell.
 LARGE = 1_000_000
+# A probability of zero for the true class would make the log loss infinite.
+SMALLEST = 1e-15
+# To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
+# rows, of any other, and for testing.
+STEEP_ROWS = 2_000
+MOST_ROWS = 20_000
+TEST_ROWS = 10_000
 
 
 class KeptRows(NamedTuple):
@@ -36,6 +44,21 @@ class KeptRows(NamedTuple):
 
 Place: TypeAlias = DatasetEntry | Dataset | KeptRows
 """Where a worker finds a dataset."""
+
+
+def study_experiment(
+    study: Study,
+    places: Mapping[str, Place],
+    hashes: Mapping[str, str],
+    data_dir: str | None = None,
+) -> Experiment:
+    """Make a study something to run, given where each dataset lies and the hash of its rows."""
+    return Experiment(
+        study.name, study.title, study.cells(hashes),
+        compute=partial(score_cell, places=dict(places)),
+        summarise=partial(summarise_study, study=study),
+        data_dir=data_dir,
+    )  # fmt: skip
 
 
 def score_cell(cell: Cell, data_dir: str | None, places: Mapping[str, Place]) -> dict[str, Plain]:
@@ -126,3 +149,73 @@ def _opened(entry: DatasetEntry, data_dir: str | None) -> tuple[Dataset, str]:
 def _kept(rows: KeptRows) -> Dataset:
     dataset: Dataset = joblib.load(rows.path, mmap_mode="r")
     return replace(dataset, X=np.asarray(dataset.X), y=np.asarray(dataset.y))
+
+
+def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
+    """Leave rows out where there are many; methods of equal limits keep equal rows."""
+    limit = STEEP_ROWS if method.steep else MOST_ROWS
+    return Fold(
+        draw_by_class(fold.train, y, limit, seed), draw_by_class(fold.test, y, TEST_ROWS, seed)
+    )
+
+
+def draw_by_class(
+    rows: NDArray[np.intp], y: NDArray[Any], limit: int, seed: int
+) -> NDArray[np.intp]:
+    """Draw rows, in order, such that classes keep their shares, and each at least one row."""
+    if len(rows) <= limit:
+        return rows
+    mixed = np.random.default_rng(seed).permutation(rows)
+    place = np.empty(len(mixed))
+    for label in np.unique(y[mixed]):
+        here = np.flatnonzero(y[mixed] == label)
+        # the first row of each class comes first of all, the last ones last
+        place[here] = np.arange(len(here)) / len(here)
+    return np.sort(mixed[np.argsort(place, kind="stable")[:limit]])
+
+
+def fewer_rows_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
+    """Say what was left out of the folds for the methods."""
+    largest = max(len(fold.train) for fold in folds)
+    notes = []
+    slow = [method.label for method in methods if method.steep]
+    if slow and largest > STEEP_ROWS:
+        notes.append(
+            f"To be quick, {', '.join(slow)} learned from {STEEP_ROWS} of {largest} training rows, "
+            "as their time grows faster than the rows; they may be better on all, so compare "
+            "without `quick` before ruling them out."
+        )
+    if len(slow) < len(methods) and largest > MOST_ROWS:
+        notes.append(
+            f"To be quick, every method learned from at most {MOST_ROWS} of {largest} training "
+            "rows; without `quick` all are used."
+        )
+    if max(len(fold.test) for fold in folds) > TEST_ROWS:
+        notes.append(f"To be quick, each fold was tested on {TEST_ROWS} rows.")
+    return notes
+
+
+def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Scores:
+    """Score a fitted classifier on rows that it has not seen."""
+    predicted = np.asarray(model.predict(X))
+    loss = None
+    if hasattr(model, "predict_proba"):
+        loss = log_loss(y, model.predict_proba(X), model.classes_)
+    return Scores(float((predicted == y).mean()), balanced_accuracy(y, predicted), loss)
+
+
+def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Average the recall over the classes that occur in ``y``."""
+    # scikit-learn's own warns if a predicted class does not occur; on a small fold it may.
+    return float(np.mean([(predicted[y == label] == label).mean() for label in np.unique(y)]))
+
+
+def log_loss(y: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> float:
+    """Average the negative log probability of the true class, each at least 1e-15.
+
+    Columns of ``probabilities`` are of ``classes``; a true class that is none of them has zero.
+    """
+    true = np.zeros(len(y))
+    for j, label in enumerate(classes):
+        true[y == label] = probabilities[y == label, j]
+    return float(-np.log(np.clip(true, SMALLEST, 1.0)).mean())

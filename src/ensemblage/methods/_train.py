@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
 from ensemblage.methods._compare import compare
-from ensemblage.methods._documents import Comparison
+from ensemblage.methods._method_documents import Comparison
 from ensemblage.methods._registry import get_method, make_model
 from ensemblage.runs import recorded_warnings
 

@@ -14,6 +14,7 @@ from ensemblage.parallel._seeds import Blueprint as Blueprint
 from ensemblage.parallel._seeds import draw_seeds as draw_seeds
 from ensemblage.parallel._seeds import set_seed as set_seed
 from ensemblage.parallel._seeds import spread_seeds as spread_seeds
+from ensemblage.parallel._stream import Deadline as Deadline
 from ensemblage.parallel._stream import LocalPool, WorkerDiedError, WorkerPool
 from ensemblage.parallel._stream import Outcome as Outcome
 from ensemblage.parallel._stream import stream_tasks as stream_tasks

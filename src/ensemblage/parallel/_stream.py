@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
@@ -34,6 +34,8 @@ TAKE_OVER_SECONDS = 0.5
 IDLE_SECONDS = 300
 
 logger = logging.getLogger("ensemblage")
+
+Task = TypeVar("Task")
 
 
 class WorkerDiedError(RuntimeError):
@@ -128,6 +130,28 @@ class LocalPool:
             self.width, timeout=IDLE_SECONDS, env=ONE_THREAD,
             initializer=_watch_parent, initargs=(os.getpid(),),
         )  # fmt: skip
+
+
+class Deadline:
+    """Lets tasks be started as long as one more can be expected to end in time, by their mean."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._seconds = 0.0
+        self._done = 0
+
+    def add(self, seconds: float) -> None:
+        """Count a task that took so long."""
+        self._seconds += seconds
+        self._done += 1
+
+    def in_time(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """Give tasks one by one, and end when the time is up."""
+        for task in tasks:
+            typical = self._seconds / max(1, self._done)
+            if self._end is not None and time.monotonic() + typical >= self._end:
+                return
+            yield task
 
 
 def stream_tasks(

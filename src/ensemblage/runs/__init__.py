@@ -1,19 +1,15 @@
 """One engine by which anything is repeated: cells, a store, a runner, an export, a study's file."""
 
-from ensemblage.runs._cell import Cell, CellResult, Plain
-from ensemblage.runs._documents import CellCounts as CellCounts
-from ensemblage.runs._documents import ResultRow, ResultTable
-from ensemblage.runs._documents import RowDocument as RowDocument
-from ensemblage.runs._documents import RunDocument as RunDocument
-from ensemblage.runs._documents import TableDocument as TableDocument
-from ensemblage.runs._documents import documented as documented
-from ensemblage.runs._experiment import Experiment
+from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._export import check_export, export_results, result_columns
+from ensemblage.runs._run_documents import CellCounts as CellCounts
+from ensemblage.runs._run_documents import ResultRow, ResultTable
+from ensemblage.runs._run_documents import RowDocument as RowDocument
+from ensemblage.runs._run_documents import RunDocument as RunDocument
+from ensemblage.runs._run_documents import TableDocument as TableDocument
+from ensemblage.runs._run_documents import documented as documented
 from ensemblage.runs._runner import ExperimentInterrupt, run_experiment
-from ensemblage.runs._scoring import Scores as Scores
-from ensemblage.runs._scoring import recorded_warnings as recorded_warnings
-from ensemblage.runs._scoring import score_predictions as score_predictions
-from ensemblage.runs._scoring import scores_of as scores_of
+from ensemblage.runs._runner import recorded_warnings as recorded_warnings
 from ensemblage.runs._store import ResultStore, ResultStoreError, plain_values
 from ensemblage.runs._study_file import DEFAULT_FOLDS as DEFAULT_FOLDS
 from ensemblage.runs._study_file import MEASURES as MEASURES

@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
-from ensemblage.runs._cell import Cell, CellResult
-from ensemblage.runs._documents import ResultTable
+from ensemblage.runs._run_documents import ResultTable
+
+Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
+"""What JSON can hold."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to compute: the same key means the same values, wherever it runs.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment.
+    params : mapping of str to a plain value
+        What distinguishes the cell: dataset, method, its parameters, repeat, the user's seed.
+    version : int
+        Of the method and its protocol: a change that alters values raises it.
+    data : str
+        Hash of the dataset's content; empty where the parameters determine the data.
+    """
+
+    experiment: str
+    params: Mapping[str, Plain]
+    version: int = 1
+    data: str = ""
+
+    @cached_property
+    def key(self) -> str:  # numpydoc ignore=RT01
+        """SHA-256 of the cell's canonical JSON, in hexadecimal."""
+        facts = [self.experiment, dict(self.params), self.version, self.data]
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def seed(self) -> int:  # numpydoc ignore=RT01
+        """A seed of the cell's own, below 2**32."""
+        return int(self.key[:8], 16)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What became of a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+    values : mapping of str to a plain value
+        What it computed; empty if it failed.
+    seconds : float
+        How long that took.
+    error : str
+        The error's type and text; empty if there was none.
+    """
+
+    cell: Cell
+    values: Mapping[str, Plain]
+    seconds: float
+    error: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemblage.persistence import write_atomically
-from ensemblage.runs._cell import CellResult
+from ensemblage.runs._experiment import CellResult
 
 FORMATS = (".csv", ".parquet")
 

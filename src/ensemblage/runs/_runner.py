@@ -5,16 +5,16 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from ensemblage.parallel import ClusterPool, LocalPool, WorkerPool, stream_tasks
-from ensemblage.runs._cell import Cell, CellResult, Plain
-from ensemblage.runs._experiment import Experiment
-from ensemblage.runs._scoring import recorded_warnings
+from ensemblage.parallel import ClusterPool, Deadline, LocalPool, stream_tasks
+from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._store import ResultStore, plain_values
 
 LONGEST_ERROR = 2000
@@ -73,7 +73,8 @@ def run_experiment(
     if budget is not None and not budget > 0:
         raise ValueError(f"budget must be more than 0 seconds, got {budget}.")
     cells = {cell.key: cell for cell in experiment.cells}
-    known = _stored(cells, store)
+    found = {} if store is None else store.get(cells)
+    known = {key: replace(result, cell=cells[key]) for key, result in found.items()}
     waiting = [
         cell
         for key, cell in cells.items()
@@ -83,12 +84,10 @@ def run_experiment(
     done = len(cells) - len(waiting)
     tell(done, len(cells))
     if waiting:
-        clock = _Clock(budget)
         if store is None and scheduler is None and n_jobs in {None, 1}:
-            computed = _compute_here(experiment, waiting, clock)
+            computed = _compute_here(experiment, waiting, budget)
         else:
-            pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
-            computed = _compute(experiment, waiting, pool, clock)
+            computed = _compute_in_workers(experiment, waiting, budget, n_jobs, scheduler)
         with (
             closing(computed),
             _told_how_to_go_on(store, lambda: f"{done} of {len(cells)}"),
@@ -123,58 +122,51 @@ def compute_cell(
         return Computed(values, time.perf_counter() - start, error)
 
 
-class _Clock:
-    """Tells whether one more cell can be expected to end in time."""
-
-    def __init__(self, budget: float | None) -> None:
-        self._end = None if budget is None else time.monotonic() + budget
-        self._seconds = 0.0
-        self._cells = 0
-
-    def add(self, seconds: float) -> None:
-        self._seconds += seconds
-        self._cells += 1
-
-    def allows_one_more(self) -> bool:
-        typical = self._seconds / max(1, self._cells)
-        return self._end is None or time.monotonic() + typical < self._end
-
-
-def _stored(cells: dict[str, Cell], store: ResultStore | None) -> dict[str, CellResult]:
-    found = {} if store is None else store.get(cells)
-    return {
-        key: CellResult(cells[key], each.values, each.seconds, each.error)
-        for key, each in found.items()
-    }
+@contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collect what a fit warns of, but for what concerns developers only; filled at the end."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        yield texts
+    texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
 def _compute_here(
-    experiment: Experiment, cells: Sequence[Cell], clock: _Clock
+    experiment: Experiment, cells: Sequence[Cell], budget: float | None
 ) -> Generator[CellResult, None, None]:
-    for cell in cells:
-        if not clock.allows_one_more():
-            return
+    deadline = Deadline(budget)
+    for cell in deadline.in_time(cells):
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
-        clock.add(result.seconds)
+        deadline.add(result.seconds)
         yield CellResult(cell, *result)
 
 
-def _compute(
-    experiment: Experiment, cells: Sequence[Cell], pool: WorkerPool, clock: _Clock
+def _compute_in_workers(
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    budget: float | None,
+    n_jobs: int | None,
+    scheduler: str | None,
 ) -> Generator[CellResult, None, None]:
     kill = True
-    tasks = _in_time(((experiment.compute, cell, experiment.data_dir) for cell in cells), clock)
-    try:
-        with _interrupts_noted() as interrupted:
-            for outcome in stream_tasks(compute_cell, tasks, pool, stopped=interrupted):
+    with _interrupts_noted() as interrupted:
+        pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
+        try:
+            deadline = Deadline(budget)
+            tasks = ((experiment.compute, cell, experiment.data_dir) for cell in cells)
+            in_time = deadline.in_time(tasks)
+            for outcome in stream_tasks(compute_cell, in_time, pool, stopped=interrupted):
                 died = outcome.error
                 result = outcome.result if died is None else Computed({}, 0.0, _error_text(died))
-                clock.add(result.seconds)
+                deadline.add(result.seconds)
                 yield CellResult(cells[outcome.number], *result)
             kill = interrupted()
-    finally:
-        pool.close(kill=kill)
-    if kill:
+        finally:
+            pool.close(kill=kill)
+    if interrupted():
         raise KeyboardInterrupt
 
 
@@ -189,13 +181,6 @@ def _told_how_to_go_on(store: ResultStore | None, far: Callable[[], str]) -> Ite
         raise ExperimentInterrupt(
             f"Stopped after {far()} cells; run the same command again to go on."
         ) from None
-
-
-def _in_time(tasks: Iterable[tuple[Any, ...]], clock: _Clock) -> Iterator[tuple[Any, ...]]:
-    for task in tasks:
-        if not clock.allows_one_more():
-            return
-        yield task
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from ensemblage import __version__
-from ensemblage.runs._cell import Cell, CellResult, Plain
+from ensemblage.runs._experiment import Cell, CellResult, Plain
 
 # "Ensm": tells our file from any other SQLite database
 APPLICATION_ID = 0x456E736D

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from inspect import formatannotation
-from typing import Annotated, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, TypeVar, get_type_hints
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, fields
 
-from ensemblage.runs._cell import CellResult
+if TYPE_CHECKING:
+    from ensemblage.runs._experiment import CellResult
 
 Count = Annotated[int, Meta(ge=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
