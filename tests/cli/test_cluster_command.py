@@ -29,6 +29,16 @@ def test_prototypes_and_scores_are_shown_and_labels_written(run, iris_file, tmp_
     assert all(0 <= float(row["agreement"]) <= 1 for row in rows)
 
 
+def test_a_column_called_rows_does_not_hide_the_count(run, tmp_path):
+    (tmp_path / "things.csv").write_text("rows,cluster\n7,9\n7,9\n5,9\n5,9\n", encoding="utf-8")
+    result = run("cluster", "things.csv", "-k", 2, "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)["prototypes"]
+    assert [(each["cluster"], each["rows"]) for each in found] == [(0, 2), (1, 2)]
+    assert sorted(each["typical"]["rows"] for each in found) == [5, 7]
+    assert [each["typical"]["cluster"] for each in found] == [9, 9]
+
+
 @pytest.mark.parametrize("method", ["average", "mcla"])
 def test_a_consensus_finds_the_number_itself(run, iris_file, method):
     result = run("cluster", iris_file, "-m", method, "--drop", "kind", "--json")

@@ -3,7 +3,7 @@
 import pytest
 
 from ensemblage.datasets import Table
-from ensemblage.methods import cluster_table
+from ensemblage.methods import Prototype, cluster_table
 
 ROWS = [["1", "2", "1", "9", "8", ""], ["a", "a", "b", "b", "b", "b"], list("xxxyyy")]
 TABLE = Table.from_texts(["size", "rows", "kind"], ROWS)
@@ -13,7 +13,7 @@ def test_prototypes_by_hand():
     found = cluster_table(TABLE, 1, target="kind")
     (only,) = found.prototypes
     # the mean of the numbers there are, the most frequent word; a column may be called anything
-    assert only == (0, 6, {"size": 4.2, "rows": "b"})
+    assert only == Prototype(0, 6, {"size": 4.2, "rows": "b"})
     assert found.scores == {"nmi": 0.0, "purity": 0.5}
 
 

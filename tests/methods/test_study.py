@@ -64,11 +64,11 @@ def test_a_fold_has_a_seed_of_its_own():
     assert len({splits.fold_seed(*place) for place in splits.places()}) == 6
 
 
-POINTS = (MethodPoint("majority", "m", {}), MethodPoint("svm", "s", {}))
+PLAIN_POINTS = (MethodPoint("majority", "m", {}), MethodPoint("svm", "s", {}))
 
 
 def test_rows_by_hand():
-    study = Study("s", "S", ("d",), POINTS, Splits(folds=2), measure="log_loss")
+    study = Study("s", "S", ("d",), PLAIN_POINTS, Splits(folds=2), measure="log_loss")
     cells = study.cells({"d": ""})
     values = {"accuracy": 1.0, "balanced_accuracy": 1.0, "warnings": []}
     losses = [0.5, None, 0.7, None]

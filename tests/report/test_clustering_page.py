@@ -3,14 +3,14 @@
 import numpy as np
 from msgspec import structs
 
-from ensemblage.methods import ClusteringDocument
+from ensemblage.methods import ClusteringDocument, Prototype
 from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, TableBlock
 from ensemblage.report import clustering_page
 
 DOCUMENT = ClusteringDocument(
     method="inner", clusters=2, labels=[0, 0, 1], agreement=[1.0, 0.5, 0.8],
-    prototypes=[{"cluster": 0, "rows": 2, "size": -1.5, "kind": "a"},
-                {"cluster": 1, "rows": 1, "size": 9.0, "kind": None}],
+    prototypes=[Prototype(0, 2, {"size": -1.5, "kind": "a"}),
+                Prototype(1, 1, {"size": 9.0, "kind": None})],
     scores={"nmi": 0.5, "purity": 0.75}, output=None,
 )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ensemblage.report._prototype_figure import Prototype, prototype_figure
+from ensemblage.methods import Prototype
+from ensemblage.report._prototype_figure import prototype_figure
 from ensemblage.report._svg import drawn_svg
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from ensemblage.explain._network_model import network_figure
 from ensemblage.explain._subspaces_model import co_selection_figure
+from ensemblage.methods import Prototype
 from ensemblage.pages import INK, FigureBlock
-from ensemblage.report._prototype_figure import Prototype, prototype_figure
+from ensemblage.report._prototype_figure import prototype_figure
 from ensemblage.report._rank_figure import critical_difference_figure
 from ensemblage.report._svg import drawn_svg, numbered
 

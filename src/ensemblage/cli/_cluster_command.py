@@ -129,10 +129,7 @@ def _document(found: Clustering, output: Path | None) -> ClusteringDocument:
         clusters=len(found.prototypes),
         labels=found.labels.tolist(),
         agreement=None if found.agreement is None else found.agreement.tolist(),
-        prototypes=[
-            {"cluster": each.cluster, "rows": each.rows, **each.typical}
-            for each in found.prototypes
-        ],
+        prototypes=found.prototypes,
         scores=found.scores,
         output=None if output is None else str(output),
     )

@@ -7,6 +7,7 @@ from ensemblage.methods._method_documents import Choice, Comparison, MethodScore
 from ensemblage.methods._method_documents import ClusteringDocument as ClusteringDocument
 from ensemblage.methods._method_documents import FitDocument as FitDocument
 from ensemblage.methods._method_documents import PredictionDocument as PredictionDocument
+from ensemblage.methods._method_documents import Prototype as Prototype
 from ensemblage.methods._method_documents import TrainingDocument as TrainingDocument
 from ensemblage.methods._registry import METHODS, Method, UnknownMethodError, get_method, make_model
 from ensemblage.methods._study import StudyParams as StudyParams

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
 from ensemblage.datasets import Table, table_encoder
 from ensemblage.evaluation import nmi_score, purity_score
 from ensemblage.inner import InnerKMeans
+from ensemblage.methods._method_documents import Prototype
 
 CLUSTER_METHODS = {
     "inner": "Inner K-means",
@@ -23,14 +24,6 @@ CLUSTER_METHODS = {
     "hgpa": "HGPA",
 }
 GRAPHS = {"mcla": MCLA, "hbgf": HBGF, "cspa": CSPA, "hgpa": HGPA}
-
-
-class Prototype(NamedTuple):
-    """A cluster's number, its rows, and by column the mean or the most frequent word, if any."""
-
-    cluster: int
-    rows: int
-    typical: dict[str, float | str | None]
 
 
 @dataclass(frozen=True)

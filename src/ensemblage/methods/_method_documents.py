@@ -190,6 +190,20 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
     ]
 
 
+class Prototype(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the rows of one cluster are like."""
+
+    cluster: Annotated[Count, Meta(description="The cluster's number.")]
+    rows: Annotated[Count, Meta(description="How many rows are in it.")]
+    typical: Annotated[
+        dict[str, float | str | None],
+        Meta(
+            description="For each column the mean of the numbers or the most frequent word, null "
+            "if all values are missing."
+        ),
+    ]
+
+
 class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What ``cluster`` prints with ``--json``, and what its page shows."""
 
@@ -204,11 +218,7 @@ class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
         ),
     ]
     prototypes: Annotated[
-        list[dict[str, int | float | str | None]],
-        Meta(
-            description="A cluster each: its number, its rows, and for each column the mean of "
-            "the numbers or the most frequent word, null if all cells are missing."
-        ),
+        list[Prototype], Meta(description="What each cluster is like, in the order of numbers.")
     ]
     scores: Annotated[
         dict[str, NotNegative],

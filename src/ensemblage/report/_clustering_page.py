@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.methods import ClusteringDocument
+from ensemblage.methods import ClusteringDocument, Prototype
 from ensemblage.pages import (
     MINUS,
     NOTHING,
@@ -23,7 +23,7 @@ from ensemblage.pages import (
     count_field,
     share_field,
 )
-from ensemblage.report._prototype_figure import Prototype, prototype_figure, read_prototypes
+from ensemblage.report._prototype_figure import prototype_figure
 
 WORDS = {"nmi": "normalised mutual information"}
 
@@ -56,7 +56,7 @@ def clustering_page(
     Page
         To be rendered.
     """
-    prototypes = read_prototypes(document)
+    prototypes = document.prototypes
     picture = None if columns is None else prototype_figure(prototypes, columns)
     shown = [] if picture is None else [picture]
     sections = [
@@ -80,7 +80,7 @@ def _mean_agreement(document: ClusteringDocument) -> dict[int, float]:
 def _summary(
     document: ClusteringDocument, prototypes: Sequence[Prototype], label: str
 ) -> list[str]:
-    sizes = [each.n_rows for each in prototypes]
+    sizes = [each.rows for each in prototypes]
     rows, clusters = f"{len(document.labels):,} rows", f"{len(sizes)} clusters"
     told = [f"{label} puts {rows} into {clusters} of {min(sizes):,} to {max(sizes):,} rows."]
     if document.agreement is not None:
@@ -105,7 +105,7 @@ def _facts(document: ClusteringDocument, label: str) -> FactsBlock:
 
 def _sizes(prototypes: Sequence[Prototype]) -> BarsBlock:
     bars = [
-        Bar(f"cluster {each.cluster}", each.n_rows, f"{each.n_rows:,}", strong=True)
+        Bar(f"cluster {each.cluster}", each.rows, f"{each.rows:,}", strong=True)
         for each in prototypes
     ]
     return BarsBlock(bars, "Rows of each cluster.", from_zero=True)
@@ -115,13 +115,13 @@ def _prototypes(prototypes: Sequence[Prototype], agreement: Mapping[int, float])
     # pairs, as a column of the data may have the name of one of ours
     named = [
         (Column("cluster"), [Field(f"cluster {each.cluster}") for each in prototypes]),
-        (Column("rows", numeric=True), [count_field(each.n_rows) for each in prototypes]),
+        (Column("rows", numeric=True), [count_field(each.rows) for each in prototypes]),
     ]
     if agreement:
         shares = [share_field(agreement[each.cluster]) for each in prototypes]
         named.append((Column("agreement", numeric=True), shares))
-    for name in prototypes[0].values:
-        values = [each.values[name] for each in prototypes]
+    for name in prototypes[0].typical:
+        values = [each.typical[name] for each in prototypes]
         numeric = not any(isinstance(value, str) for value in values)
         named.append((Column(name, numeric=numeric), [_typical(value) for value in values]))
     legend = "Mean of a column of numbers, most frequent word of a column of words."

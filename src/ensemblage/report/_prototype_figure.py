@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.evaluation import PrototypeDisplay
-from ensemblage.methods import ClusteringDocument
+from ensemblage.methods import Prototype
 from ensemblage.pages import INK, MINUS, FigureBlock, short_names
 
 MOST_COLUMNS = 24
 
 Columns = Mapping[str, NDArray[np.float64]]
-
-
-class Prototype(NamedTuple):
-    """A cluster's number, its size, and its mean or most frequent word of each column."""
-
-    cluster: int
-    n_rows: int
-    values: dict[str, float | str | None]
-
-
-def read_prototypes(document: ClusteringDocument) -> list[Prototype]:
-    """Take the numbers of a cluster from the columns that JSON shows beside them."""
-    found = []
-    for each in document.prototypes:
-        values = dict(each)
-        cluster, n_rows = values.pop("cluster"), values.pop("rows")
-        found.append(Prototype(int(cluster or 0), int(n_rows or 0), values))
-    return found
 
 
 def prototype_figure(prototypes: Sequence[Prototype], rows: Columns) -> FigureBlock | None:
@@ -43,16 +25,16 @@ def prototype_figure(prototypes: Sequence[Prototype], rows: Columns) -> FigureBl
     known = {name: column[~np.isnan(column)] for name, column in rows.items()}
     names = [
         name for name, column in known.items()
-        if len(column) and all(each.values[name] is not None for each in prototypes)
+        if len(column) and all(each.typical[name] is not None for each in prototypes)
     ]  # fmt: skip
     if not names:
         return None
     shown = _most_telling(prototypes, known, names)
-    means = np.array([[each.values[name] for name in shown] for each in prototypes], dtype=float)
+    means = np.array([[each.typical[name] for name in shown] for each in prototypes], dtype=float)
     display = PrototypeDisplay(
         means, center=np.array([known[name].mean() for name in shown]),
         scale=np.array([known[name].std() or 1.0 for name in shown]),
-        sizes=np.array([each.n_rows for each in prototypes]),
+        sizes=np.array([each.rows for each in prototypes]),
         feature_names=short_names(shown),
     )  # fmt: skip
     clusters = [str(each.cluster) for each in prototypes]
@@ -79,7 +61,7 @@ def _draw(ax: Any, display: Any, clusters: Sequence[str]) -> None:
 
 def _most_telling(prototypes: Sequence[Prototype], known: Columns, names: list[str]) -> list[str]:
     """Choose the columns in which the clusters differ most, in the order of the file."""
-    means = np.array([[each.values[name] for name in names] for each in prototypes], dtype=float)
+    means = np.array([[each.typical[name] for name in names] for each in prototypes], dtype=float)
     scale = np.array([known[name].std() or 1.0 for name in names])
     spread = dict(zip(names, (means.std(axis=0) / scale).tolist(), strict=True))
     best = set(sorted(names, key=lambda name: -spread[name])[:MOST_COLUMNS])
