@@ -1,12 +1,32 @@
-"""The template of strata with Gaussians: where it starts, and what it asks of a subclass."""
+"""The template of strata with Gaussians: its start, its steps, what it asks of a subclass."""
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.strata._em import Rule
-from ensemblage.strata._gaussian import GaussianStrata, start_means, start_model
+from ensemblage.kernels import make_gaussians
+from ensemblage.strata._gaussian import (
+    EMSettings,
+    GaussianStrata,
+    Rule,
+    StrataModel,
+    column_spread,
+    pick_rows,
+    run_em,
+    start_means,
+    start_model,
+)
+
+
+class Always:
+    """The same rule in each pass."""
+
+    def __init__(self, prior):
+        self.first = Rule(prior)
+
+    def following(self, source, moments, rule):
+        return rule
 
 
 class Even(GaussianStrata):
@@ -30,11 +50,8 @@ class Even(GaussianStrata):
         self.variance_floor = variance_floor
         self.random_state = random_state
 
-    def _first_rule(self):
-        return Rule(np.zeros((self.n_strata, 1)))
-
-    def _next_rule(self, source, moments, rule):
-        return rule
+    def _membership_rules(self, n_samples):
+        return Always(np.zeros((self.n_strata, 1)))
 
     def _finish(self, source, state, rows):
         self.memberships_ = np.full((len(rows.X), self.n_strata), 0.5)
@@ -44,7 +61,7 @@ X = np.concatenate([np.zeros((10, 2)), np.full((10, 2), 8.0)])
 X = X + np.random.default_rng(0).normal(size=X.shape)
 
 
-def test_a_subclass_needs_two_rules_and_an_end():
+def test_a_subclass_needs_rules_and_an_end():
     strata = Even().fit(X, np.arange(20) % 2)
     assert strata.converged_
     np.testing.assert_allclose(np.sort(strata.means_[:, 0]), [0, 8], atol=1)
@@ -103,3 +120,55 @@ def test_warnings_point_at_the_caller():
 def test_squares_that_overflow_are_refused():
     with pytest.raises(ValueError, match=r"whose squares overflow float32\. Scale the columns"):
         Even().fit((X * 1e30).astype(np.float32))
+
+
+POINTS = np.array([[0.0], [1.0], [4.0], [5.0]])
+
+
+def start(means=(0.5, 4.5)):
+    gaussians = make_gaussians(np.array(means)[:, None], np.ones((2, 1)), "diag")
+    return StrataModel(np.zeros(1), gaussians, "diag")
+
+
+HALVES = Always(np.log(np.full((2, 1), 0.5)))
+
+
+def test_mean_and_variance_over_blocks():
+    weights = np.array([1.0, 2.0, 1.0, 0.0])
+    mean, variance = column_spread(MemoryBlocks(POINTS, weights, block_rows=3))
+    np.testing.assert_allclose(mean, [1.5])
+    np.testing.assert_allclose(variance, [(2.25 + 2 * 0.25 + 6.25) / 4])
+
+
+def test_rows_by_number_over_blocks():
+    picked = pick_rows(MemoryBlocks(POINTS, block_rows=3), np.array([0, 2, 3]))
+    np.testing.assert_array_equal(picked, [[0], [4], [5]])
+
+
+def test_one_iteration_by_hand():
+    # responsibilities under equal weights: a logistic of the difference of the log densities
+    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=1, tol=0.0)
+    state = run_em(MemoryBlocks(POINTS, block_rows=3), start(), HALVES, settings, lambda: False)
+    share = 1 / (1 + np.exp(((POINTS[:, 0] - 0.5) ** 2 - (POINTS[:, 0] - 4.5) ** 2) / 2))
+    mean = share @ POINTS[:, 0] / share.sum()
+    variance = share @ (POINTS[:, 0] - mean) ** 2 / share.sum()
+    assert state.model.gaussians.means[0, 0] == pytest.approx(mean, rel=1e-12)
+    assert state.model.gaussians.covariances[0, 0] == pytest.approx(variance, rel=1e-9)
+    assert len(state.path) == 2
+    assert state.path[1] > state.path[0]
+    assert not state.converged
+
+
+def test_the_loop_ends_when_nothing_is_gained():
+    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=500, tol=1e-9)
+    state = run_em(MemoryBlocks(POINTS), start(), HALVES, settings, lambda: False)
+    assert state.converged
+    assert len(state.path) < 500
+    assert np.diff(state.path).min() >= -1e-12
+
+
+def test_a_callback_may_end_the_loop():
+    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=500, tol=0.0)
+    state = run_em(MemoryBlocks(POINTS), start(), HALVES, settings, lambda: True)
+    assert len(state.path) == 2
+    assert not state.converged

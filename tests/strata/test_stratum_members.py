@@ -6,15 +6,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from ensemblage.fusion import Mean
 from ensemblage.parallel import Fold
-from ensemblage.strata._ensemble_rows import Training
-from ensemblage.strata._recipe import make_recipe
-from ensemblage.strata._stratum_members import (
-    fit_member,
-    hard_rows,
-    held_out_outputs,
-    plan_jobs,
-    report_members,
-)
+from ensemblage.strata._ensemble_inputs import Training, make_recipe
+from ensemblage.strata._strata_ensemble import report_members
+from ensemblage.strata._stratum_members import fit_member, hard_rows, held_out_outputs, plan_jobs
 
 X = np.array([[0.0], [1.0], [2.0], [3.0]])
 Y = np.array([0, 1, 0, 1])

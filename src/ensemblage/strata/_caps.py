@@ -12,11 +12,13 @@ from ensemblage.kernels import (
     N_BINS,
     Bins,
     Caps,
+    Moments,
     bin_masses,
     cap_for_size,
     rows_in_bins,
     sizes_at_edges,
 )
+from ensemblage.strata._gaussian import Rule
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -215,3 +217,37 @@ def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubl
         bins = _look_elsewhere(bins, k, k == N_BINS)
     best: Doubles = sizes[:, nearest]
     return best
+
+
+class SizedRules(NamedTuple):
+    """Rules under which each stratum has the same share of all rows, or one within a range."""
+
+    n_strata: int
+    share: float | SizeRange
+
+    @property
+    def first(self) -> Rule:
+        """The same membership for all."""
+        share = self.share
+        if isinstance(share, SizeRange):
+            share = share.budget / self.n_strata
+        return Rule(np.full((self.n_strata, 1), np.log(share)), first_bins(self.n_strata))
+
+    def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
+        """Caps at which the sizes hold, and where the next ones are likely to be."""
+        caps = self.caps(source, moments, rule)
+        before = rule.prior if isinstance(rule.prior, Caps) else None
+        return Rule(caps, bins_around(caps, before))
+
+    def caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
+        """Caps at which the sizes hold, after a pass under a rule."""
+        # the bins of any stratum hold each row once
+        sizes = self.sizes(source, moments.counts[0].sum())
+        return solve_caps(source, sizes, rule.bins, Histogram(moments.counts, moments.masses))
+
+    def sizes(self, source: BlockSource, weight: float) -> Doubles:
+        """Size of each stratum, of shape (n_strata,), where all rows weigh so much."""
+        if not isinstance(self.share, SizeRange):
+            return np.full(self.n_strata, self.share * weight)
+        wanted = SizeRange(*(share * weight for share in self.share))
+        return share_budget(source, wanted, self.n_strata)

@@ -1,4 +1,4 @@
-"""What HISS and mixtures share: Gaussians fitted to blocks of rows."""
+"""What HISS and mixtures share: Gaussians fitted to blocks of rows by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +23,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
-from ensemblage.kernels import Kind, Moments, make_gaussians
+from ensemblage.kernels import (
+    NO_BINS,
+    Bins,
+    Caps,
+    Gaussians,
+    Kind,
+    Moments,
+    centred_columns,
+    estimate,
+    expectation,
+    log_densities,
+    make_gaussians,
+)
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
-from ensemblage.strata._densities import StrataModel
-from ensemblage.strata._em import EMSettings, EMState, Rule, column_spread, pick_rows, run_em
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -36,6 +46,65 @@ SEED_ROWS = 10_000
 """Start centres are sought among at most so many rows."""
 
 
+class StrataModel(NamedTuple):
+    """One Gaussian per stratum, around a centre that keeps squares from cancelling."""
+
+    centre: Floats
+    gaussians: Gaussians
+    kind: Kind
+
+    def columns(self, rows: Floats) -> Floats:
+        """Centre the rows, with their squares where densities are linear in these."""
+        return centred_columns(rows, self.centre, self.kind)
+
+    def log_densities(self, rows: Floats) -> Floats:
+        """Log density of each row, of shape (n_strata, n_rows)."""
+        return log_densities(self.columns(rows), self.gaussians, self.kind)
+
+
+class Rule(NamedTuple):
+    """How the rows' affinities become memberships in one pass."""
+
+    prior: Caps | Floats
+    """Caps, or the same log membership for all rows, of shape (n_strata, 1)."""
+    bins: Bins | None = None
+    """Where to look for the next caps."""
+
+
+class Rules(Protocol):
+    """The rule of membership to start from, and the one that follows from a pass under another."""
+
+    @property
+    def first(self) -> Rule: ...
+
+    def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule: ...
+
+
+class EMSettings(NamedTuple):
+    """What does not change from one iteration to the next."""
+
+    weight: float
+    """Total weight of the rows."""
+    floor: float
+    """Lower bound on variances."""
+    max_iter: int
+    tol: float
+    """Stop when an iteration gains no more than this."""
+
+
+class EMState(NamedTuple):
+    """Where expectation maximisation ended."""
+
+    model: StrataModel
+    rule: Rule
+    total: Moments
+    """Statistics of the last pass."""
+    path: list[float]
+    """Mean log likelihood at the start and after each iteration."""
+    converged: bool
+    """Whether the last iteration gained no more than the tolerance."""
+
+
 class TrainingRows(NamedTuple):
     """What a fit was given, checked."""
 
@@ -43,6 +112,35 @@ class TrainingRows(NamedTuple):
     weights: Doubles
     classes: NDArray[np.intp] | None
     """Code of each row's class, where strata look at classes."""
+
+
+def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
+    """Mean and variance of each column; variances are not finite where squares overflow."""
+    weight, sums = source.total(_sums)
+    mean = sums / weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        (squares,) = source.total(_centred_squares, mean)
+    return mean, squares / weight
+
+
+def _sums(block: Block) -> tuple[Any, Floats]:
+    return block.weights.sum(), block.weights @ block.rows
+
+
+def _centred_squares(block: Block, mean: Floats) -> tuple[Floats]:
+    # in the rows' own dtype, as the densities will be
+    return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
+
+
+def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
+    """Fetch rows by their numbers, which must rise."""
+    return np.concatenate(list(source.map(_pick, indices)))
+
+
+def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
+    local = indices - block.start
+    picked: Floats = block.rows[local[(local >= 0) & (local < len(block.rows))]]
+    return picked
 
 
 def start_means(
@@ -90,6 +188,40 @@ def start_model(centre: Floats, means: Doubles, variance: Floats, kind: Kind) ->
     return StrataModel(centre, make_gaussians(means - centre, covariances, kind), kind)
 
 
+def run_em(
+    source: BlockSource,
+    model: StrataModel,
+    rules: Rules,
+    settings: EMSettings,
+    step: Callable[[], bool],
+) -> EMState:
+    """Alternate between responsibilities and parameters until the objective settles.
+
+    The log responsibilities stay with the source as its carry. ``step`` is called after each
+    iteration; if it returns true, this was the last.
+    """
+    rule = rules.first
+    total = source.advance_total(_expect, model, rule)
+    path = [total.log_likelihood / settings.weight]
+    converged = False
+    for _ in range(settings.max_iter):
+        gaussians = estimate(total, model.gaussians, settings.floor, model.kind)
+        model, rule = model._replace(gaussians=gaussians), rules.following(source, total, rule)
+        total = source.advance_total(_expect, model, rule)
+        path.append(total.log_likelihood / settings.weight)
+        converged = not path[-1] - path[-2] > settings.tol
+        if step() or converged:
+            break
+    return EMState(model, rule, total, path, converged)
+
+
+def _expect(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
+    columns, bins = model.columns(block.rows), NO_BINS if rule.bins is None else rule.bins
+    return expectation(
+        columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, bins
+    )
+
+
 def _log_affinity(block: Block, model: StrataModel) -> Floats:
     return model.log_densities(block.rows).T
 
@@ -103,8 +235,8 @@ class GaussianStrata(
 ):
     """Template of a stratifier with one Gaussian per stratum.
 
-    A subclass says what the first rule of membership is, what follows from one pass, and what the
-    memberships are in the end.
+    A subclass says by which rules memberships follow from one pass to the next, and what they are
+    in the end.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -148,8 +280,9 @@ class GaussianStrata(
             Fitted stratifier.
         """
         rows = self._check_rows(X, y, sample_weight)
+        rules = self._membership_rules(len(rows.X))
         source = MemoryBlocks(rows.X, rows.weights)
-        state = self._run_em(source, rows)
+        state = self._run_em(source, rows, rules)
         self.means_ = state.model.gaussians.means + state.model.centre
         self.covariances_ = state.model.gaussians.covariances
         self.objective_path_ = np.array(state.path)
@@ -169,10 +302,14 @@ class GaussianStrata(
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._check_sizes(len(X))
+        if self.n_strata > len(X):
+            raise ValueError(
+                f"n_strata={self.n_strata} is larger than n_samples={len(X)}. "
+                "Ask for fewer strata, or bring more rows."
+            )
         return TrainingRows(X, weights, self._check_classes(X, y))
 
-    def _run_em(self, source: BlockSource, rows: TrainingRows) -> EMState:
+    def _run_em(self, source: BlockSource, rows: TrainingRows, rules: Rules) -> EMState:
         centre, variance = column_spread(source)
         self._check_spread(rows.X, variance)
         floor = self.variance_floor * variance.mean() or 1.0
@@ -180,18 +317,7 @@ class GaussianStrata(
         model = start_model(centre, means, np.maximum(variance, floor), self.covariance_type)
         settings = EMSettings(rows.weights.sum(), floor, self.max_iter, self.tol)
         with fit_progress(self, "iteration", self.max_iter) as step:
-            return run_em(source, model, self._first_rule(), self._next_rule, settings, step)
-
-    def _check_sizes(self, n_samples: int) -> None:
-        if self.n_strata > n_samples:
-            raise ValueError(
-                f"n_strata={self.n_strata} is larger than n_samples={n_samples}. "
-                "Ask for fewer strata, or bring more rows."
-            )
-
-    def _check_classes(self, X: Floats, y: Any) -> NDArray[np.intp] | None:
-        """Codes of the rows' classes where they matter; here they do not."""
-        return None
+            return run_em(source, model, rules, settings, step)
 
     def _check_spread(self, X: Floats, variance: Floats) -> None:
         if not np.isfinite(variance).all():
@@ -209,13 +335,18 @@ class GaussianStrata(
             message = f"Columns {names.tolist()} of X are constant and tell strata nothing apart."
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
-    @abstractmethod
-    def _first_rule(self) -> Rule:
-        """Rule of membership to start from."""
+    @property
+    def _needs_classes(self) -> bool:
+        """Whether strata look at the rows' classes."""
+        return False
+
+    def _check_classes(self, X: Floats, y: Any) -> NDArray[np.intp] | None:
+        """Codes of the rows' classes where they matter; here they do not."""
+        return None
 
     @abstractmethod
-    def _next_rule(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
-        """Rule of membership that follows from one pass."""
+    def _membership_rules(self, n_samples: int) -> Rules:
+        """Give the rules of membership, or refuse parameters that so many rows cannot meet."""
 
     @abstractmethod
     def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
@@ -255,4 +386,5 @@ class GaussianStrata(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = self._needs_classes
         return tags

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,64 +13,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
-from ensemblage.kernels import (
-    Caps,
-    Kind,
-    Moments,
-    log_memberships,
-    priced_memberships,
-    share_rows,
+from ensemblage.kernels import Kind, priced_memberships
+from ensemblage.strata._caps import SizedRules, SizeRange
+from ensemblage.strata._gaussian import EMState, GaussianStrata, TrainingRows
+from ensemblage.strata._polish import (
+    Groups,
+    SharedModel,
+    find_groups,
+    fit_by_caps,
+    fit_by_prices,
+    objective_by_caps,
 )
-from ensemblage.strata._caps import (
-    Histogram,
-    SizeRange,
-    bins_around,
-    first_bins,
-    share_budget,
-    solve_caps,
-)
-from ensemblage.strata._densities import Groups, SharedModel, StrataModel, find_groups
-from ensemblage.strata._em import EMState, Rule
-from ensemblage.strata._gaussian import GaussianStrata, TrainingRows
-from ensemblage.strata._polish import Fitted, find_prices, polished
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
-
-
-def _affinity(block: Block) -> Floats:
-    """Log responsibilities that the last pass left with the rows, of shape (n_strata, n_rows)."""
-    return cast("Floats", block.carry)
-
-
-def _capped(block: Block, model: StrataModel, caps: Caps) -> Fitted:
-    """Memberships of a block under given caps."""
-    log_density, affinity = model.log_densities(block.rows), _affinity(block)
-    *_, objective = share_rows(log_density, affinity, block.weights, *caps)
-    return Fitted(np.exp(log_memberships(affinity, caps)).T, objective)
-
-
-def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
-    """Objective of a block under given caps, if strata that coincide share equally."""
-    log_shares = shared.groups.join_memberships(log_memberships(_affinity(block), caps))
-    log_sums = np.logaddexp.reduce(log_shares + shared.log_densities(block.rows), axis=0)
-    return float(block.weights @ log_sums)
-
-
-def _reached(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
-    """Objective of the last iteration, with what strata that coincide lose by sharing."""
-    if shared.groups.distinct:
-        return sum(objective for _, objective in source.map(_capped, shared.model, caps))
-    return sum(source.map(_capped_and_shared, shared, caps))
-
-
-def _collect(parts: Iterable[Fitted], shape: tuple[int, int], dtype: Any) -> Fitted:
-    """Put the blocks' memberships into one array, and add up their objectives."""
-    memberships, total, start = np.empty(shape, dtype=dtype), 0.0, 0
-    for part, objective in parts:
-        memberships[start : start + len(part)] = part
-        total, start = total + objective, start + len(part)
-    return Fitted(memberships, total)
 
 
 def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> Floats:
@@ -230,8 +185,7 @@ class HISS(GaussianStrata):
         self.class_balance = class_balance
         self.random_state = random_state
 
-    def _check_sizes(self, n_samples: int) -> None:
-        super()._check_sizes(n_samples)
+    def _membership_rules(self, n_samples: int) -> SizedRules:
         if isinstance(self.stratum_size, Real):
             smallest = float(self.stratum_size)
             if self.total_size is not None:
@@ -246,6 +200,14 @@ class HISS(GaussianStrata):
                 f"stratum_size={self.stratum_size} of n_samples={n_samples} rows is less than one "
                 f"row. Take at least {1 / n_samples:.3g}."
             )
+        return self._rules()
+
+    def _rules(self) -> SizedRules:
+        share: Any = self.stratum_size
+        if not isinstance(share, Real):
+            low, high = share
+            share = SizeRange(low, high, self.total_size)
+        return SizedRules(self.n_strata, share)
 
     def _check_range(self) -> float:
         try:
@@ -266,45 +228,23 @@ class HISS(GaussianStrata):
             )
         return low
 
-    def _sizes(self, source: BlockSource, weight: float) -> Doubles:
-        if isinstance(self.stratum_size, Real):
-            return np.full(self.n_strata, self.stratum_size * weight)
-        low, high = self.stratum_size
-        wanted = SizeRange(low * weight, high * weight, self.total_size * weight)
-        return share_budget(source, wanted, self.n_strata)
-
-    def _first_rule(self) -> Rule:
-        pair = not isinstance(self.stratum_size, Real)
-        share = self.total_size / self.n_strata if pair else self.stratum_size
-        return Rule(np.full((self.n_strata, 1), np.log(share)), first_bins(self.n_strata))
-
-    def _next_rule(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
-        caps = self._next_caps(source, moments, rule)
-        before = rule.prior if isinstance(rule.prior, Caps) else None
-        return Rule(caps, bins_around(caps, before))
-
-    def _next_caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
-        # the bins of any stratum hold each row once
-        sizes = self._sizes(source, moments.counts[0].sum())
-        return solve_caps(source, sizes, rule.bins, Histogram(moments.counts, moments.masses))
-
     def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
-        caps = self._next_caps(source, state.total, state.rule)
-        self.groups_ = find_groups(self._model()).numbers
-        shared, weight = self._shared(), state.total.counts[0].sum()
-        shape, dtype = (len(rows.X), self.n_strata), rows.X.dtype
+        rules, weight = self._rules(), state.total.counts[0].sum()
+        caps = rules.caps(source, state.total, state.rule)
+        model = self._model()
+        groups = find_groups(model)
+        self.groups_, shared = groups.numbers, SharedModel(model, groups)
         self.polished_ = False
         if self.polish:
-            prices = find_prices(source, shared, caps.log_scales, self._sizes(source, weight))
-            fitted = _collect(source.map(polished, shared, prices), shape, dtype)
-            reached = _reached(source, shared, caps)
-            rounding = 32 * np.finfo(dtype).eps * (abs(reached) + weight)
+            sizes = rules.sizes(source, weight)
+            fitted = fit_by_prices(source, shared, caps.log_scales, sizes)
+            reached = objective_by_caps(source, shared, caps)
+            rounding = 32 * np.finfo(rows.X.dtype).eps * (abs(reached) + weight)
             self.polished_ = bool(fitted.objective >= reached - rounding)
-            self.log_scales_ = shared.groups.split_scales(prices.log_scales)
         if not self.polished_:
-            fitted = _collect(source.map(_capped, shared.model, caps), shape, dtype)
-            self.log_scales_ = caps.log_scales
-        self.memberships_, self.objective_ = fitted.memberships, float(fitted.objective / weight)
+            fitted = fit_by_caps(source, shared, caps)
+        self.memberships_, objective, self.log_scales_ = fitted
+        self.objective_ = float(objective / weight)
         if rows.classes is not None:
             self._balance(rows, rows.classes)
 
@@ -317,15 +257,18 @@ class HISS(GaussianStrata):
             own = np.flatnonzero(classes == code)
             source = MemoryBlocks(X[own], weights[own])
             sizes = shares * weights[own].sum()
-            prices = find_prices(source, shared, self.log_scales_, sizes)
-            parts, shape = source.map(polished, shared, prices), (len(own), self.n_strata)
-            self.memberships_[own], objective = _collect(parts, shape, X.dtype)
-            total += objective
+            fitted = fit_by_prices(source, shared, self.log_scales_, sizes)
+            self.memberships_[own] = fitted.memberships
+            total += fitted.objective
         self.objective_ = float(total / weights.sum())
 
     def _shared(self) -> SharedModel:
         """Densities of the fitted strata, those that coincide as one."""
         return SharedModel(self._model(), Groups(self.groups_))
+
+    @property
+    def _needs_classes(self) -> bool:
+        return self.class_balance
 
     def _check_classes(self, X: Floats, y: Any) -> NDArray[np.intp] | None:
         if not self.class_balance:
@@ -358,8 +301,3 @@ class HISS(GaussianStrata):
         shared = self._shared()
         log_scales = shared.groups.join_scales(self.log_scales_)
         return np.concatenate(list(self._map_rows(X, _new_memberships, shared, log_scales)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.class_balance
-        return tags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Kind, Moments, expectation
-from ensemblage.strata._densities import StrataModel
-from ensemblage.strata._em import EMState, Rule
-from ensemblage.strata._gaussian import GaussianStrata, TrainingRows
+from ensemblage.strata._gaussian import EMState, GaussianStrata, Rule, StrataModel, TrainingRows
 
 Floats = NDArray[np.floating[Any]]
 Assignment = Literal["hard", "soft"]
+
+
+class WeightRules(NamedTuple):
+    """Rules under which all rows have a cluster's weight as their membership in it."""
+
+    n_strata: int
+
+    @property
+    def first(self) -> Rule:
+        """Equal weights."""
+        return Rule(np.full((self.n_strata, 1), -np.log(self.n_strata)))
+
+    def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
+        """Weights are the shares of responsibility."""
+        # a cluster that nobody belongs to any more keeps a weight whose log is finite
+        weights = np.maximum(moments.mass, np.finfo(float).tiny)
+        return Rule(np.log(weights / weights.sum())[:, None])
 
 
 def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Floats:
@@ -134,13 +149,8 @@ class MixtureStrata(GaussianStrata):
         self.variance_floor = variance_floor
         self.random_state = random_state
 
-    def _first_rule(self) -> Rule:
-        return Rule(np.full((self.n_strata, 1), -np.log(self.n_strata)))
-
-    def _next_rule(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
-        # a cluster that nobody belongs to any more keeps a weight whose log is finite
-        weights = np.maximum(moments.mass, np.finfo(float).tiny)
-        return Rule(np.log(weights / weights.sum())[:, None])
+    def _membership_rules(self, n_samples: int) -> WeightRules:
+        return WeightRules(self.n_strata)
 
     def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
         log_weights: Any = state.rule.prior

@@ -1,21 +1,34 @@
-"""Exact prices after expectation maximisation: memberships that no row could better."""
+"""Exact prices after expectation maximisation: memberships that no row could better.
+
+Strata that coincide have one price, and share.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource, merge
-from ensemblage.kernels import priced_memberships, sizes_at_prices
-from ensemblage.strata._densities import SharedModel
+from ensemblage.kernels import (
+    Caps,
+    log_memberships,
+    priced_memberships,
+    share_rows,
+    sizes_at_prices,
+)
+from ensemblage.strata._gaussian import StrataModel
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
+SAME = 5e-3
+"""Gaussians with a smaller divergence coincide: where they are high their log densities differ by
+7 %, and iterations that stopped there had not begun to part them."""
 N_BINS = 128
 """On each side of a price."""
 TOGETHER, PATIENCE = 3, 8
@@ -29,6 +42,108 @@ STEEP = 12.0
 FIRST_REACH, GROWTH, LAST_REACH = 0.5, 8.0, 1e9
 HIGH = 600.0
 """Larger log scales are as good as this one: fractions turn within less than a float."""
+
+
+class Groups(NamedTuple):
+    r"""Strata that coincide, taken as one.
+
+    Members of a group share a row equally. With :math:`\tau` the membership in each of them, the
+    row's likelihood has the part :math:`\tau \sum_j p_j`: a group is a stratum like any other,
+    with the sum of its members' densities, a price that is the sum of theirs, and their size.
+    """
+
+    numbers: Numbers
+    """Group of each stratum, of shape (n_strata,), numbered by their first members."""
+
+    @property
+    def counts(self) -> Numbers:
+        """Number of strata in each group."""
+        return np.bincount(self.numbers)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether each stratum is a group of its own."""
+        return len(self.counts) == len(self.numbers)
+
+    def join_densities(self, log_density: Floats) -> Floats:
+        """Log densities of the groups, of shape (n_groups, n_rows), from those of the strata."""
+        if self.distinct:
+            return log_density
+        members = (log_density[self.numbers == group] for group in range(len(self.counts)))
+        return np.stack([np.logaddexp.reduce(own) for own in members])
+
+    def join_sizes(self, sizes: Doubles) -> Doubles:
+        """Size of each group's members, the mean where sizes may range."""
+        return sizes if self.distinct else self._means(sizes)
+
+    def join_scales(self, log_scales: Doubles) -> Doubles:
+        """Log scales of the groups, that is, minus the logs of their prices."""
+        return log_scales if self.distinct else self._means(log_scales) - np.log(self.counts)
+
+    def split_scales(self, log_scales: Doubles) -> Doubles:
+        """Log scales of the strata from those of their groups."""
+        return log_scales if self.distinct else (log_scales + np.log(self.counts))[self.numbers]
+
+    def join_memberships(self, log_memberships: Floats) -> Floats:
+        """Log of the mean membership in each group, of shape (n_groups, n_rows)."""
+        means: Floats = self.join_densities(log_memberships) - np.log(self.counts)[:, None]
+        return means
+
+    def split_memberships(self, memberships: Floats) -> Floats:
+        """Memberships in the strata, of shape (n_rows, n_strata), from those in their groups."""
+        return memberships if self.distinct else memberships[:, self.numbers]
+
+    def _means(self, values: Doubles) -> Doubles:
+        return np.bincount(self.numbers, values) / self.counts
+
+
+class SharedModel(NamedTuple):
+    """Densities in which strata that coincide are one."""
+
+    model: StrataModel
+    groups: Groups
+
+    def log_densities(self, rows: Floats) -> Floats:
+        """Log density of each row, of shape (n_groups, n_rows)."""
+        return self.groups.join_densities(self.model.log_densities(rows))
+
+
+def find_groups(model: StrataModel) -> Groups:
+    """Put each stratum to the first one before it that it coincides with, or else apart."""
+    firsts = [0]
+    numbers = np.zeros(len(model.gaussians.means), dtype=np.intp)
+    for j in range(1, len(numbers)):
+        same = divergences(model, j, firsts) < SAME
+        numbers[j] = same.argmax() if same.any() else len(firsts)
+        if not same.any():
+            firsts.append(j)
+    return Groups(numbers)
+
+
+def divergences(model: StrataModel, j: int, others: list[int]) -> Doubles:
+    r"""Jeffreys' divergence, the sum of both Kullback-Leibler divergences, from some strata.
+
+    It is :math:`\frac12 \mathrm{tr}((P_j - P_k)(\Sigma_k - \Sigma_j)) + \frac12 \delta'(P_j +
+    P_k)\delta` with precisions :math:`P` and :math:`\delta = \mu_k - \mu_j`: about the mean square
+    of the difference of the log densities.
+    """
+    means, covariances, factors = model.gaussians
+    apart = means[others] - means[j]
+    twice: Doubles
+    if model.kind == "tied":
+        twice = 2 * ((apart @ factors) ** 2).sum(axis=1)
+    elif model.kind == "full":
+        spread = covariances[others] - covariances[j]
+        precisions = factors @ np.swapaxes(factors, 1, 2)
+        less, more = precisions[j] - precisions[others], precisions[j] + precisions[others]
+        twice = (less * spread).sum(axis=(1, 2)) + np.einsum("kd,kde,ke->k", apart, more, apart)
+    else:
+        by_column = (len(others), -1)  # one column if spherical
+        own, theirs = factors[j].reshape(-1), factors[others].reshape(by_column)
+        spread = (covariances[others] - covariances[j]).reshape(by_column)
+        parts = (own - theirs) * spread + apart**2 * (own + theirs)
+        twice = parts.sum(axis=1)
+    return twice / 2
 
 
 class Change(NamedTuple):
@@ -48,11 +163,19 @@ class Prices(NamedTuple):
     changes: list[Change]
 
 
-class Fitted(NamedTuple):
+class BlockFit(NamedTuple):
     """Memberships of shape (n_rows, n_strata), and the weighted sum of log likelihoods."""
 
     memberships: Floats
     objective: float
+
+
+class Fitted(NamedTuple):
+    """The same of all rows, and the log scales of the strata that led there."""
+
+    memberships: Floats
+    objective: float
+    log_scales: Doubles
 
 
 class AtPrices(NamedTuple):
@@ -136,8 +259,8 @@ def find_prices(
     return Prices(best_scales, _last_changes(source, shared, best_scales, best_missing))
 
 
-def polished(block: Block, shared: SharedModel, prices: Prices) -> Fitted:
-    """Memberships of a block at given prices, best for each row but for the last changes."""
+def polished(block: Block, shared: SharedModel, prices: Prices) -> BlockFit:
+    """Fit a block at given prices: best for each row but for the last changes."""
     log_density, memberships, log_sums = _at_prices(block, shared, prices.log_scales)
     for row, group, amount in prices.changes:
         i = row - block.start
@@ -146,7 +269,7 @@ def polished(block: Block, shared: SharedModel, prices: Prices) -> Fitted:
             with np.errstate(divide="ignore"):
                 log_sums[i] = np.logaddexp.reduce(np.log(memberships[i]) + log_density[:, i])
     objective = float(block.weights @ log_sums)
-    return Fitted(shared.groups.split_memberships(memberships), objective)
+    return BlockFit(shared.groups.split_memberships(memberships), objective)
 
 
 def _at_prices(block: Block, shared: SharedModel, log_scales: Doubles) -> AtPrices:
@@ -253,3 +376,54 @@ def _next_to_turn(
 
 def _join(left: Turning, right: Turning) -> Turning:
     return Turning(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
+
+
+def fit_by_prices(
+    source: BlockSource, shared: SharedModel, log_scales: Doubles, sizes: Doubles
+) -> Fitted:
+    """Memberships at exact prices, sought from given log scales of the strata."""
+    prices = find_prices(source, shared, log_scales, sizes)
+    fitted = _collect(source.map(polished, shared, prices), source.shape[0])
+    return Fitted(*fitted, shared.groups.split_scales(prices.log_scales))
+
+
+def fit_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> Fitted:
+    """Memberships under caps, as the last iteration left them."""
+    fitted = _collect(source.map(_capped, shared.model, caps), source.shape[0])
+    return Fitted(*fitted, caps.log_scales)
+
+
+def objective_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
+    """Objective of the last iteration, with what strata that coincide lose by sharing."""
+    if shared.groups.distinct:
+        return sum(objective for _, objective in source.map(_capped, shared.model, caps))
+    return sum(source.map(_capped_and_shared, shared, caps))
+
+
+def _collect(parts: Iterable[BlockFit], n_rows: int) -> BlockFit:
+    """Put the blocks' memberships into one array, and add up their objectives."""
+    memberships, total, start = np.empty((0, 0)), 0.0, 0
+    for part, objective in parts:
+        if start == 0:
+            memberships = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
+        memberships[start : start + len(part)] = part
+        total, start = total + objective, start + len(part)
+    return BlockFit(memberships, total)
+
+
+def _capped(block: Block, model: StrataModel, caps: Caps) -> BlockFit:
+    log_density, affinity = model.log_densities(block.rows), _affinity(block)
+    *_, objective = share_rows(log_density, affinity, block.weights, *caps)
+    return BlockFit(np.exp(log_memberships(affinity, caps)).T, objective)
+
+
+def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
+    """Objective of a block under given caps, if strata that coincide share equally."""
+    log_shares = shared.groups.join_memberships(log_memberships(_affinity(block), caps))
+    log_sums = np.logaddexp.reduce(log_shares + shared.log_densities(block.rows), axis=0)
+    return float(block.weights @ log_sums)
+
+
+def _affinity(block: Block) -> Floats:
+    """Log responsibilities that the last pass left with the rows, of shape (n_strata, n_rows)."""
+    return cast("Floats", block.carry)

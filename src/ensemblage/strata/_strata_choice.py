@@ -10,9 +10,8 @@ from sklearn.base import clone
 
 from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext
 from ensemblage.parallel import Fold, final_step, fit_parameter, rows_at_final_step
-from ensemblage.strata._ensemble_rows import Array, Training
+from ensemblage.strata._ensemble_inputs import Array, Recipe, Training
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._recipe import Recipe
 from ensemblage.strata._stratum_members import Job, held_out_outputs, plan_jobs
 
 SIZES = (0.05, 0.1, 0.2, 0.4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
@@ -14,20 +14,60 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.fusion import FusedClassifierMixin, resolve_fusion
+from ensemblage.fusion import FusedClassifierMixin, FusionContext
 from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
-from ensemblage.strata._ensemble_rows import (
+from ensemblage.strata._ensemble_inputs import (
     Array,
+    Recipe,
     Training,
     hold_out,
-    is_mixed_frame,
+    make_recipe,
     read_rows,
     read_training,
 )
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._recipe import Recipe, make_recipe
 from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
-from ensemblage.strata._stratum_members import ask_members, fit_members, report_members
+from ensemblage.strata._stratum_members import Job, Rows, ask_members, fit_members
+
+
+class Asked(NamedTuple):
+    """Rows as they were read, what members say of them, and what else is known."""
+
+    X: Any
+    outputs: Array
+    """Of shape (n_members, n_samples, n_classes), anchors last."""
+    context: FusionContext
+
+
+def report_members(
+    jobs: list[Job], members: list[Any], outputs: Array | None, data: Training, shares: Array | None
+) -> list[dict[str, Any]]:
+    """Describe each member as ``member_report_`` does.
+
+    ``outputs`` are held-out ones, ``shares`` the members' in the fusion; None where not known.
+    """
+    report = []
+    for i, (job, member) in enumerate(zip(jobs, members, strict=True)):
+        report.append(
+            {
+                "stratum": job.stratum,
+                "estimator": type(job.blueprint.estimator).__name__,
+                "n_rows": len(job.rows),
+                "classes": data.classes[member.classes_].tolist(),
+                "constant": len(member.classes_) == 1,
+                "weight": None if shares is None else float(shares[i]),
+                "score": None if outputs is None else _score(outputs[i], data.y, job.rows),
+            }
+        )
+    return report
+
+
+def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
+    """Accuracy on those of some rows for which there are outputs."""
+    known = rows[np.isfinite(outputs[rows]).all(axis=1)]
+    if len(known) == 0:
+        return None
+    return float((outputs[known].argmax(axis=1) == y[known]).mean())
 
 
 class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
@@ -257,7 +297,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         trial, tried = choose_strata(search, settings)
         members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
         self._store(recipe, trial, tried, members)
-        self._fit_fusion(trial, data)
+        self._fit_fusion(trial, data, members)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return self
@@ -269,10 +309,15 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
 
     def _resolve(self, X: Any = None, *, weighted: bool = False) -> Recipe:
         """Make of the parameters what the ensemble is made of; refuse what cannot work on X."""
-        offered = frozenset({"affinity"} if is_mixed_frame(X) else {"affinity", "X"})
-        fusion = resolve_fusion(self.fusion, offered=offered, final_estimator=self.final_estimator)
-        soft = self.membership == "soft"
-        return make_recipe(self.estimator, self.anchor, fusion, soft=soft, weighted=weighted)
+        return make_recipe(
+            self.estimator,
+            self.anchor,
+            self.fusion,
+            final_estimator=self.final_estimator,
+            X=X,
+            soft=self.membership == "soft",
+            weighted=weighted,
+        )
 
     def _store(self, recipe: Recipe, trial: Trial, tried: list[Trial], members: list[Any]) -> None:
         """Keep strata and members, and warn of members that have nothing to tell apart."""
@@ -295,11 +340,11 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _fit_fusion(self, trial: Trial, data: Training) -> None:
+    def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:
         self.n_left_out_ = 0
         learns, outputs = self.fusion_.learns, trial.outputs
         if isinstance(self.cv, str) and learns:
-            outputs = self._outputs(data.X)
+            outputs = ask_members(members, self.responses_, data.X, len(data.classes))
         usable = data.weights > 0
         if outputs is not None and learns:
             known = np.isfinite(outputs).all(axis=(0, 2))
@@ -323,16 +368,16 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         probable = all(name == "predict_proba" for name in responses)
         return bool(fusion.gives_probabilities(probable))
 
-    def _outputs(self, X: Any) -> Array:
-        """Member outputs, of shape (n_members, n_samples, n_classes), anchors last."""
-        members = [*self.estimators_, *self.anchors_]
-        return ask_members(members, self.responses_, X, len(self.classes_))
-
     def _scores(self, X: Any) -> Array:
+        asked = self._ask(X)
+        return self.fusion_.combine(asked.outputs, asked.context)
+
+    def _ask(self, X: Any) -> Asked:
         check_is_fitted(self)
         X = read_rows(self, X)
-        context = rows_context(self.stratifier_, X, self.fusion_.needs)
-        return self.fusion_.combine(self._outputs(X), context)
+        members = [*self.estimators_, *self.anchors_]
+        outputs = ask_members(members, self.responses_, X, len(self.classes_))
+        return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
 
     def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
@@ -351,9 +396,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             number).
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        check_is_fitted(self)
-        X = read_rows(self, row)
-        outputs, context = self._outputs(X), rows_context(self.stratifier_, X, self.fusion_.needs)
+        X, outputs, context = self._ask(row)
         scores = self.fusion_.combine(outputs, context)[0]
         weights = self.fusion_.row_weights(outputs, context)
         strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))

@@ -10,8 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from ensemblage.fusion import member_outputs, take_rows
 from ensemblage.parallel import Blueprint, draw_seeds, fit_parameter, run_tasks, spread_seeds
-from ensemblage.strata._ensemble_rows import Array, Training
-from ensemblage.strata._recipe import Recipe
+from ensemblage.strata._ensemble_inputs import Array, Recipe, Training
 
 Rows = NDArray[np.intp]
 
@@ -23,8 +22,8 @@ class Job(NamedTuple):
     anchor has no stratum.
     """
 
-    blueprint: Blueprint
     response: str
+    blueprint: Blueprint
     rows: Rows
     weights: Array | None
     stratum: int | None = None
@@ -111,34 +110,3 @@ def held_out_outputs(jobs: list[Job], data: Training, seed: int, n_jobs: int | N
 
 def _member_seeds(jobs: list[Job], seed: int) -> list[list[int]]:
     return spread_seeds(draw_seeds(seed, len(jobs)), [job.blueprint.n_seeds for job in jobs])
-
-
-def report_members(
-    jobs: list[Job], members: list[Any], outputs: Array | None, data: Training, shares: Array | None
-) -> list[dict[str, Any]]:
-    """Describe each member as ``member_report_`` does.
-
-    ``outputs`` are held-out ones, ``shares`` the members' in the fusion; None where not known.
-    """
-    report = []
-    for i, (job, member) in enumerate(zip(jobs, members, strict=True)):
-        report.append(
-            {
-                "stratum": job.stratum,
-                "estimator": type(job.blueprint.estimator).__name__,
-                "n_rows": len(job.rows),
-                "classes": data.classes[member.classes_].tolist(),
-                "constant": len(member.classes_) == 1,
-                "weight": None if shares is None else float(shares[i]),
-                "score": None if outputs is None else _score(outputs[i], data.y, job.rows),
-            }
-        )
-    return report
-
-
-def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
-    """Accuracy on those of some rows for which there are outputs."""
-    known = rows[np.isfinite(outputs[rows]).all(axis=1)]
-    if len(known) == 0:
-        return None
-    return float((outputs[known].argmax(axis=1) == y[known]).mean())

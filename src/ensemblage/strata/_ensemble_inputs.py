@@ -1,4 +1,4 @@
-"""Rows as an ensemble on strata reads them: numbers or frames, weights, folds."""
+"""What an ensemble on strata is given, checked and resolved: rows, folds, members, a fusion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -18,12 +21,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ensemblage.parallel import Fold, make_folds
+from ensemblage.fusion import AnchoredGate, Fusion, Gate, common_response, resolve_fusion
+from ensemblage.parallel import Blueprint, Fold, fit_parameter, make_folds
+from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 Array = NDArray[np.float64]
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+
+SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
 
 
 class Training(NamedTuple):
@@ -107,3 +114,89 @@ def hold_out(data: Training, cv: Any, seed: int) -> Training:
                 stacklevel=4,
             )
     return data._replace(folds=make_folds(data.y, n_folds, seed, data.groups))
+
+
+def tuned_svm() -> GridSearchCV:
+    """Make a lightly tuned support vector machine with an RBF kernel.
+
+    Returns
+    -------
+    GridSearchCV
+        On standardised columns: three values of C and of gamma, three folds.
+
+    Examples
+    --------
+    >>> from ensemblage.strata import tuned_svm
+    >>> len(tuned_svm().param_grid)
+    2
+    """
+    return GridSearchCV(make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3)
+
+
+class Kind(NamedTuple):
+    """A kind of member: the method that it is asked for, and of what copies are fitted."""
+
+    response: str
+    blueprint: Blueprint
+
+
+class Recipe(NamedTuple):
+    """What the user's parameters come to; ``soft`` passes memberships as weights."""
+
+    kinds: tuple[Kind, ...]
+    anchors: tuple[Kind, ...]
+    fusion: Fusion
+    soft: bool
+
+
+def make_recipe(
+    estimator: Any,
+    anchor: Any,
+    fusion: Any,
+    *,
+    final_estimator: Any = None,
+    X: Any = None,
+    soft: bool = False,
+    weighted: bool = False,
+) -> Recipe:
+    """Resolve members, anchors and fusion as the user gave them; a gate beside others is anchored.
+
+    A fusion that needs more than there is in the rows X is refused, and so are members that cannot
+    take the weights that they are to get.
+    """
+    offered = frozenset({"affinity"} if is_mixed_frame(X) else {"affinity", "X"})
+    fusion = resolve_fusion(fusion, offered=offered, final_estimator=final_estimator)
+    members = [ScaledLogisticRegression()] if estimator is None else _listed(estimator)
+    anchors = [] if anchor is None else [_anchor(each) for each in _listed(anchor)]
+    if soft or weighted:
+        _require_weights(members, "membership='soft'" if soft else "sample_weight")
+    if weighted:
+        _require_weights(anchors, "sample_weight")
+    if isinstance(fusion, Gate) and len(members) + len(anchors) > 1:
+        fusion = AnchoredGate(fusion, n_anchors=len(anchors))
+    kinds, on_all_rows = (
+        tuple(Kind(common_response([each]), Blueprint(each)) for each in several)
+        for several in (members, anchors)
+    )
+    return Recipe(kinds, on_all_rows, fusion, soft)
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _anchor(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given != "svm":
+        raise ValueError(f"anchor={given!r} is not known; use 'svm' or a classifier.")
+    return tuned_svm()
+
+
+def _require_weights(estimators: list[Any], reason: str) -> None:
+    for each in estimators:
+        if fit_parameter(each, "sample_weight") is None:
+            raise ValueError(
+                f"{reason} needs members that take sample_weight; {type(each).__name__}.fit does "
+                "not. Choose another estimator, or membership='hard' without sample_weight."
+            )
