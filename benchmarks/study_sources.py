@@ -23,8 +23,14 @@ from ensemblage.datasets import Dataset, read_table, table_encoder
 from ensemblage.fusion import LogPool
 from ensemblage.parallel import make_folds
 from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
-from ensemblage.strata._ensemble_inputs import Training, make_recipe
-from ensemblage.strata._stratum_members import ask_members, fit_members, held_out_outputs, plan_jobs
+from ensemblage.strata._stratum_members import (
+    Training,
+    ask_members,
+    fit_members,
+    held_out_outputs,
+    make_recipe,
+    plan_jobs,
+)
 
 REPEATS = 5
 

@@ -17,7 +17,16 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.fusion import Mean, Stacking
+from ensemblage.parallel import Fold
 from ensemblage.strata import HISS, BootstrapStrata, MixtureStrata, StrataEnsembleClassifier
+from ensemblage.strata._strata_ensemble import report_members
+from ensemblage.strata._stratum_members import (
+    Training,
+    fit_members,
+    held_out_outputs,
+    make_recipe,
+    plan_jobs,
+)
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -269,3 +278,16 @@ def test_the_papers_preset():
     model = StrataEnsembleClassifier.paper(random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
     assert len(model[-1].estimators_) == 20
+
+
+def test_a_member_without_a_row_in_a_test_part_has_no_score():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    folds = [Fold(np.array([0, 1]), np.array([2]))]
+    data = Training(X, y, np.array(["no", "yes"]), np.ones(4), folds=folds)
+    memberships = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
+    jobs = plan_jobs(make_recipe(GaussianNB(), None, Mean()), memberships, data)
+    outputs = held_out_outputs(jobs, data, seed=0, n_jobs=1)
+    members = fit_members(jobs, data, seed=0, n_jobs=1)
+    report = report_members(jobs, members, outputs, data, shares=None)
+    assert [each["score"] for each in report] == [None, 0.0]
+    assert report[0]["classes"] == ["no", "yes"]

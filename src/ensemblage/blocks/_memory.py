@@ -32,17 +32,12 @@ class MemoryBlocks(BlockSource):
         weights: NDArray[np.float64] | None = None,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
+        self.shape = rows.shape[0], rows.shape[1]
         self._rows = rows
         self._weights = np.ones(len(rows)) if weights is None else weights
         self._starts = range(0, len(rows), block_rows)
         self._block_rows = block_rows
         self._carries: list[Array | None] = [None] * len(self._starts)
-
-    @property
-    def shape(self) -> tuple[int, int]:  # numpydoc ignore=RT01
-        """Number of rows and of columns."""
-        n_rows, n_columns = self._rows.shape
-        return n_rows, n_columns
 
     def _block(self, index: int) -> Block:
         part = slice(self._starts[index], self._starts[index] + self._block_rows)

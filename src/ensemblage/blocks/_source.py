@@ -61,13 +61,16 @@ class BlockSource(ABC):
 
     A kernel is a module-level function of a :class:`Block` and any further state; it never
     writes into the block. Results come back in the order of the rows and are merged in that
-    order, so a fit depends on the block size but not on who computed which block, or when.
+    order (:func:`merge`), so a fit depends on the block size but not on who computed which block,
+    or when.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
     """
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+    shape: tuple[int, int]
 
     @abstractmethod
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterable[T]:
@@ -103,40 +106,6 @@ class BlockSource(ABC):
             One result per block. A block's carry is replaced when its result is reached,
             so exhaust it.
         """
-
-    def total(self, kernel: Callable[..., T], *state: Any) -> T:
-        """Merge the blocks' results by addition, in order.
-
-        Parameters
-        ----------
-        kernel : callable
-            Gives a tuple of arrays or numbers for a block.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        tuple
-            The fieldwise sums.
-        """
-        return merge(self.map(kernel, *state))
-
-    def advance_total(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> T:
-        """Advance the blocks and merge their results by addition, in order.
-
-        Parameters
-        ----------
-        kernel : callable
-            As for :meth:`advance`; its second result is a tuple of arrays or numbers.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        tuple
-            The fieldwise sums.
-        """
-        return merge(self.advance(kernel, *state))
 
 
 def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T:

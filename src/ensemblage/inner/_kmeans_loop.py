@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, merge
 from ensemblage.kernels import (
     Draws,
     Votes,
@@ -157,7 +157,7 @@ def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass
     for index in count():
         crowd: Any = voters.crowd_of(index)
         kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
-        statistics = source.advance_total(kernel, centers, crowd, index == 0, *state)
+        statistics = merge(source.advance(kernel, centers, crowd, index == 0, *state))
         moved = _next_centers(source, centers, statistics)
         if voters.prune:
             drift = center_drift(centers, moved, crowd)
@@ -206,8 +206,8 @@ def anneal(
 
 def spread(source: BlockSource) -> float:
     """Mean over features of the weighted variance, the yardstick of ``tol``."""
-    total, sums = source.total(_moments)
-    (squares,) = source.total(_squares, sums / total)
+    total, sums = merge(source.map(_moments))
+    (squares,) = merge(source.map(_squares, sums / total))
     return float(squares.mean() / total)
 
 

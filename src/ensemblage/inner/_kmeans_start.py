@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, merge
 from ensemblage.kernels import own_distances
 
 Array = NDArray[Any]
@@ -37,7 +37,7 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     while len(centers) < n_clusters:
         step = centers[-1:], len(centers) == 1
         candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
-        costs = source.total(_candidate_costs, candidates)
+        costs = merge(source.map(_candidate_costs, candidates))
         centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
     return centers
 

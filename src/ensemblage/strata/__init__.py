@@ -2,12 +2,12 @@
 
 from ensemblage.strata._bootstrap import BootstrapStrata
 from ensemblage.strata._contract import stratifier_checks
-from ensemblage.strata._ensemble_inputs import tuned_svm
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
+from ensemblage.strata._stratum_members import tuned_svm
 
 __all__ = [
     "HISS",

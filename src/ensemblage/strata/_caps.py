@@ -127,7 +127,7 @@ def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
 
 
 def _count_all(source: BlockSource, bins: Bins) -> Histogram:
-    return Histogram(*source.total(_count, bins))
+    return Histogram(*merge(source.map(_count, bins)))
 
 
 def _count(block: Block, bins: Bins) -> tuple[Doubles, Doubles]:

@@ -22,7 +22,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ensemblage.blocks import Block, BlockSource, MemoryBlocks
+from ensemblage.blocks import Block, BlockSource, MemoryBlocks, merge
 from ensemblage.kernels import (
     NO_BINS,
     Bins,
@@ -116,10 +116,10 @@ class TrainingRows(NamedTuple):
 
 def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
     """Mean and variance of each column; variances are not finite where squares overflow."""
-    weight, sums = source.total(_sums)
+    weight, sums = merge(source.map(_sums))
     mean = sums / weight
     with np.errstate(over="ignore", invalid="ignore"):
-        (squares,) = source.total(_centred_squares, mean)
+        (squares,) = merge(source.map(_centred_squares, mean))
     return mean, squares / weight
 
 
@@ -201,13 +201,13 @@ def run_em(
     iteration; if it returns true, this was the last.
     """
     rule = rules.first
-    total = source.advance_total(_expect, model, rule)
+    total = merge(source.advance(_expect, model, rule))
     path = [total.log_likelihood / settings.weight]
     converged = False
     for _ in range(settings.max_iter):
         gaussians = estimate(total, model.gaussians, settings.floor, model.kind)
         model, rule = model._replace(gaussians=gaussians), rules.following(source, total, rule)
-        total = source.advance_total(_expect, model, rule)
+        total = merge(source.advance(_expect, model, rule))
         path.append(total.log_likelihood / settings.weight)
         converged = not path[-1] - path[-2] > settings.tol
         if step() or converged:

@@ -242,7 +242,7 @@ def find_prices(
     reach = np.full(len(sizes), FIRST_REACH)
     best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
     for turn in range(1, MAX_PASSES + 1):
-        measured = Measured(*source.total(_measure, shared, log_scales, reach))
+        measured = Measured(*merge(source.map(_measure, shared, log_scales, reach)))
         missing = sizes - measured.sizes
         outlook = _look_out(missing, measured, log_scales, reach, row)
         done = outlook.settled | (np.abs(missing) <= TOLERANCE * sizes + measured.rounding)

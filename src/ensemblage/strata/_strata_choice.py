@@ -10,9 +10,14 @@ from sklearn.base import clone
 
 from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext
 from ensemblage.parallel import Fold, final_step, fit_parameter, rows_at_final_step
-from ensemblage.strata._ensemble_inputs import Array, Recipe, Training
-from ensemblage.strata._hiss import HISS
-from ensemblage.strata._stratum_members import Job, held_out_outputs, plan_jobs
+from ensemblage.strata._stratum_members import (
+    Array,
+    Job,
+    Recipe,
+    Training,
+    held_out_outputs,
+    plan_jobs,
+)
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 COUNTS = (10, 20, 40)
@@ -112,25 +117,22 @@ def rows_context(
 
 
 def candidates(
-    stratifier: Any, stratum_size: Any, n_strata: Any, n_samples: int
+    stratifier: Any, stratum_size: Any, n_strata: Any, n_samples: int, *, free: bool = False
 ) -> list[dict[str, Any]]:
-    """Parameters of the stratifier to try, at least one setting; None leaves its own.
+    """Parameters of a stratifier to try, at least one setting; None leaves its own.
 
-    Without a stratifier they are for HISS, with 20 strata or fewer of a size to be chosen. A row
-    belongs to one stratum or more on average, and strata hold ten rows or more, where that is
-    possible.
+    If they are ``free``, None means 20 strata or fewer, of a size to be chosen. A row belongs to
+    one stratum or more on average, and strata hold ten rows or more, where that is possible.
     """
-    if stratifier is None:
-        stratifier = HISS()
+    if free:
         stratum_size = "auto" if stratum_size is None else stratum_size
         n_strata = min(max(n_samples // 10, 2), 20) if n_strata is None else n_strata
-    last = final_step(stratifier)
-    known = last.get_params()
+    known = stratifier.get_params()
     for name, value in (("stratum_size", stratum_size), ("n_strata", n_strata)):
         if value is not None and name not in known:
             raise ValueError(
-                f"{name}={value!r} was given, but {type(last).__name__} has no such parameter. "
-                f"Leave {name} out."
+                f"{name}={value!r} was given, but {type(stratifier).__name__} has no such "
+                f"parameter. Leave {name} out."
             )
     own_count, own_size = known.get("n_strata"), known.get("stratum_size")
     counts = COUNTS if n_strata == "auto" else [own_count if n_strata is None else n_strata]

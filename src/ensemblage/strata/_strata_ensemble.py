@@ -16,18 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, FusionContext
 from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
-from ensemblage.strata._ensemble_inputs import (
+from ensemblage.strata._hiss import HISS
+from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
+from ensemblage.strata._stratum_members import (
     Array,
+    Job,
     Recipe,
+    Rows,
     Training,
+    ask_members,
+    fit_members,
     hold_out,
     make_recipe,
     read_rows,
     read_training,
 )
-from ensemblage.strata._hiss import HISS
-from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
-from ensemblage.strata._stratum_members import Job, Rows, ask_members, fit_members
 
 
 class Asked(NamedTuple):
@@ -292,7 +295,10 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             cv = 5 if isinstance(self.cv, str) else self.cv
             data = hold_out(data, cv, fold_seed)
         stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
-        settings = candidates(self.stratifier, self.stratum_size, self.n_strata, len(data.y))
+        settings = candidates(
+            final_step(stratifier), self.stratum_size, self.n_strata, len(data.y),
+            free=self.stratifier is None,
+        )  # fmt: skip
         search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
         trial, tried = choose_strata(search, settings)
         members = fit_members(trial.jobs, data, member_seed, self.n_jobs)

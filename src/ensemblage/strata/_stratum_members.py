@@ -1,18 +1,223 @@
-"""Members on strata: their jobs, their fits, and what they say of rows they never saw."""
+"""Members on strata: what they are given, their jobs and fits, and what they say of rows."""
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral
 from typing import Any, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
-from ensemblage.fusion import member_outputs, take_rows
-from ensemblage.parallel import Blueprint, draw_seeds, fit_parameter, run_tasks, spread_seeds
-from ensemblage.strata._ensemble_inputs import Array, Recipe, Training
+from ensemblage.fusion import (
+    AnchoredGate,
+    Fusion,
+    Gate,
+    common_response,
+    member_outputs,
+    resolve_fusion,
+    take_rows,
+)
+from ensemblage.parallel import (
+    Blueprint,
+    Fold,
+    draw_seeds,
+    fit_parameter,
+    make_folds,
+    run_tasks,
+    spread_seeds,
+)
+from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
+Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+# one layout in memory, so that a frame and an array of the same numbers give the same bits
+ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+
+SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
+
+
+class Training(NamedTuple):
+    """Validated training rows.
+
+    ``y`` are numbers of ``classes``; ``weights`` are ones where no ``sample_weight`` was given;
+    ``folds`` are there where outputs on rows that members have not seen are needed.
+    """
+
+    X: Any
+    y: NDArray[np.intp]
+    classes: NDArray[Any]
+    weights: Array
+    sample_weight: Array | None = None
+    sources: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+    folds: list[Fold] | None = None
+
+
+def is_mixed_frame(X: Any) -> bool:
+    """Tell whether X is a frame with columns that an array of floats cannot hold."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    kinds = frame.schema.values()
+    return not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
+) -> Training:
+    """Validate what ``fit`` was given; the estimator notes number and names of the columns."""
+    if is_mixed_frame(X):
+        validate_data(estimator, X, y, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+    else:
+        X, y = validate_data(estimator, X, y, **ARRAYS, ensure_min_samples=2)
+    check_classification_targets(y)
+    check_consistent_length(X, sources, groups)
+    classes, y = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes[0]!r}; a classifier needs at least two."
+        )
+    weights: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    absent = np.bincount(y, weights) == 0
+    if absent.any():
+        raise ValueError(
+            f"sample_weight leaves no weight to class {classes[absent][0]!r}. "
+            "Leave its rows out, or give some of them weight."
+        )
+    given = None if sample_weight is None else weights
+    return Training(X, y, classes, weights, given, sources, groups)
+
+
+def read_rows(estimator: Any, X: Any) -> Any:
+    """Validate rows to predict; a frame with words stays as it is."""
+    if is_mixed_frame(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return X
+    return validate_data(estimator, X, **ARRAYS, reset=False)
+
+
+def hold_out(data: Training, cv: Any, seed: int) -> Training:
+    """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all tests."""
+    if not isinstance(cv, Integral):
+        splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y, data.groups)
+        return data._replace(folds=[Fold(*parts) for parts in splits])
+    n_folds = int(cv)
+    if data.groups is None:
+        counts = np.bincount(data.y)
+        n_folds = max(2, min(n_folds, int(counts.min())))
+        if n_folds < int(cv):
+            warnings.warn(
+                f"Class {data.classes[counts.argmin()]!r} has {counts.min()} rows, fewer than "
+                f"cv={cv} folds: using {n_folds} folds.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return data._replace(folds=make_folds(data.y, n_folds, seed, data.groups))
+
+
+def tuned_svm() -> GridSearchCV:
+    """Make a lightly tuned support vector machine with an RBF kernel.
+
+    Returns
+    -------
+    GridSearchCV
+        On standardised columns: three values of C and of gamma, three folds.
+
+    Examples
+    --------
+    >>> from ensemblage.strata import tuned_svm
+    >>> len(tuned_svm().param_grid)
+    2
+    """
+    return GridSearchCV(make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3)
+
+
+class Kind(NamedTuple):
+    """A kind of member: the method that it is asked for, and of what copies are fitted."""
+
+    response: str
+    blueprint: Blueprint
+
+
+class Recipe(NamedTuple):
+    """What the user's parameters come to; ``soft`` passes memberships as weights."""
+
+    kinds: tuple[Kind, ...]
+    anchors: tuple[Kind, ...]
+    fusion: Fusion
+    soft: bool
+
+
+def make_recipe(
+    estimator: Any,
+    anchor: Any,
+    fusion: Any,
+    *,
+    final_estimator: Any = None,
+    X: Any = None,
+    soft: bool = False,
+    weighted: bool = False,
+) -> Recipe:
+    """Resolve members, anchors and fusion as the user gave them; a gate beside others is anchored.
+
+    A fusion that needs more than there is in the rows X is refused, and so are members that cannot
+    take the weights that they are to get.
+    """
+    offered = frozenset({"affinity"} if is_mixed_frame(X) else {"affinity", "X"})
+    fusion = resolve_fusion(fusion, offered=offered, final_estimator=final_estimator)
+    members = [ScaledLogisticRegression()] if estimator is None else _listed(estimator)
+    anchors = [] if anchor is None else [_anchor(each) for each in _listed(anchor)]
+    if soft or weighted:
+        _require_weights(members, "membership='soft'" if soft else "sample_weight")
+    if weighted:
+        _require_weights(anchors, "sample_weight")
+    if isinstance(fusion, Gate) and len(members) + len(anchors) > 1:
+        fusion = AnchoredGate(fusion, n_anchors=len(anchors))
+    kinds, on_all_rows = (
+        tuple(Kind(common_response([each]), Blueprint(each)) for each in several)
+        for several in (members, anchors)
+    )
+    return Recipe(kinds, on_all_rows, fusion, soft)
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _anchor(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given != "svm":
+        raise ValueError(f"anchor={given!r} is not known; use 'svm' or a classifier.")
+    return tuned_svm()
+
+
+def _require_weights(estimators: list[Any], reason: str) -> None:
+    for each in estimators:
+        if fit_parameter(each, "sample_weight") is None:
+            raise ValueError(
+                f"{reason} needs members that take sample_weight; {type(each).__name__}.fit does "
+                "not. Choose another estimator, or membership='hard' without sample_weight."
+            )
 
 
 class Job(NamedTuple):
