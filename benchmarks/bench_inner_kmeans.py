@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._testing import ignore_warnings
 
-from ensemblage.blocks import MemoryBlocks
+from ensemblage.blocks import MemoryBlocks, merge
 from ensemblage.inner import InnerKMeans, draw_feature_views
 from ensemblage.inner._kmeans_loop import assign_pass
 from ensemblage.kernels import Draws
@@ -35,7 +35,7 @@ def case(n, dtype):
 
 
 def one_pass(X, centers, crowd):
-    MemoryBlocks(X).advance_total(assign_pass, centers, crowd, True)
+    merge(MemoryBlocks(X).advance(assign_pass, centers, crowd, True))
 
 
 def against_the_product(dtype):

@@ -151,7 +151,7 @@ def test_held_out_outputs_never_come_from_a_member_that_saw_the_row(groups):
     fusion = KeepsOutputs()
     ensemble = fitted(X, y, STRATA, Memory(), fusion=fusion, anchor=Memory(), cv=4)
     np.testing.assert_array_equal(ensemble.fusion_.outputs_, 0.5)
-    assert (ensemble._outputs(X) != 0.5).any()
+    assert (ensemble._ask(X).outputs != 0.5).any()
 
 
 def test_rows_in_no_test_fold_are_left_out_of_the_fusion(groups):
