@@ -81,9 +81,8 @@ def test_no_row_inside_leaves_the_edge_as_pivot():
     assert (pivot, log_share) == (-7.0, pytest.approx(np.log(0.5)))
 
 
-def test_log_scale_is_share_minus_pivot():
+def test_memberships_by_hand():
     caps = Caps(np.array([-3.0]), np.array([-0.5]))
-    assert caps.log_scales == [2.5]
     np.testing.assert_allclose(log_memberships(np.array([[-4.0, -1.0]]), caps), [[-1.5, 0.0]])
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import Caps, log_memberships
-from ensemblage.strata._caps import SizeRange, bins_around, share_budget, solve_caps
+from ensemblage.strata._caps import SizeRange, bins_around, log_scales_of, share_budget, solve_caps
 from reference.capping import capped_memberships
 
 
@@ -13,6 +13,10 @@ def with_affinity(affinity, weights=None, block_rows=64):
     source = MemoryBlocks(rows, weights, block_rows)
     list(source.advance(lambda block: (affinity[:, block.rows[:, 0].astype(int)], ())))
     return source
+
+
+def test_log_scale_is_share_minus_pivot():
+    assert log_scales_of(Caps(np.array([-3.0]), np.array([-0.5]))) == [2.5]
 
 
 def random_affinity(rng, n_strata, n_rows):
@@ -54,8 +58,8 @@ def test_a_bad_guess_costs_time_but_not_truth(guess):
     source, sizes = with_affinity(affinity), np.array([300.0, 2000.0])
     start = Caps(np.full(2, guess), np.zeros(2))
     for cold, warm in zip(
-        solve_caps(source, sizes).log_scales,
-        solve_caps(source, sizes, bins_around(start)).log_scales,
+        log_scales_of(solve_caps(source, sizes)),
+        log_scales_of(solve_caps(source, sizes, bins_around(start))),
         strict=True,
     ):
         assert warm == pytest.approx(cold, abs=1e-12)
@@ -74,7 +78,7 @@ def test_a_budget_is_shared_so_that_no_exchange_helps():
     low, high, budget = 20.0, 70.0, 160.0
     source = with_affinity(affinity)
     sizes = share_budget(source, SizeRange(low, high, budget), 4)
-    log_worth = -solve_caps(source, sizes).log_scales
+    log_worth = -log_scales_of(solve_caps(source, sizes))
     at_low, at_high = np.isclose(sizes, low), np.isclose(sizes, high)
     inside = log_worth[~at_low & ~at_high]
     assert at_low.sum() == at_high.sum() == 1

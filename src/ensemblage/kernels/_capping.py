@@ -29,11 +29,6 @@ class Caps(NamedTuple):
     pivots: Floats  # affinities to measure from
     log_shares: Floats  # log membership that a row at the pivot has before capping
 
-    @property
-    def log_scales(self) -> Floats:
-        """The log of c, as one number per stratum."""
-        return self.log_shares - self.pivots
-
 
 class Bins(NamedTuple):
     """Where the bins of each stratum lie; fields of shape (n_strata,)."""

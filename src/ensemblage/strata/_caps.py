@@ -71,10 +71,15 @@ def first_bins(n_strata: int) -> Bins:
     return Bins(-width * N_BINS, width)
 
 
+def log_scales_of(caps: Caps) -> Doubles:
+    """Give the log of c as one number per stratum, good enough to look around or to start from."""
+    return caps.log_shares - caps.pivots
+
+
 def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
     """Bins in which the next caps are likely to be: they go on as they went, or more slowly."""
-    centre = -caps.log_scales
-    moved = np.zeros_like(centre) if before is None else centre + before.log_scales
+    centre = -log_scales_of(caps)
+    moved = np.zeros_like(centre) if before is None else centre + log_scales_of(before)
     reach = REACH * np.abs(centre if before is None else moved)
     reach = np.clip(reach, LEAST_REACH, FINE_WIDTH * N_BINS / 2)
     centre = centre + np.clip(moved, -reach / 2, reach / 2)

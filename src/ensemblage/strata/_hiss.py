@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
 from ensemblage.kernels import Kind, priced_memberships
-from ensemblage.strata._caps import SizedRules, SizeRange
+from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
 from ensemblage.strata._gaussian import EMState, GaussianStrata, TrainingRows
 from ensemblage.strata._polish import (
     Groups,
@@ -237,7 +237,7 @@ class HISS(GaussianStrata):
         self.polished_ = False
         if self.polish:
             sizes = rules.sizes(source, weight)
-            fitted = fit_by_prices(source, shared, caps.log_scales, sizes)
+            fitted = fit_by_prices(source, shared, log_scales_of(caps), sizes)
             reached = objective_by_caps(source, shared, caps)
             rounding = 32 * np.finfo(rows.X.dtype).eps * (abs(reached) + weight)
             self.polished_ = bool(fitted.objective >= reached - rounding)

@@ -19,6 +19,7 @@ from ensemblage.kernels import (
     share_rows,
     sizes_at_prices,
 )
+from ensemblage.strata._caps import log_scales_of
 from ensemblage.strata._gaussian import StrataModel
 
 Floats = NDArray[np.floating[Any]]
@@ -390,7 +391,7 @@ def fit_by_prices(
 def fit_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> Fitted:
     """Memberships under caps, as the last iteration left them."""
     fitted = _collect(source.map(_capped, shared.model, caps), source.shape[0])
-    return Fitted(*fitted, caps.log_scales)
+    return Fitted(*fitted, log_scales_of(caps))
 
 
 def objective_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
