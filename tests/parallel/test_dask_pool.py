@@ -1,5 +1,6 @@
 """The same cells on a real Dask cluster, with a real worker killed."""
 
+import json
 import os
 import signal
 import sys
@@ -8,7 +9,9 @@ import time
 import warnings
 
 import pytest
+from typer.testing import CliRunner
 
+from ensemblage.cli import app
 from ensemblage.parallel import ClusterPool
 from ensemblage.runs import ResultStore, run_experiment
 from runs.arithmetic import compute, experiment
@@ -54,6 +57,20 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     # the same values as here
     for each in there:
         assert each.error or each.values == compute(each.cell, slow.data_dir)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_comparison_on_a_cluster_gives_the_same_scores(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
+    asked = ["compare", "iris", "-m", "majority", "-m", "logistic", "--folds", "3", "--json"]
+    shown = []
+    for where in (["--scheduler", cluster.scheduler_address], ["--jobs", "1"]):
+        done = CliRunner().invoke(app, [*asked, *where])
+        assert done.exit_code == 0
+        methods = json.loads(done.stdout)["methods"]
+        shown.append([each | {"seconds": None} for each in methods])
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.slow
