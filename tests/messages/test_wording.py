@@ -1,7 +1,10 @@
+import math
 import subprocess
 import sys
 
-from ensemblage.messages import count, listed
+import pytest
+
+from ensemblage.messages import count, listed, listing, require, suggestion
 
 
 def test_one_is_singular_and_all_else_is_plural():
@@ -19,3 +22,33 @@ def test_names_are_listed_with_an_and_before_the_last():
 def test_words_cost_no_import():
     code = "import sys, ensemblage.messages; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_long_lists_are_cut_short():
+    assert listing([]) == ""
+    assert listing(["a", 2]) == "a, 2"
+    assert listing("abcd", limit=2) == "a, b and 2 more"
+
+
+def test_the_closest_name_is_proposed_whatever_its_case():
+    assert suggestion("IRS", ["wine", "Iris"]) == " Did you mean 'Iris'?"
+    assert suggestion("zebra", ["wine", "Iris"]) == ""
+
+
+def test_what_is_installed_is_imported():
+    assert require("math", "Counting") is math
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it():
+    with pytest.raises(ImportError) as caught:
+        require("no_such.part", "Running on a cluster", extra="dask")
+    assert str(caught.value) == (
+        "Running on a cluster needs no_such, which comes with the extra `dask`: "
+        'pip install "ensemblage[dask]".'
+    )
+
+
+def test_a_package_of_no_extra_is_installed_alone_or_done_without():
+    with pytest.raises(ImportError) as caught:
+        require("no_such", "to_networkx", otherwise="Or use to_dot.")
+    assert str(caught.value) == "to_networkx needs no_such: pip install no_such. Or use to_dot."

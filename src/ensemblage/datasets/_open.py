@@ -28,7 +28,7 @@ class TargetNotGivenError(ValueError):
 class DatasetInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the list of datasets.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What to ask for.

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 class KappaError(NamedTuple):
     """What a kappa-error diagram shows: one point per pair of members.
 
-    Attributes
+    Parameters
     ----------
     pairs : ndarray of shape (n_pairs, 2)
         Numbers of the two members.
@@ -31,7 +31,7 @@ class KappaError(NamedTuple):
 class DiversityMeasures(NamedTuple):
     """How much the members of an ensemble differ, in several numbers.
 
-    Attributes
+    Parameters
     ----------
     pairwise_kappa : float
         Mean over the pairs of members of the kappa of their labels.

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 class OracleScore(NamedTuple):
     """Oracle accuracy of an ensemble, and of untrained classifiers of the same number.
 
-    Attributes
+    Parameters
     ----------
     oracle : float
         Share of rows that at least one member gets right.

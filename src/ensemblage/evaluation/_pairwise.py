@@ -16,7 +16,7 @@ MOST_EXACT = 50
 class MethodPair(NamedTuple):
     """Two methods compared over several datasets.
 
-    Attributes
+    Parameters
     ----------
     first, second : str
         Names of the methods.

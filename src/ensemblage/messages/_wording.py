@@ -1,8 +1,11 @@
-"""Numbers and names in sentences."""
+"""Numbers and names in sentences, and packages that not everybody has installed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -13,3 +16,33 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """Enumerate one or more names: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def listing(names: Iterable[object], limit: int = 12) -> str:
+    """Write names in a row, separated by commas, cut short beyond the limit."""
+    every = [str(name) for name in names]
+    rest = len(every) - limit
+    return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Propose the known name closest to a mistyped one: a sentence after a blank, or nothing."""
+    lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return f" Did you mean {lower[close[0]]!r}?" if close else ""
+
+
+def require(module: str, purpose: str, *, extra: str | None = None, otherwise: str = "") -> Any:
+    """Import a module, or say what needs it, how to install it, and what to do otherwise.
+
+    ``purpose`` begins the sentence ("Running on a cluster"); ``extra`` is the extra of
+    Ensemblage that brings the package, if one does.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        remedy = f": pip install {package}."
+        if extra is not None:
+            remedy = f', which comes with the extra `{extra}`: pip install "ensemblage[{extra}]".'
+        raise ImportError(f"{purpose} needs {package}{remedy} {otherwise}".rstrip()) from error

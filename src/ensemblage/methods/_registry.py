@@ -45,10 +45,10 @@ class Method:
         ``factory(seed, n_jobs)`` makes the unfitted estimator.
     ours : bool, default=False
         Whether it is one of this library's own methods.
+    takes_tables : bool, default=False
+        Whether it reads words and missing values itself, without preprocessing.
     takes : tuple of {"sources", "groups"}, default=()
         What its ``fit`` takes beside rows and classes.
-    takes_tables : bool, default=False
-        Whether it reads words and missing cells itself, without preprocessing.
     effort : int, default=3
         How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
         search for parameters or an ensemble of models. Of methods that are about as good, the
