@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ensemblage.parallel import LocalPool, stream_tasks
+from ensemblage.parallel import Deadline, LocalPool, _stream, stream_tasks
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,17 @@ def test_jobs_are_counted_like_joblib_does():
         pool.close()
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         LocalPool(0)
+
+
+def test_a_task_that_would_end_too_late_is_not_given(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_stream.time, "monotonic", lambda: now[0])
+    deadline = Deadline(10.0)
+    given = []
+    for task in deadline.in_time(range(9)):
+        given.append(task)
+        now[0] += 4.0
+        deadline.add(4.0)
+    # at 8 seconds another four would be too many
+    assert given == [0, 1]
+    assert list(Deadline(None).in_time(range(3))) == [0, 1, 2]
