@@ -112,7 +112,7 @@ def time_weka(X, y, repeats):
 
 def time_pyagrum(X, y):
     try:
-        import pyagrum as gum  # noqa: PLC0415  a peer, optional
+        import pyagrum as gum
     except ImportError:
         return "skipped: pyAgrum is not installed"
     table = X.assign(**{"class": y}).astype(str)
@@ -128,7 +128,7 @@ def time_pyagrum(X, y):
 
 def time_pgmpy(X, y):
     try:
-        from pgmpy.estimators import HillClimbSearch  # noqa: PLC0415  a peer, optional
+        from pgmpy.estimators import HillClimbSearch
     except ImportError:
         return "skipped: pgmpy is not installed"
     table = X.assign(**{"class": y}).astype(str).astype("category")
