@@ -33,7 +33,7 @@ def test_what_is_usual_may_be_left_out(read):
         ('title = " "\n' + LEAST, "study.toml: title must be text; got ' '."),
         ("test_share = true\n" + LEAST, "test_share must be a number between 0 and 1, such as"),
         (LEAST + "label = 3\n", "methods[1]: label must be text; got 3."),
-        (LEAST + "parms = 3\n", "methods[1] has an unknown key 'parms'. Did you mean 'params'?"),
+        (LEAST + "labell = 3\n", "methods[1] has an unknown key 'labell'. Did you mean 'label'?"),
         ("datasets = 3\n" + LEAST[26:], "datasets must be given as one or more tables"),
         ("datasets = []\n" + LEAST[26:], "datasets is empty: at least one [[datasets]]"),
     ],
