@@ -17,20 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from ensemblage.pages import Page
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -180,12 +173,19 @@ def progress_bar(task: str, *, results: Path | None = None) -> Iterator[Callable
     What it yields is to be called as ``advance(done, total)``; what is done at the first call was
     found in the file of results.
     """
+    from rich import progress
+
     err = console(stderr=True)
     columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), TextColumn("time left"), TimeRemainingColumn(),
-    )  # fmt: skip
-    bar, pace = Progress(*columns, console=err, transient=True), Pace()
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("time left"),
+        progress.TimeRemainingColumn(),
+    )
+    bar, pace = progress.Progress(*columns, console=err, transient=True), Pace()
     with bar if err.is_terminal else _lines_now_and_then(bar, pace):
         number = bar.add_task(task, total=None)
 

@@ -30,7 +30,7 @@ COLUMNS = (
     Column("seconds", numeric=True),
 )
 LEGEND = (
-    "± is a standard error, corrected for the overlap of the folds. Seconds are per fit, on one "
+    "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
     "core. A dash stands where a method gives no probabilities, or has failed."
 )
 
