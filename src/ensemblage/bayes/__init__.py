@@ -1,5 +1,6 @@
 """Bayesian network classifiers that can be read."""
 
+from ensemblage.bayes._base import NETWORK_DOCS as NETWORK_DOCS
 from ensemblage.bayes._base import BaseBayesNet as BaseBayesNet
 from ensemblage.bayes._base import Plan as Plan
 from ensemblage.bayes._coding import Coder as Coder

@@ -38,6 +38,45 @@ from ensemblage.bayes._reading import read_rows, read_training
 from ensemblage.kernels import CLASS
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
 
+NETWORK_DOCS = """
+max_parents : int or None, default=3
+    Upper bound on each feature's parents, the class included; None for no bound.
+init : {"naive", "empty"}, default="naive"
+    Where the search starts: with the class as every feature's parent, or with no parents.
+smoothing : float, default=0.5
+    Added to each count of a table.
+order : array-like of str or int, default=None
+    Features by name or position, each once; a feature's parents come before it. None for
+    the columns' order.
+discretizer : {"mdlp", None}, default="mdlp"
+    How numbers become categories; None takes each number as a category of its own.
+missing : {"mode", "marginal"}, default="mode"
+    At prediction, a gap is filled with the column's mode, or summed over.
+parents_ : dict of str to list of str
+    Parents of each node, in the order in which they were added; the class under its own
+    name.
+order_ : list of str
+    The class, then the features in the order of the search.
+categories_ : dict of str to list
+    What each node's codes stand for.
+modes_ : ndarray of shape (n_features,)
+    Code that fills a gap.
+class_log_prior_ : ndarray of shape (n_classes,)
+    Log probability of each class, in the order of ``categories_``.
+target_name_ : str
+    Name of the class: that of ``y``, or "class".
+classes_ : ndarray of shape (n_classes,)
+    Classes, sorted; those that a categorical ``y`` declares, even if they do not occur.
+class_codes_ : ndarray of shape (n_classes,)
+    Position of each of them in ``categories_``.
+network_ : object
+    What prediction reads: how columns become codes, and all tables.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features,)
+    Names of the features, if they have any.
+"""
+
 
 class Plan(NamedTuple):
     """How a fit goes on once its rows are coded: what K2 decides by, and whence the tables come."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ensemblage.bayes._base import BaseBayesNet
+from ensemblage.bayes._base import NETWORK_DOCS, BaseBayesNet
 from ensemblage.bayes._probability_table import MAX_ENTRIES
+from ensemblage.messages import with_shared
 
 
+@with_shared(NETWORK_DOCS)
 class BayesNetClassifier(BaseBayesNet):
     r"""Bayesian network classifier learned by K2.
 
@@ -18,25 +20,14 @@ class BayesNetClassifier(BaseBayesNet):
 
     Parameters
     ----------
-    max_parents : int or None, default=3
-        Upper bound on each feature's parents, the class included; None for no bound.
-    init : {"naive", "empty"}, default="naive"
-        Where the search starts: with the class as every feature's parent, or with no parents.
+    {max_parents, init}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise. The first three judge the whole network by leaving
         each row out of its own tables: mean probability of the true class, share of rows whose
         class is most probable, or mean log probability. The others are local scores, which look
         at one node and do not know that a classifier is wanted: the marginal likelihood with a
         uniform prior (Cooper and Herskovits), with a BDeu prior of sample size one, or BIC.
-    smoothing : float, default=0.5
-        Added to each count of a table.
-    order : array-like of str or int, default=None
-        Features by name or position, each once; a feature's parents come before it. None for
-        the columns' order.
-    discretizer : {"mdlp", None}, default="mdlp"
-        How numbers become categories; None takes each number as a category of its own.
-    missing : {"mode", "marginal"}, default="mode"
-        At prediction, a gap is filled with the column's mode, or summed over.
+    {smoothing, order, discretizer, missing}
     max_entries : int, default=2**24
         Cap on the entries of a table; :class:`EntryCapError` names the table that would exceed it.
     n_jobs : int, default=None
@@ -44,34 +35,15 @@ class BayesNetClassifier(BaseBayesNet):
 
     Attributes
     ----------
-    parents_ : dict of str to list of str
-        Parents of each node, in the order in which they were added; the class under its own
-        name.
+    {parents_}
     tables_ : dict of str to ProbabilityTable
         Parents and probabilities of each node, for the configurations of the parents' values
         that occurred, as codes. Others are uniform.
-    order_ : list of str
-        The class, then the features in the order of the search.
-    categories_ : dict of str to list
-        What each node's codes stand for.
+    {order_, categories_}
     cut_points_ : dict of str to ndarray
         Cut points of the numeric columns.
-    modes_ : ndarray of shape (n_features,)
-        Code that fills a gap.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Log probability of each class, in the order of ``categories_``.
-    target_name_ : str
-        Name of the class: that of ``y``, or "class".
-    classes_ : ndarray of shape (n_classes,)
-        Classes, sorted; those that a categorical ``y`` declares, even if they do not occur.
-    class_codes_ : ndarray of shape (n_classes,)
-        Position of each of them in ``categories_``.
-    network_ : object
-        What prediction reads: how columns become codes, and all tables.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if they have any.
+    {modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

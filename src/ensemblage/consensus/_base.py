@@ -22,9 +22,37 @@ from ensemblage.consensus._partitions import (
     check_partitions,
     make_partitions,
 )
+from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds
 
+CONSENSUS_DOCS = """
+n_clusters : int, default=None
+    Number of clusters; if None, the number with the largest lifetime in average linkage,
+    looked for on at most 2,000 rows.
+clusterers : clusterer or sequence of clusterers, default=None
+    What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
+    seeds of their own; in a sequence, fitted ones predict and others are cloned and
+    fitted. By default K-means from random rows.
+n_partitions : int, default=20
+    How often a single clusterer is cloned.
+n_jobs : int, default=None
+    Clusterers fitted at once, as in joblib.
+random_state : int, RandomState instance or None, default=None
+    Determines the clones' seeds and the partitioner's.
+labels_ : ndarray of shape (n_samples,)
+    The consensus; -1 for a row that no partition sampled.
+n_clusters_ : int
+    Number of clusters found.
+partitions_ : ndarray of shape (n_partitions, n_samples)
+    What was combined, clusters numbered from 0.
+n_features_in_ : int
+    Number of features seen in ``fit``; not set by ``fit_partitions``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if ``fit`` saw strings.
+"""
 
+
+@with_shared(CONSENSUS_DOCS)
 class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base of the consensus clusterers: one clustering out of many.
 
@@ -34,12 +62,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
         Number of clusters; if None, the number with the largest lifetime.
     clusterers : clusterer or sequence of clusterers, default=None
         What ``fit`` asks for partitions; see there.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
-    random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds and the partitioner's.
+    {n_partitions, n_jobs, random_state}
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it

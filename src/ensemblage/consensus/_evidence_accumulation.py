@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._co_association import condensed_distances, guard_memory
 from ensemblage.consensus._cut import cut_by_order, largest_lifetime
 from ensemblage.consensus._partitions import Partitions
+from ensemblage.messages import with_shared
 
 BYTES_PER_PAIR = 16
 
 
+@with_shared(CONSENSUS_DOCS)
 class EvidenceAccumulation(ConsensusClusterer):
     r"""Hierarchical clustering of rows by how often they share a cluster.
 
@@ -27,33 +29,19 @@ class EvidenceAccumulation(ConsensusClusterer):
         Number of clusters; if None, the number with the largest lifetime in the dendrogram.
     linkage : {"average", "single", "complete"}, default="average"
         How far apart two groups of rows are: by the mean, the nearest or the farthest pair.
-    clusterers : clusterer or sequence of clusterers, default=None
-        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-        seeds of their own; in a sequence, fitted ones predict and others are cloned and
-        fitted. By default K-means from random rows.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
+    {clusterers, n_partitions}
     memory_limit : float, default=4e9
         Bytes that the pairs of rows may take; more raises before they are formed.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
+    {n_jobs}
     random_state : int, RandomState instance or None, default=None
         Determines the clones' seeds.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The consensus; -1 for a row that no partition sampled.
-    n_clusters_ : int
-        Number of clusters found.
+    {labels_, n_clusters_}
     linkage_matrix_ : ndarray of shape (n_sampled - 1, 4)
         The dendrogram, as SciPy writes it, of the rows that a partition sampled.
-    partitions_ : ndarray of shape (n_partitions, n_samples)
-        What was combined, clusters numbered from 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``; not set by ``fit_partitions``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if ``fit`` saw strings.
+    {partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------

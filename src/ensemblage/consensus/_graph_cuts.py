@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._co_association import co_association, guard_memory
 from ensemblage.consensus._mcla import choose_group
 from ensemblage.consensus._metis import cut_graph
 from ensemblage.consensus._partitions import Partitions, indicators
+from ensemblage.messages import with_shared
 
 BYTES_PER_PAIR = 40
 CUT_ROWS = 20_000
 LEAST_PAIRS_SHARE = 64
 
 
+@with_shared(CONSENSUS_DOCS)
 class CSPA(ConsensusClusterer):
     r"""Cluster-based similarity partitioning: cut the graph of co-association.
 
@@ -31,31 +33,14 @@ class CSPA(ConsensusClusterer):
     ----------
     n_clusters : int, default=None
         Number of clusters; if None, the number with the largest lifetime in average linkage.
-    clusterers : clusterer or sequence of clusterers, default=None
-        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-        seeds of their own; in a sequence, fitted ones predict and others are cloned and
-        fitted. By default K-means from random rows.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
+    {clusterers, n_partitions}
     memory_limit : float, default=4e9
         Bytes that the graph may take; more raises before it is built.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
-    random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds and METIS's.
+    {n_jobs, random_state}
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The consensus; -1 for a row that no partition sampled.
-    n_clusters_ : int
-        Number of clusters found.
-    partitions_ : ndarray of shape (n_partitions, n_samples)
-        What was combined, clusters numbered from 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``; not set by ``fit_partitions``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if ``fit`` saw strings.
+    {labels_, n_clusters_, partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -123,6 +108,7 @@ class CSPA(ConsensusClusterer):
         return cut_graph(graph, self._wanted(partitions, seed), seed, "CSPA")
 
 
+@with_shared(CONSENSUS_DOCS)
 class HBGF(ConsensusClusterer):
     r"""Hybrid bipartite graph formulation: cut rows and clusters together.
 
@@ -132,32 +118,11 @@ class HBGF(ConsensusClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=None
-        Number of clusters; if None, the number with the largest lifetime in average linkage,
-        looked for on at most 2,000 rows.
-    clusterers : clusterer or sequence of clusterers, default=None
-        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-        seeds of their own; in a sequence, fitted ones predict and others are cloned and
-        fitted. By default K-means from random rows.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
-    random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds and METIS's.
+    {n_clusters, clusterers, n_partitions, n_jobs, random_state}
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The consensus; -1 for a row that no partition sampled.
-    n_clusters_ : int
-        Number of clusters found.
-    partitions_ : ndarray of shape (n_partitions, n_samples)
-        What was combined, clusters numbered from 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``; not set by ``fit_partitions``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if ``fit`` saw strings.
+    {labels_, n_clusters_, partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._partitions import Partitions, indicators
-from ensemblage.messages import require
+from ensemblage.messages import require, with_shared
 
 IMBALANCE = 0.05
 
 
+@with_shared(CONSENSUS_DOCS)
 class HGPA(ConsensusClusterer):
     r"""Hypergraph partitioning: cut as few clusters as possible.
 
@@ -24,32 +25,11 @@ class HGPA(ConsensusClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=None
-        Number of clusters; if None, the number with the largest lifetime in average linkage,
-        looked for on at most 2,000 rows.
-    clusterers : clusterer or sequence of clusterers, default=None
-        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-        seeds of their own; in a sequence, fitted ones predict and others are cloned and
-        fitted. By default K-means from random rows.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
-    random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds and the partitioner's.
+    {n_clusters, clusterers, n_partitions, n_jobs, random_state}
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The consensus; -1 for a row that no partition sampled.
-    n_clusters_ : int
-        Number of clusters found.
-    partitions_ : ndarray of shape (n_partitions, n_samples)
-        What was combined, clusters numbered from 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``; not set by ``fit_partitions``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if ``fit`` saw strings.
+    {labels_, n_clusters_, partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ensemblage.consensus._base import ConsensusClusterer
+from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._metis import cut_graph
 from ensemblage.consensus._partitions import NOT_SAMPLED, Partitions, indicators
+from ensemblage.messages import with_shared
 
 
+@with_shared(CONSENSUS_DOCS)
 class MCLA(ConsensusClusterer):
     r"""Meta-clustering: group the clusters of all partitions, then let rows choose a group.
 
@@ -21,32 +23,14 @@ class MCLA(ConsensusClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=None
-        Number of clusters; if None, the number with the largest lifetime in average linkage,
-        looked for on at most 2,000 rows.
-    clusterers : clusterer or sequence of clusterers, default=None
-        What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
-        seeds of their own; in a sequence, fitted ones predict and others are cloned and
-        fitted. By default K-means from random rows.
-    n_partitions : int, default=20
-        How often a single clusterer is cloned.
-    n_jobs : int, default=None
-        Clusterers fitted at once, as in joblib.
-    random_state : int, RandomState instance or None, default=None
-        Determines the clones' seeds and METIS's.
+    {n_clusters, clusterers, n_partitions, n_jobs, random_state}
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        The consensus; -1 for a row that no partition sampled.
+    {labels_}
     n_clusters_ : int
         Number of clusters found; a group that no row chooses leaves fewer than asked for.
-    partitions_ : ndarray of shape (n_partitions, n_samples)
-        What was combined, clusters numbered from 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``; not set by ``fit_partitions``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if ``fit`` saw strings.
+    {partitions_, n_features_in_, feature_names_in_}
 
     See Also
     --------

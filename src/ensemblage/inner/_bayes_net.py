@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensemblage.bayes import (
     MAX_ENTRIES,
+    NETWORK_DOCS,
     BaseBayesNet,
     Coder,
     FittedNetwork,
@@ -40,6 +41,7 @@ from ensemblage.inner._inner_ensemble import (
     draw_weighted_views,
 )
 from ensemblage.kernels import CLASS
+from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds, run_tasks
 
 Floats = NDArray[np.float64]
@@ -160,6 +162,7 @@ def pool_bags(
     return FittedNetwork(coders, pooled, prior - logsumexp(prior))
 
 
+@with_shared(NETWORK_DOCS)
 class InnerBayesNetClassifier(BaseBayesNet):
     r"""Bayesian network classifier with inner ensembles.
 
@@ -183,20 +186,10 @@ class InnerBayesNetClassifier(BaseBayesNet):
         and one estimate from all rows, as in the paper.
     combine : {"mean", "median"} or callable, default="mean"
         How the views' scores are combined.
-    max_parents : int or None, default=3
-        Upper bound on each feature's parents, the class included; None for no bound.
-    init : {"naive", "empty"}, default="naive"
-        Where the search starts.
+    {max_parents, init}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise, on the mean over the views.
-    smoothing : float, default=0.5
-        Added to each count of a table.
-    order : array-like of str or int, default=None
-        Features by name or position, each once. None for the columns' order.
-    discretizer : {"mdlp", None}, default="mdlp"
-        How numbers become categories; None takes each number as a category of its own.
-    missing : {"mode", "marginal"}, default="mode"
-        At prediction, a gap is filled with the column's mode, or summed over.
+    {smoothing, order, discretizer, missing}
     max_entries : int, default=2**24
         Cap on the entries of a table.
     random_state : int, RandomState instance or None, default=None
@@ -206,32 +199,14 @@ class InnerBayesNetClassifier(BaseBayesNet):
 
     Attributes
     ----------
-    parents_ : dict of str to list of str
-        Parents of each node, in the order in which they were added.
+    {parents_}
     tables_ : dict of str to ProbabilityTable
         Parents and probabilities of each node.
-    order_ : list of str
-        The class, then the features in the order of the search.
-    categories_ : dict of str to list
-        What each node's codes stand for.
+    {order_, categories_}
     cut_points_ : dict of str to ndarray
         Cut points of the numeric columns: all the bootstraps', for pooled tables.
-    modes_ : ndarray of shape (n_features,)
-        Code that fills a gap.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Log probability of each class, in the order of ``categories_``.
-    target_name_ : str
-        Name of the class.
-    classes_ : ndarray of shape (n_classes,)
-        Classes, sorted.
-    class_codes_ : ndarray of shape (n_classes,)
-        Position of each of them in ``categories_``.
-    network_ : object
-        What prediction reads: how columns become codes, and all tables.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if they have any.
+    {modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

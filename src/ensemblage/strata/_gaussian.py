@@ -46,6 +46,37 @@ SEED_ROWS = 10_000
 """Start centres are sought among at most so many rows."""
 
 
+GAUSSIAN_DOCS = r"""
+covariance_type : {"spherical", "diag", "tied", "full"}, default="diag"
+    Form of the strata's covariances.
+init : {"k-means++", "random"} or array-like of shape (n_strata, n_features), \
+        default="k-means++"
+    First centres: drawn far apart, drawn at random, or given.
+max_iter : int, default=200
+    At most so many iterations.
+tol : float, default=1e-4
+    Stop when an iteration raises the mean log likelihood by no more than this.
+variance_floor : float, default=1e-2
+    Lower bound on variances, as a share of the columns' mean variance.
+random_state : int, RandomState instance or None, default=None
+    For the first centres.
+means_ : ndarray of shape (n_strata, n_features)
+    Centres.
+covariances_ : ndarray
+    Shaped as in :class:`sklearn.mixture.GaussianMixture`.
+objective_path_ : ndarray of shape (n_iter_ + 1,)
+    Mean log likelihood at the start and after each iteration; it never falls.
+n_iter_ : int
+    Number of iterations.
+converged_ : bool
+    Whether the last iteration gained no more than ``tol``.
+n_features_in_ : int
+    Number of columns seen in ``fit``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where they all have one.
+"""
+
+
 class StrataModel(NamedTuple):
     """One Gaussian per stratum, around a centre that keeps squares from cancelling."""
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks
 from ensemblage.kernels import Kind, priced_memberships
+from ensemblage.messages import with_shared
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
-from ensemblage.strata._gaussian import EMState, GaussianStrata, TrainingRows
+from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
 from ensemblage.strata._polish import (
     Groups,
     SharedModel,
@@ -34,6 +35,7 @@ def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> 
     return shared.groups.split_memberships(memberships)
 
 
+@with_shared(GAUSSIAN_DOCS)
 class HISS(GaussianStrata):
     r"""Strata of similar rows, each of the size you ask for, free to overlap.
 
@@ -50,17 +52,7 @@ class HISS(GaussianStrata):
         and above, and ``total_size`` says what they add up to.
     total_size : float, default=None
         Only with a pair: sum of all strata's sizes, in multiples of the number of rows.
-    covariance_type : {"spherical", "diag", "tied", "full"}, default="diag"
-        Form of the strata's covariances.
-    init : {"k-means++", "random"} or array-like of shape (n_strata, n_features), \
-            default="k-means++"
-        First centres: drawn far apart, drawn at random, or given.
-    max_iter : int, default=200
-        At most so many iterations.
-    tol : float, default=1e-4
-        Stop when an iteration raises the mean log likelihood by no more than this.
-    variance_floor : float, default=1e-2
-        Lower bound on variances, as a share of the columns' mean variance.
+    {covariance_type, init, max_iter, tol, variance_floor}
     polish : bool, default=True
         After the last iteration, find exact prices and give each row the memberships that are best
         for it at these, so that ``transform`` of the training rows is ``memberships_``. False
@@ -69,8 +61,7 @@ class HISS(GaussianStrata):
         Give each stratum the same share of every class, that is, of the class's rows; ``fit``
         then needs ``y``, and ``memberships_`` depends on it. The strata themselves, and with them
         ``transform``, are found without labels.
-    random_state : int, RandomState instance or None, default=None
-        For the first centres.
+    {random_state}
 
     Attributes
     ----------
@@ -78,12 +69,7 @@ class HISS(GaussianStrata):
         Memberships of the training rows; each column adds up to the stratum's size.
     log_scales_ : ndarray of shape (n_strata,)
         :math:`\log c_j`; minus the log price of a membership.
-    means_ : ndarray of shape (n_strata, n_features)
-        Centres.
-    covariances_ : ndarray
-        Shaped as in :class:`sklearn.mixture.GaussianMixture`.
-    objective_path_ : ndarray of shape (n_iter_ + 1,)
-        Mean log likelihood at the start and after each iteration; it never falls.
+    {means_, covariances_, objective_path_}
     objective_ : float
         Mean log likelihood of ``memberships_``; never below that of the last iteration, except
         for what strata that coincide lose by sharing (see the notes).
@@ -91,14 +77,7 @@ class HISS(GaussianStrata):
         Whether ``memberships_`` follow from exact prices.
     groups_ : ndarray of shape (n_strata,)
         Strata with the same number coincide, and share each row equally.
-    n_iter_ : int
-        Number of iterations.
-    converged_ : bool
-        Whether the last iteration gained no more than ``tol``.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    {n_iter_, converged_, n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Kind, Moments, expectation
-from ensemblage.strata._gaussian import EMState, GaussianStrata, Rule, StrataModel, TrainingRows
+from ensemblage.messages import with_shared
+from ensemblage.strata._gaussian import (
+    GAUSSIAN_DOCS,
+    EMState,
+    GaussianStrata,
+    Rule,
+    StrataModel,
+    TrainingRows,
+)
 
 Floats = NDArray[np.floating[Any]]
 Assignment = Literal["hard", "soft"]
@@ -58,6 +66,7 @@ def _new_memberships(
     return _to_memberships(carry, assignment)
 
 
+@with_shared(GAUSSIAN_DOCS)
 class MixtureStrata(GaussianStrata):
     r"""Strata that are the clusters of a Gaussian mixture, disjoint or soft.
 
@@ -70,19 +79,7 @@ class MixtureStrata(GaussianStrata):
         Number of clusters.
     assignment : {"hard", "soft"}, default="hard"
         Give each row wholly to its most probable cluster, or split it by probability.
-    covariance_type : {"spherical", "diag", "tied", "full"}, default="diag"
-        Form of the clusters' covariances.
-    init : {"k-means++", "random"} or array-like of shape (n_strata, n_features), \
-            default="k-means++"
-        First centres: drawn far apart, drawn at random, or given.
-    max_iter : int, default=200
-        At most so many iterations.
-    tol : float, default=1e-4
-        Stop when an iteration raises the mean log likelihood by no more than this.
-    variance_floor : float, default=1e-2
-        Lower bound on variances, as a share of the columns' mean variance.
-    random_state : int, RandomState instance or None, default=None
-        For the first centres.
+    {covariance_type, init, max_iter, tol, variance_floor, random_state}
 
     Attributes
     ----------
@@ -90,20 +87,8 @@ class MixtureStrata(GaussianStrata):
         Memberships of the training rows; each row adds up to one.
     weights_ : ndarray of shape (n_strata,)
         Share of the rows that each cluster holds.
-    means_ : ndarray of shape (n_strata, n_features)
-        Centres.
-    covariances_ : ndarray
-        Shaped as in :class:`sklearn.mixture.GaussianMixture`.
-    objective_path_ : ndarray of shape (n_iter_ + 1,)
-        Mean log likelihood at the start and after each iteration; it never falls.
-    n_iter_ : int
-        Number of iterations.
-    converged_ : bool
-        Whether the last iteration gained no more than ``tol``.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    {means_, covariances_, objective_path_, n_iter_, converged_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

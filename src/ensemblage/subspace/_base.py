@@ -25,6 +25,49 @@ from ensemblage.subspace._strength import choose_strength
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 
 
+SUBSPACE_DOCS = """
+solver : {"lbfgs", "paper"}, default="lbfgs"
+    With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
+    is Algorithm 1 to the letter, which stops after few steps.
+size_penalty : float or "auto", default="auto"
+    Weighted accuracy that a feature must add to be kept, per unit of mean row weight. "auto"
+    is the accuracy that four rows make. Not used by ``solver="paper"``.
+learning_rate : float or "auto", default="auto"
+    Step of ``solver="paper"``; "auto" is four over the largest eigenvalue of the features'
+    covariance.
+patience : int, default=50
+    Stop a member's annealing after so many proposals without a new best.
+tol : float, default=1e-4
+    With ``solver="paper"``, stop at the first gain in weighted accuracy below this; else the
+    largest slope at which coefficients count as converged.
+classes_ : ndarray of shape (n_classes,)
+    Class labels.
+coefs_ : ndarray of shape (n_estimators_, n_classes, n_features)
+    Coefficients on standardised features. Those outside the mask are not used; they keep the
+    value that they had when their feature left.
+intercepts_ : ndarray of shape (n_estimators_, n_classes)
+    Intercepts, which no mask touches.
+supports_ : ndarray of bool of shape (n_estimators_, n_features)
+    Masks.
+co_selection_ : ndarray of shape (n_features, n_features)
+    Share of the members that use both features (eq. 12).
+accuracy_path_ : list of ndarray
+    Per member, the weighted accuracy (eq. 7) at the start and after each iteration.
+n_iter_ : int
+    Iterations of the member that took the most.
+n_estimators_ : int
+    Number of members.
+C_ : float
+    Inverse strength of the ridge penalty.
+mean_, scale_ : ndarray of shape (n_features,)
+    What the features are standardised with.
+n_features_in_ : int
+    Number of columns seen in ``fit``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where they all have one.
+"""
+
+
 class Encoded(NamedTuple):
     """Sorted classes, and each row's index among them."""
 

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
+from ensemblage.messages import with_shared
 from ensemblage.parallel import Fold, deal_folds, draw_seeds, run_tasks, with_callbacks
-from ensemblage.subspace._base import JointSubspaceBase, Prepared
+from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase, Prepared
 from ensemblage.subspace._development import (
     GATE_STRENGTHS,
     MAX_MEMBERS,
@@ -48,6 +49,7 @@ def _outputs_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Setti
     return member_outputs(rows.features[:, fold.test], members)
 
 
+@with_shared(SUBSPACE_DOCS)
 class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     r"""Ensemble of softmax classifiers, each on features chosen while it learns.
 
@@ -58,15 +60,11 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     ----------
     n_estimators : int or "auto", default=10
         Number of members. With "auto" it is chosen on a development split, and may be 1.
-    solver : {"lbfgs", "paper"}, default="lbfgs"
-        With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
-        is Algorithm 1 to the letter, which stops after few steps.
+    {solver}
     flip_probability : float or "auto", default="auto"
         Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
         features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
-    size_penalty : float or "auto", default="auto"
-        Weighted accuracy that a feature must add to be kept, per unit of mean row weight. "auto"
-        is the accuracy that four rows make. Not used by ``solver="paper"``.
+    {size_penalty}
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, as in scikit-learn's logistic regression. "auto"
         takes the best power of ten for a single classifier, by cross-validation, and for a gate
@@ -81,16 +79,10 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         and the gate takes the place of ``fusion``.
     importance : array-like of shape (n_estimators,), default=None
         Importance of each member in the product; equal if not given.
-    learning_rate : float or "auto", default="auto"
-        Step of ``solver="paper"``; "auto" is four over the largest eigenvalue of the features'
-        covariance.
-    patience : int, default=50
-        Stop a member's annealing after so many proposals without a new best.
+    {learning_rate, patience}
     max_iter : int, default=500
         At most so many proposals per member.
-    tol : float, default=1e-4
-        With ``solver="paper"``, stop at the first gain in weighted accuracy below this; else the
-        largest slope at which coefficients count as converged.
+    {tol}
     n_jobs : int, default=None
         Folds and development splits in parallel; the members themselves are sequential.
     random_state : int, RandomState instance or None, default=None
@@ -98,36 +90,14 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    coefs_ : ndarray of shape (n_estimators_, n_classes, n_features)
-        Coefficients on standardised features. Those outside the mask are not used; they keep the
-        value that they had when their feature left.
-    intercepts_ : ndarray of shape (n_estimators_, n_classes)
-        Intercepts, which no mask touches.
-    supports_ : ndarray of bool of shape (n_estimators_, n_features)
-        Masks.
-    co_selection_ : ndarray of shape (n_features, n_features)
-        Share of the members that use both features (eq. 12).
-    accuracy_path_ : list of ndarray
-        Per member, the weighted accuracy (eq. 7) at the start and after each iteration.
-    n_iter_ : int
-        Iterations of the member that took the most.
-    n_estimators_ : int
-        Number of members.
+    {classes_, coefs_, intercepts_, supports_, co_selection_, accuracy_path_}
+    {n_iter_, n_estimators_}
     fusion_ : Fusion
         The fitted fusion; where members were refitted with a gate, a
         :class:`~ensemblage.fusion.SoftmaxGate` on standardised features.
     development_scores_ : dict
         Accuracy on the development split of each ensemble tried; only if one was chosen there.
-    C_ : float
-        Inverse strength of the ridge penalty.
-    mean_, scale_ : ndarray of shape (n_features,)
-        What the features are standardised with.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    {C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -12,8 +12,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds, with_callbacks
-from ensemblage.subspace._base import JointSubspaceBase
+from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase
 from ensemblage.subspace._co_selection import binary_co_selection, power_mean_scores
 from ensemblage.subspace._member import Array, Mask
 
@@ -26,6 +27,7 @@ def _ranks(scores: Array, reserve: Array, rng: np.random.Generator) -> NDArray[n
     return ranks
 
 
+@with_shared(SUBSPACE_DOCS)
 class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     r"""Select the features that jointly learned members use, often and strongly.
 
@@ -36,23 +38,16 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         than half of the members use, and at least one.
     n_estimators : int, default=20
         Number of members.
-    solver : {"lbfgs", "paper"}, default="lbfgs"
-        As in :class:`JointSubspaceClassifier`.
+    {solver}
     flip_probability : float or "auto", default=0.1
         Probability of flipping a feature in a proposal.
-    size_penalty : float or "auto", default="auto"
-        Weighted accuracy that a feature must add to be kept, per unit of mean row weight; "auto"
-        is the accuracy that four rows make.
+    {size_penalty}
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty.
-    learning_rate : float or "auto", default="auto"
-        Step of ``solver="paper"``.
-    patience : int, default=50
-        Stop a member's annealing after so many proposals without a new best.
+    {learning_rate, patience}
     max_iter : int, default=1000
         At most so many proposals per member.
-    tol : float, default=1e-4
-        As in :class:`JointSubspaceClassifier`.
+    {tol}
     random_state : int, RandomState instance or None, default=None
         For the start, the proposals, and ties.
 
@@ -65,18 +60,11 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         feature, then by lot, never by the order of the columns.
     frequencies_ : ndarray of shape (n_features,)
         Share of the members that use each feature.
-    co_selection_ : ndarray of shape (n_features, n_features)
-        Share of the members that use both features (eq. 12).
+    {co_selection_}
     support_ : ndarray of bool of shape (n_features,)
         The selected features.
-    coefs_, intercepts_, supports_, accuracy_path_, n_iter_, n_estimators_, C_, mean_, scale_
-        As in :class:`JointSubspaceClassifier`.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    {classes_, coefs_, intercepts_, supports_, accuracy_path_}
+    {n_iter_, n_estimators_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
     --------

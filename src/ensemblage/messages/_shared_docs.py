@@ -1,0 +1,37 @@
+"""Parameters and attributes that several docstrings share, worded once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from textwrap import indent
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PLACEHOLDER = re.compile(r"^( *)\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
+
+
+def with_shared(words: str) -> Callable[[T], T]:
+    """Fill a docstring's lines such as ``{max_iter, tol}`` with entries of these names.
+
+    ``words`` are entries as numpydoc has them, at the margin; one entry may be of several names.
+    A line that names anything else stays, as braces of a formula must.
+    """
+    parted = re.split(r"\n(?=\S)", words.strip())  # an entry's other lines are indented or blank
+    entries = {name: each for each in parted for name in each.partition(" :")[0].split(", ")}
+
+    def fill(line: re.Match[str]) -> str:
+        names = line[2].split(", ")
+        if not entries.keys() >= set(names):
+            return line[0]
+        found = dict.fromkeys(entries[name] for name in names)
+        return indent("\n".join(found), line[1])
+
+    def decorate(described: T) -> T:
+        owner: Any = described
+        if owner.__doc__ is not None:  # python -OO leaves none
+            owner.__doc__ = PLACEHOLDER.sub(fill, owner.__doc__)
+        return described
+
+    return decorate
