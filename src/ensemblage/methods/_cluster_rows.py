@@ -93,8 +93,8 @@ def cluster_table(
     --------
     >>> from ensemblage.datasets import Table
     >>> from ensemblage.methods import cluster_table
-    >>> cells = [["1", "2", "1", "9", "8", "9"], ["a", "a", "a", "b", "b", "b"]]
-    >>> found = cluster_table(Table.from_texts(["size", "kind"], cells), 2)
+    >>> texts = [["1", "2", "1", "9", "8", "9"], ["a", "a", "a", "b", "b", "b"]]
+    >>> found = cluster_table(Table.from_texts(["size", "kind"], texts), 2)
     >>> sorted(prototype.typical["size"] for prototype in found.prototypes)
     [1.333, 8.667]
     """
@@ -144,15 +144,15 @@ def _prototypes(features: Table, labels: NDArray[np.intp]) -> list[Prototype]:
     return prototypes
 
 
-def _typical(cells: NDArray[Any], kind: str) -> float | str | None:
-    """Mean of numbers to four digits, most frequent word; None if all cells are missing."""
+def _typical(values: NDArray[Any], kind: str) -> float | str | None:
+    """Mean of numbers to four digits, most frequent word; None if all values are missing."""
     if kind == "number":
-        known = cells[~np.isnan(cells)]
+        known = values[~np.isnan(values)]
         return float(f"{known.mean():.4g}") if len(known) else None
-    known = [cell for cell in cells if cell is not None]
+    known = [value for value in values if value is not None]
     return max(sorted(set(known)), key=known.count) if known else None
 
 
 def _scores(target: NDArray[Any], labels: NDArray[Any]) -> dict[str, float]:
-    truth = np.array([str(cell) for cell in target])
+    truth = np.array([str(value) for value in target])
     return {"nmi": nmi_score(truth, labels), "purity": purity_score(truth, labels)}

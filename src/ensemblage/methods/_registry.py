@@ -262,7 +262,7 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     -------
     Pipeline
         With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
-        first hands the cells on as they are, and there is no second, if the method takes tables.
+        first hands the values on as they are, and there is no second, if the method takes tables.
 
     Examples
     --------
