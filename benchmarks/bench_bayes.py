@@ -27,6 +27,7 @@ from sklearn.ensemble import BaggingClassifier
 
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.bayes._coding import code_sample
+from ensemblage.bayes._k2_search import k2_search
 from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 
@@ -149,9 +150,9 @@ def search_only(model, X, y):
     order = list(range(1, len(training.names)))
 
     def learn():  # the steps of fit, apart
-        plan = model._plan(training, sample)  # noqa: SLF001
-        structure = model._search(plan.score, sample.rows, order)  # noqa: SLF001
-        model._store(training.target, training.names, order, plan.learn(structure))  # noqa: SLF001
+        score, fit_tables = model._plan(training, sample)  # noqa: SLF001
+        network = fit_tables(k2_search(score, order, model.init, model.max_parents))
+        model._store(training, order, network)  # noqa: SLF001
 
     return learn
 
