@@ -224,8 +224,6 @@ FRESH = """
 import time; start = time.perf_counter(); cpu = time.process_time()
 from sklearn.datasets import load_iris
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coding import code_sample
-from ensemblage.bayes._reading import read_training
 from ensemblage.inner import InnerBayesNetClassifier
 X, y = load_iris(return_X_y=True)
 BayesNetClassifier(init="empty").fit(X, y).predict_proba(X)
