@@ -77,6 +77,36 @@ def test_odd_columns_are_noted():
     assert "because 'inf' is not a number" in notes[2]
 
 
+@pytest.mark.parametrize("words", [["0", "1"], [None, None]])
+def test_words_that_all_look_like_numbers_are_no_odd_column(words):
+    column = np.array(words * 20, dtype=object)
+    other = np.array(list("abcd") * 10, dtype=object)
+    y = np.array(["p"] * 20 + ["q"] * 20, dtype=object)
+    notes = Dataset.from_table(Table(("grade", "letter", "y"), (column, other, y)), "y").notes
+    assert not any("grade" in note for note in notes)
+
+
+def test_dates_are_numbers_to_learn_from():
+    days = np.array(["2024-01-01", "NaT", "2024-01-03T06:00"], dtype="datetime64[ms]")
+    table = Table(
+        ("day", "y"), (days, np.array(["p", "q", "q"], dtype=object)), notes=("Read so.",)
+    )
+    data = Dataset.from_table(table, "y")
+    assert (data.kinds, data.notes) == (("date",), ("Read so.",))
+    np.testing.assert_array_equal(data.X, [[19723.0], [np.nan], [19725.25]])
+    later = replace(data, X=data.X + 1)
+    assert dataset_fingerprint(later) != dataset_fingerprint(data)
+
+
+def test_dates_as_classes_and_sources_are_written_in_full():
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-01"], dtype="datetime64[ms]")
+    table = Table(("day", "n", "m"), (days, np.arange(3.0), np.array([0.0, 1.0, 1.0])))
+    assert Dataset.from_table(table, "day").classes == {"2024-01-01": 2, "2024-01-02": 1}
+    assert Dataset.from_table(table, "m", source="day").sources.tolist()[1] == "2024-01-02"
+    hours = Table(("day", "n"), (days + np.timedelta64(6, "h"), np.arange(3.0)))
+    assert Dataset.from_table(hours, "day").y[0] == "2024-01-01T06:00:00"
+
+
 def test_repeated_rows_are_counted_and_missing_values_are_equal():
     table = make(x=[1, "", "", 1, 2], w=["a", "", "", "a", "b"], y=["p", "p", "p", "q", "q"])
     (note,) = Dataset.from_table(table, "y").notes

@@ -35,8 +35,8 @@ def test_rare_categories_are_put_together():
 
 
 def test_unknown_kind():
-    with pytest.raises(ValueError, match="'number' or 'word', got 'date'"):
-        table_encoder(["number", "date"])
+    with pytest.raises(ValueError, match="'word' or 'date', got 'name'"):
+        table_encoder(["number", "name"])
 
 
 def test_real_mixed_data_gives_finite_numbers(shared):

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemblage.datasets import Table
-from ensemblage.datasets._table import parse_number
+from ensemblage.datasets._table import is_missing, parse_date, parse_number
 
 
 @pytest.mark.parametrize("text", ["", " ", "NA", "NaN", "?", "null"])
@@ -41,6 +43,32 @@ def test_forced_kinds():
     assert Table.from_texts(["a"], [["1"]], kinds={"a": "word"}).column("a").tolist() == ["1"]
     with pytest.raises(ValueError, match=r"Column 'a' holds 'x', which is not a finite number"):
         Table.from_texts(["a"], [["1", "x"]], kinds={"a": "number"})
+
+
+def test_dates_are_days_since_1970_in_the_matrix():
+    texts = [["1970-01-02", "NA", "2024-03-01 12:00"], ["1", "2", "3"]]
+    table = Table.from_texts(["day", "n"], texts, kinds={"day": "date"})
+    assert table.kinds == ("date", "number")
+    assert table.column("day").dtype == np.dtype("datetime64[ms]")
+    assert is_missing(table.column("day")).tolist() == [False, True, False]
+    assert table.to_array().dtype == np.float64
+    np.testing.assert_array_equal(table.to_array()[:, 0], [1.0, np.nan, 19783.5])
+
+
+def test_a_date_with_a_zone_is_its_moment():
+    assert parse_date("2024-03-01T01:30:00+02:00") == np.datetime64("2024-02-29T23:30")
+    assert np.isnat(parse_date("first of March"))
+
+
+def test_what_is_no_date_is_refused():
+    message = r"Column 'd' holds 'soon', which is not a date such as 2024-03-01; dates are expected"
+    with pytest.raises(ValueError, match=message):
+        Table.from_texts(["d"], [["2024-03-01", "soon"]], kinds={"d": "date"})
+
+
+def test_notes_stay_with_rows_and_columns():
+    table = replace(Table.from_texts(["a", "b"], [["1", "2"], ["3", "4"]]), notes=("Read so.",))
+    assert table.select(["b"]).take(np.array([0])).notes == ("Read so.",)
 
 
 def test_repeated_names_are_refused():

@@ -1,5 +1,6 @@
 """Rows of a table put into clusters."""
 
+import numpy as np
 import pytest
 
 from ensemblage.datasets import Table
@@ -22,3 +23,11 @@ def test_a_parameter_is_named_as_the_library_does():
         cluster_table(TABLE, None)
     with pytest.raises(ValueError, match="No column is left"):
         cluster_table(TABLE, 2, drop=("size", "rows", "kind"))
+
+
+def test_the_typical_date_is_the_mean_day():
+    days = np.array(["2024-01-01", "2024-01-04", "NaT", "NaT"], dtype="datetime64[ms]")
+    sizes = np.array([1.0, 1.1, 9.0, 9.1])
+    found = cluster_table(Table(("day", "size"), (days, sizes)), 2, seed=0)
+    by_size = {each.typical["size"] < 5: each.typical["day"] for each in found.prototypes}
+    assert by_size == {True: "2024-01-02", False: None}

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.datasets._table import (
+    DATE,
     NUMBER,
+    WORD,
     Column,
     Table,
     is_missing,
@@ -39,12 +41,13 @@ class Dataset:
     name : str
         A short name.
     X : ndarray of shape (n_rows, n_features)
-        Numbers with NaN for missing; or objects (float, str, None) if a column holds words.
+        Numbers with NaN for missing; or objects (float, str, None) if a column holds words. Dates
+        are days since 1970-01-01.
     y : ndarray of shape (n_rows,)
         The class of each row, as text.
     feature_names : tuple of str
         The column names of ``X``.
-    kinds : tuple of {"number", "word"}
+    kinds : tuple of {"number", "word", "date"}
         The kind of each column of ``X``.
     target : str, default="class"
         The name of the column that ``y`` was.
@@ -57,7 +60,8 @@ class Dataset:
     sources : ndarray of shape (n_rows,) or None, default=None
         Where each row comes from, as text; not among the columns of ``X``.
     notes : tuple of str, default=()
-        What a reader of results should know: rows left out, rows repeated, odd columns.
+        What a reader of results should know: how the file was read, rows left out, rows
+        repeated, odd columns.
     """
 
     name: str
@@ -141,7 +145,7 @@ class Dataset:
         return cls(
             name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
-            sources=sources, notes=(*notes, *table_notes(features, y)),
+            sources=sources, notes=(*table.notes, *notes, *table_notes(features, y)),
         )  # fmt: skip
 
 
@@ -200,6 +204,9 @@ def _source_names(table: Table, source: str, target: str) -> Column:
 def _texts(column: Column) -> list[str]:
     if kind_of(column) == NUMBER:
         return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
+    if kind_of(column) == DATE:
+        midnight = bool((column == column.astype("datetime64[D]")).all())
+        return np.datetime_as_string(column, "D" if midnight else "s").tolist()
     return [str(value) for value in column]
 
 
@@ -262,7 +269,7 @@ def _row_notes(features: Table, y: Column) -> Iterator[str]:
 
 def _codes(column: Column) -> NDArray[np.intp]:
     """Give each value a number, equal ones the same, missing ones included."""
-    if kind_of(column) == NUMBER:
+    if kind_of(column) != WORD:
         return np.unique(column, return_inverse=True)[1]
     words = ["" if value is None else f"={value}" for value in column]
     return np.unique(words, return_inverse=True)[1]
@@ -273,9 +280,11 @@ def _column_notes(name: str, column: Column) -> Iterator[str]:
         if np.array_equal(column - column[0], np.arange(len(column))):
             yield f"Column {name!r} only counts the rows: leave it out unless it means something."
         return
+    if kind_of(column) == DATE:
+        return
     words = column[~is_missing(column)].tolist()
     others = [word for word in words if np.isnan(parse_number(word))]
-    if len(others) <= (1 - NEARLY_ALL) * len(words):
+    if 0 < len(others) <= (1 - NEARLY_ALL) * len(words):
         yield f"Column {name!r} is read as words, because {others[0]!r} is not a number."
     elif len(set(words)) > NEARLY_ALL * len(words):
         yield f"Nearly every value of {name!r} is different: it looks like an identifier."
@@ -307,7 +316,7 @@ def dataset_fingerprint(dataset: Dataset) -> str:
     facts = [list(dataset.X.shape), list(dataset.feature_names), list(dataset.kinds), categories]
     digest = hashlib.sha256(_text(facts))
     for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
-        digest.update(_numbers(column) if kind == NUMBER else _text(column.tolist()))
+        digest.update(_text(column.tolist()) if kind == WORD else _numbers(column))
     digest.update(_text(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
         digest.update(_text(np.asarray(dataset.sources).tolist()))

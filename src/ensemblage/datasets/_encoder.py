@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from ensemblage.datasets._table import NUMBER, WORD
+from ensemblage.datasets._table import DATE, NUMBER, WORD
 
 
 def table_encoder(kinds: Sequence[str], *, max_categories: int = 100) -> ColumnTransformer:
@@ -21,7 +21,7 @@ def table_encoder(kinds: Sequence[str], *, max_categories: int = 100) -> ColumnT
 
     Parameters
     ----------
-    kinds : sequence of {"number", "word"}
+    kinds : sequence of {"number", "word", "date"}
         The kind of each column, as in ``Dataset.kinds``.
     max_categories : int, default=100
         Rare categories of a column are put together, so that it makes at most so many columns.
@@ -39,9 +39,10 @@ def table_encoder(kinds: Sequence[str], *, max_categories: int = 100) -> ColumnT
     >>> table_encoder(["number", "word"]).fit_transform(X).shape
     (3, 5)
     """
-    unknown = sorted(set(kinds) - {NUMBER, WORD})
+    unknown = sorted(set(kinds) - {NUMBER, WORD, DATE})
     if unknown:
-        raise ValueError(f"kinds must be 'number' or 'word', got {unknown[0]!r}.")
+        raise ValueError(f"kinds must be 'number', 'word' or 'date', got {unknown[0]!r}.")
+    kinds = [NUMBER if kind == DATE else kind for kind in kinds]
     parts = [
         (f"{kind}s", make(max_categories), [j for j, each in enumerate(kinds) if each == kind])
         for kind, make in ((NUMBER, _numbers), (WORD, _words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -248,6 +249,6 @@ def load_from_folder(folder: Path, name: str) -> Dataset:
     kinds = dict.fromkeys(declared.categories, WORD) | dict.fromkeys(declared.numeric, NUMBER)
     path = folder / f"{name}.csv"
     table = read_table(path, kinds=kinds)
-    table = Table(table.names, table.columns, declared.categories)
+    table = replace(table, categories=declared.categories)
     target = "class" if "class" in table.names else table.names[-1]
     return Dataset.from_table(table, target, name=name, origin=str(path))

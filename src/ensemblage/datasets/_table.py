@@ -1,10 +1,11 @@
-"""A small table: named columns of numbers or words, without pandas."""
+"""A small table: named columns of numbers, words or dates, without pandas."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,19 @@ from numpy.typing import NDArray
 from ensemblage.messages import listing, suggestion
 
 Column = NDArray[Any]
-"""Values of one column: float64 with NaN for missing, or objects (str, None for missing)."""
+"""Values of one column.
+
+Numbers are float64 (NaN for missing), words objects (str, None for missing), dates
+``datetime64[ms]`` (NaT for missing).
+"""
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 
 NUMBER = "number"
 WORD = "word"
+DATE = "date"
+
+DAY = np.timedelta64(1, "D")
 
 
 def parse_number(text: str) -> float:
@@ -33,8 +41,22 @@ def parse_number(text: str) -> float:
     return value if math.isfinite(value) else math.nan
 
 
+def parse_date(text: str) -> np.datetime64:
+    """Read ISO 8601, such as ``2024-03-01`` with or without a time, or give NaT."""
+    try:
+        # a date with a zone is its moment in universal time
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return np.datetime64("NaT", "ms")
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(moment, "ms")
+
+
 def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Column:
     """Make a column of numbers if every known text is a finite one, or of the kind asked for."""
+    if kind == DATE:
+        return _dates(texts)
     if kind != WORD:
         numbers = [math.nan if text is None else parse_number(text) for text in texts]
         bad = [c for c, x in zip(texts, numbers, strict=True) if c is not None and math.isnan(x)]
@@ -47,16 +69,30 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> C
     return column
 
 
+def _dates(texts: Sequence[str | None]) -> Column:
+    dates = [np.datetime64("NaT", "ms") if text is None else parse_date(text) for text in texts]
+    bad = [c for c, x in zip(texts, dates, strict=True) if c is not None and np.isnat(x)]
+    if bad:
+        raise ValueError(f"holds {bad[0]!r}, which is not a date such as 2024-03-01")
+    return np.array(dates, dtype="datetime64[ms]")
+
+
 def kind_of(column: Column) -> str:
-    """Tell numbers from words."""
-    return NUMBER if column.dtype == np.float64 else WORD
+    """Tell numbers, words and dates apart."""
+    return {"f": NUMBER, "M": DATE}.get(column.dtype.kind, WORD)
 
 
 def is_missing(column: Column) -> NDArray[np.bool_]:
     """Mark the missing values."""
-    if kind_of(column) == NUMBER:
-        return np.isnan(column)
-    return np.array([value is None for value in column], dtype=bool)
+    if kind_of(column) == WORD:
+        return np.array([value is None for value in column], dtype=bool)
+    return np.asarray(np.isnat(column) if kind_of(column) == DATE else np.isnan(column))
+
+
+def as_days(dates: Column) -> NDArray[np.float64]:
+    """Count the days since 1970-01-01, with the time of day as a fraction; NaN for missing."""
+    days = (dates - np.datetime64(0, "ms")) / DAY
+    return np.asarray(days, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -68,11 +104,13 @@ class Table:
     names : tuple of str
         The column names, each once.
     columns : tuple of ndarray
-        Per name an array of shape (n_rows,): float64 with NaN for missing, or objects (str,
-        None for missing).
+        Per name an array of shape (n_rows,): float64 with NaN for missing, objects (str, None
+        for missing), or datetime64[ms] with NaT for missing.
     categories : mapping of str to tuple of str, default={}
         The categories that the file declares for a column, in their order, also those that
         never occur.
+    notes : tuple of str, default=()
+        How the file was read, where a reader might wonder: one sentence each.
 
     Examples
     --------
@@ -87,6 +125,7 @@ class Table:
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         repeated = sorted({name for name in self.names if self.names.count(name) > 1})
@@ -115,15 +154,16 @@ class Table:
             The column names.
         texts : sequence of sequence of str
             The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
-        kinds : mapping of str to {"number", "word"}, default=None
-            The kind of a column where it is known; otherwise the values decide.
+        kinds : mapping of str to {"number", "word", "date"}, default=None
+            The kind of a column where it is known; otherwise the values decide between numbers
+            and words. Dates are written as ``2024-03-01``, with or without a time.
         categories : mapping of str to tuple of str, default=None
             Declared categories; such a column holds words, even if they look like numbers.
 
         Returns
         -------
         Table
-            Columns of numbers or words.
+            Columns of numbers, words or dates.
         """
         declared = dict(categories or {})
         wanted = dict.fromkeys(declared, WORD) | dict(kinds or {})
@@ -134,7 +174,7 @@ class Table:
                 columns.append(column_from_texts(known, wanted.get(name)))
             except ValueError as error:
                 raise ValueError(
-                    f"Column {name!r} {error}; numbers are expected in this column."
+                    f"Column {name!r} {error}; {wanted[name]}s are expected in this column."
                 ) from None
         return cls(tuple(names), tuple(columns), declared)
 
@@ -145,7 +185,7 @@ class Table:
 
     @property
     def kinds(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
-        """Per column ``"number"`` or ``"word"``."""
+        """Per column ``"number"``, ``"word"`` or ``"date"``."""
         return tuple(kind_of(column) for column in self.columns)
 
     def column(self, name: str) -> Column:
@@ -182,7 +222,8 @@ class Table:
             A table of these columns.
         """
         kept = {name: self.categories[name] for name in names if name in self.categories}
-        return Table(tuple(names), tuple(self.column(name) for name in names), kept)
+        columns = tuple(self.column(name) for name in names)
+        return replace(self, names=tuple(names), columns=columns, categories=kept)
 
     def take(self, rows: NDArray[Any]) -> Table:
         """Keep some rows.
@@ -197,7 +238,7 @@ class Table:
         Table
             A table of these rows.
         """
-        return Table(self.names, tuple(column[rows] for column in self.columns), self.categories)
+        return replace(self, columns=tuple(column[rows] for column in self.columns))
 
     def to_array(self) -> NDArray[Any]:
         """Give the values as one matrix.
@@ -205,10 +246,10 @@ class Table:
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            Numbers if every column holds numbers, otherwise objects.
+            Numbers if no column holds words, otherwise objects. Dates are days since 1970-01-01.
         """
         dtype = np.float64 if WORD not in self.kinds else object
         matrix = np.empty((self.n_rows, len(self.columns)), dtype=dtype)
         for j, column in enumerate(self.columns):
-            matrix[:, j] = column
+            matrix[:, j] = as_days(column) if kind_of(column) == DATE else column
         return matrix

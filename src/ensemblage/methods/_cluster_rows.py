@@ -145,7 +145,12 @@ def _prototypes(features: Table, labels: NDArray[np.intp]) -> list[Prototype]:
 
 
 def _typical(values: NDArray[Any], kind: str) -> float | str | None:
-    """Mean of numbers to four digits, most frequent word; None if all values are missing."""
+    """Mean of numbers to four digits, mean day, most frequent word; None if all are missing."""
+    if kind == "date":
+        moments = values[~np.isnat(values)].astype(np.int64)
+        if not len(moments):
+            return None
+        return str(np.datetime64(round(moments.mean()), "ms").astype("datetime64[D]"))
     if kind == "number":
         known = values[~np.isnan(values)]
         return float(f"{known.mean():.4g}") if len(known) else None

@@ -49,7 +49,7 @@ class SavedModel:
         The fitted model, preprocessing included.
     columns : tuple of str
         The columns that it was fitted on, in their order.
-    kinds : tuple of {"number", "word"}
+    kinds : tuple of {"number", "word", "date"}
         The kind of each column.
     target : str or None, default=None
         The name of the column that it predicts.
@@ -91,7 +91,7 @@ def save(
         Where to write, by custom with the suffix ``.skops``.
     columns : sequence of str, default=()
         The names of the columns that the model was fitted on.
-    kinds : sequence of {"number", "word"}, default=()
+    kinds : sequence of {"number", "word", "date"}, default=()
         The kind of each column.
     target : str, default=None
         The name of the column that it predicts.
