@@ -1,10 +1,13 @@
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 from ensemblage.fusion import LogPool
+from ensemblage.parallel import deal_folds
 from made_outputs import random_outputs
+from reference import log_pool as literal
 
 
 def test_a_log_pool_of_equal_members_is_that_member():
@@ -74,3 +77,103 @@ def test_row_weights_reach_the_pool():
     y = np.arange(40) % 2
     heavy = LogPool(ridge=0.1).fit(outputs, y, sample_weight=np.where(y == 0, 9.0, 1.0))
     assert heavy.combine(outputs)[0, 0] > 0.7
+
+
+def some_rows(seed, n_samples=25):
+    rng = np.random.default_rng(seed)
+    return random_outputs(seed, n_samples=n_samples), rng.integers(0, 3, n_samples)
+
+
+def test_a_bias_by_hand():
+    # 3 rows of one class and 1 of the other, of which the member knows nothing. Pulled by
+    # 1 / (3 log 2), biases of +-log(2) / 2 make the slope 4 (2/3 - 3/4) + 2 / (3 log 2) b zero
+    outputs, y = np.full((1, 4, 2), 0.5), np.array([0, 0, 0, 1])
+    pool = LogPool(bias_ridge=1 / (3 * np.log(2))).fit(outputs, y)
+    np.testing.assert_allclose(pool.biases_, [np.log(2) / 2, -np.log(2) / 2], atol=1e-5)
+    np.testing.assert_allclose(pool.combine(outputs)[0], [2 / 3, 1 / 3], atol=1e-5)
+
+
+def test_a_floor_by_hand():
+    # 0.9 (1, 0) + 0.1 (3/4, 1/4) = (0.975, 0.025)
+    outputs, y = np.tile([1.0, 0.0], (1, 4, 1)), np.array([0, 0, 0, 1])
+    pool = LogPool(floor=0.1).fit(outputs, y)
+    np.testing.assert_allclose(pool.prior_, [0.75, 0.25])
+    np.testing.assert_allclose(np.exp(pool._logits(outputs))[0, 0], [0.975, 0.025])
+
+
+def test_decision_values_have_no_floor():
+    decisions = np.array([[[-3.0, 3.0], [2.0, -2.0]]])
+    pool = LogPool(floor=0.1).fit(decisions, np.array([1, 0]))
+    np.testing.assert_array_equal(pool._logits(decisions), decisions)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_importances_and_biases_are_the_slow_twins(seed):
+    outputs, y = some_rows(seed)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, len(y))
+    pool = LogPool(ridge=2.0, bias_ridge=3.0).fit(outputs, y, sample_weight=weights)
+    scores = pool._scores(outputs)
+    importances, biases = literal.importances_and_biases(scores, y, weights, 2.0, 3.0)
+    np.testing.assert_allclose(pool.weights_, importances, atol=1e-3)
+    np.testing.assert_allclose(pool.biases_, biases, atol=1e-3)
+    expected = literal.probabilities(scores, pool.weights_, pool.biases_)
+    np.testing.assert_allclose(pool.combine(outputs), expected)
+
+
+def test_the_temperature_is_the_best_for_pools_that_have_not_seen_the_rows():
+    outputs, y = some_rows(1)
+    pool = LogPool(ridge=2.0, bias_ridge=3.0, tempered=True).fit(outputs, y)
+    scores, unseen = pool._scores(outputs), []
+    for train, test in deal_folds(y, 5, np.random.default_rng(0)):
+        ones = np.ones(len(train))
+        fitted = literal.importances_and_biases(scores[:, train], y[train], ones, 2.0, 3.0)
+        unseen.append((scores[:, test], y[test], fitted))
+
+    def loss(temperature):
+        return sum(
+            literal.log_loss(
+                literal.probabilities(own, *fitted, temperature), labels, np.ones(len(labels))
+            )
+            for own, labels, fitted in unseen
+        )
+
+    best = pool.temperature_
+    assert loss(best) <= min(loss(0.9 * best), loss(1.1 * best))
+    expected = literal.probabilities(scores, pool.weights_, pool.biases_, best)
+    np.testing.assert_allclose(pool.combine(outputs), expected)
+
+
+def test_what_importances_owe_to_chance_is_cooled():
+    outputs, y = some_rows(2, n_samples=30)
+    assert LogPool(ridge=0.01, tempered=True).fit(outputs, y).temperature_ > 1.5
+
+
+def test_without_options_there_are_none():
+    outputs, y = some_rows(3)
+    pool = LogPool().fit(outputs, y)
+    assert pool.temperature_ == 1.0
+    assert pool.biases_.tolist() == [0, 0, 0]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 200))
+def test_biases_add_up_to_zero_and_swap_with_the_classes(seed):
+    outputs, y = some_rows(seed, n_samples=60)
+    pool = LogPool(bias_ridge=5.0, tempered=True, floor=1e-3).fit(outputs, y)
+    assert abs(pool.biases_.sum()) < 1e-6
+    turned = LogPool(bias_ridge=5.0, tempered=True, floor=1e-3).fit(outputs[:, :, ::-1], 2 - y)
+    np.testing.assert_allclose(turned.biases_[::-1], pool.biases_, atol=1e-3)
+    fused = pool.combine(outputs)
+    np.testing.assert_allclose(fused.sum(axis=1), 1)
+    assert np.isfinite(fused).all()
+
+
+def test_a_pool_without_members_that_do_not_count_says_the_same():
+    # a member with twice the other's noise would be good to subtract, which is not allowed
+    rng = np.random.default_rng(8)
+    y, noise = rng.integers(0, 2, 300), rng.normal(size=300)
+    outputs = np.stack([np.stack([-d, d], axis=1) for d in (y - 0.5 + 2 * noise, y - 0.5 + noise)])
+    pool = LogPool(ridge=0.1).fit(outputs, y)
+    assert pool.weights_[0] == 0
+    kept = np.flatnonzero(pool.weights_)
+    np.testing.assert_array_equal(pool.only(kept).combine(outputs[kept]), pool.combine(outputs))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,17 @@ from scipy.special import log_softmax, softmax
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
+from ensemblage.parallel import deal_folds
 
 MOST_BONUS = 20.0
+N_FOLDS = 5
+
+
+class Ridges(NamedTuple):
+    """Pull of the importances to equal ones, and of class biases to zero; None for no biases."""
+
+    importances: float
+    biases: float | None
 
 
 class LogPool(Fusion):
@@ -22,6 +32,15 @@ class LogPool(Fusion):
     ----------
     ridge : float, default=10.0
         Pull of the importances towards equal ones, in units of log loss summed over rows.
+    bias_ridge : float, default=None
+        If given, a bias per class is learned beside the importances, pulled towards zero so
+        strongly.
+    tempered : bool, default=False
+        Divide the pooled logits by one temperature, chosen on rows that importances and biases
+        have not seen.
+    floor : float, default=0.0
+        Share of the classes' frequencies in members' probabilities, so that a member that rules
+        a class out can be outvoted.
 
     Attributes
     ----------
@@ -34,6 +53,12 @@ class LogPool(Fusion):
         Importances, not negative.
     influence_ : ndarray of shape (n_members,)
         Importance times how far a member's calibrated log probabilities spread over the classes.
+    biases_ : ndarray of shape (n_classes,)
+        Added to the pooled logits; 0 without ``bias_ridge``.
+    temperature_ : float
+        What the pooled logits are divided by; 1 unless ``tempered``.
+    prior_ : ndarray of shape (n_classes,)
+        Frequencies of the classes.
     probable_ : ndarray of shape (n_members,)
         Which members gave probabilities; the others' decision values are taken as logits.
 
@@ -48,6 +73,16 @@ class LogPool(Fusion):
     temperature. Decision values for three classes and more need a second number, the bonus: a
     support vector machine's count pairwise votes, which tell little of how sure the first is.
 
+    With all options it is
+
+    .. math:: p(c|x) \propto \exp \frac1T \Big( b_c + \sum_k i_k \log p_k(c|x) \Big), \quad
+        p_k = (1 - \epsilon) p_k' + \epsilon \pi,
+
+    where :math:`p_k'` is what member k gave, :math:`\pi` the classes' frequencies and
+    :math:`\epsilon` the floor; :math:`\mu \sum_c b_c^2` is added to the loss. For T, importances
+    and biases are fitted to four fifths of the rows and judged on the last, five times: it undoes
+    what they owe to chance.
+
     Examples
     --------
     >>> import numpy as np
@@ -61,8 +96,18 @@ class LogPool(Fusion):
 
     learns = True
 
-    def __init__(self, ridge: float = 10.0) -> None:
+    def __init__(
+        self,
+        ridge: float = 10.0,
+        *,
+        bias_ridge: float | None = None,
+        tempered: bool = False,
+        floor: float = 0.0,
+    ) -> None:
         self.ridge = ridge
+        self.bias_ridge = bias_ridge
+        self.tempered = tempered
+        self.floor = floor
 
     def fit(
         self,
@@ -75,19 +120,24 @@ class LogPool(Fusion):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         outputs = np.asarray(outputs)
         self.probable_ = np.array([are_probabilities(each) for each in outputs])
+        self.prior_ = np.bincount(y, weights, minlength=outputs.shape[2]) / weights.sum()
         logits = self._logits(outputs)
         pairs = [
             _calibration(each, y, weights, with_bonus=not probable and each.shape[1] > 2)
             for each, probable in zip(logits, self.probable_, strict=True)
         ]
         self.temperatures_, self.bonuses_ = np.array(pairs).T
-        scores = self._scores(outputs)
-        self.weights_ = _importances(scores, y, weights, self.ridge)
+        scores, ridges = self._scores(outputs), Ridges(self.ridge, self.bias_ridge)
+        self.weights_, self.biases_ = _importances(scores, y, weights, ridges)
+        self.temperature_ = _temperature(scores, y, weights, ridges) if self.tempered else 1.0
         self.influence_ = self.weights_ * scores.std(axis=2).mean(axis=1)
         return self
 
     def _logits(self, outputs: Array) -> Array:
         probable = self.probable_[:, None, None]
+        if self.floor > 0:
+            mixed = (1 - self.floor) * outputs + self.floor * self.prior_
+            outputs = np.where(probable, mixed, outputs)
         return np.where(probable, np.log(np.maximum(outputs, SMALLEST)), outputs)
 
     def _scores(self, outputs: Array) -> Array:
@@ -96,7 +146,26 @@ class LogPool(Fusion):
         return np.stack([_calibrated(*each) for each in parts])
 
     def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
-        return np.asarray(softmax(np.tensordot(self.weights_, self._scores(outputs), 1), axis=1))
+        pooled = np.tensordot(self.weights_, self._scores(outputs), 1) + self.biases_
+        return np.asarray(softmax(pooled / self.temperature_, axis=1))
+
+    def only(self, members: NDArray[np.intp]) -> LogPool:
+        """Give the same pool without the members that are not named.
+
+        Parameters
+        ----------
+        members : ndarray of int
+            Numbers of those to keep.
+
+        Returns
+        -------
+        LogPool
+            Fitted. Where the others have importance 0, it says the same.
+        """
+        kept = copy(self)
+        for name in ("temperatures_", "bonuses_", "weights_", "influence_", "probable_"):
+            setattr(kept, name, getattr(self, name)[members])
+        return kept
 
     def importance(self, n_members: int) -> Array:
         """Share of each member's influence on the product.
@@ -117,21 +186,43 @@ class LogPool(Fusion):
         return True
 
 
-def _importances(scores: Array, y: NDArray[np.intp], weights: Array, ridge: float) -> Array:
+def _importances(
+    scores: Array, y: NDArray[np.intp], weights: Array, ridges: Ridges
+) -> tuple[Array, Array]:
     """Minimise the class's Notes' loss, given calibrated (n_members, n_samples, n_classes)."""
     equal, each = np.full(len(scores), 1 / len(scores)), np.arange(len(y))
+    n_members, biased = len(scores), ridges.biases is not None
+    no_bias, bias_ridge = np.zeros(scores.shape[2]), ridges.biases or 0.0
 
-    def loss(importance: Array) -> tuple[float, Array]:
-        log_p = log_softmax(np.tensordot(importance, scores, 1), axis=1)
+    def loss(values: Array) -> tuple[float, Array]:
+        importance, bias = values[:n_members], values[n_members:]
+        pooled = np.tensordot(importance, scores, 1)
+        log_p = log_softmax(pooled + bias if biased else pooled, axis=1)
         gap = np.exp(log_p)
         gap[each, y] -= 1
-        slope = np.einsum("ksc,sc->k", scores, gap * weights[:, None])
+        gap *= weights[:, None]
+        slope = np.einsum("ksc,sc->k", scores, gap)
         pull = importance - equal
-        value = -weights @ log_p[each, y] + ridge * pull @ pull
-        return value, slope + 2 * ridge * pull
+        value = -weights @ log_p[each, y] + ridges.importances * pull @ pull
+        slope = slope + 2 * ridges.importances * pull
+        if not biased:
+            return value, slope
+        slope_of_bias = gap.sum(axis=0) + 2 * bias_ridge * bias
+        return value + bias_ridge * bias @ bias, np.append(slope, slope_of_bias)
 
-    best = minimize(loss, equal, jac=True, bounds=[(0, None)] * len(equal), method="L-BFGS-B")
-    return np.asarray(best.x)
+    start = np.append(equal, no_bias) if biased else equal
+    bounds = [(0, None)] * n_members + [(None, None)] * (len(start) - n_members)
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return np.asarray(best[:n_members]), np.asarray(best[n_members:]) if biased else no_bias
+
+
+def _temperature(scores: Array, y: NDArray[np.intp], weights: Array, ridges: Ridges) -> float:
+    """Find what the logits of pools that have not seen a row are best divided by."""
+    pooled = np.empty(scores.shape[1:])
+    for train, test in deal_folds(y, N_FOLDS, np.random.default_rng(0)):
+        importance, bias = _importances(scores[:, train], y[train], weights[train], ridges)
+        pooled[test] = np.tensordot(importance, scores[:, test], 1) + bias
+    return _calibration(pooled, y, weights, with_bonus=False)[0]
 
 
 def _calibrated(logits: Array, temperature: float, bonus: float) -> Array:
