@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._coding import CodedRows, Sample
+from ensemblage.bayes._coding import CodedRows, Coder, Sample
 from ensemblage.bayes._k2_search import Structure
 from ensemblage.bayes._network_tables import fit_network, fit_prior, fit_table
 from ensemblage.kernels import Nodes
+from ensemblage.messages import DamagedStateError
 
 
 @pytest.fixture
@@ -62,20 +63,47 @@ def test_contributions_add_up_to_the_joint(sample):
     assert list(network.describe(["class", "a", "b"])) == ["class", "a", "b"]
 
 
-def test_a_damaged_table_is_refused(sample):
-    table = fit_table(sample, 2, (0, 1), 0.5)
-    codes, out = sample.rows.nodes.codes, np.zeros((4, 2))
+def test_damaged_tables_are_refused(sample):
+    coders = [Coder(categories=["a", "b"]), Coder(categories=["a", "b", "c"])]
+    fitted = fit_network(sample, 0.5, Structure(((), (0,), (0, 1))))
+    network = replace(fitted, coders=coders)
+    network.__check_state__()
+    first, last = network.tables
+    found = last.look_up
     for damage in (
         {"parents": np.array([9])},
         {"parents": np.array([0])},
         {"sizes": np.array([], dtype=np.int64)},
-        {"log_table": table.look_up.log_table[:, :, :1]},
+        {"sizes": found.sizes + 1},
+        {"offsets": found.offsets + 1},
+        {"steps": np.full_like(found.steps, -7)},
+        {"steps": found.steps[:-1]},
+        {"steps": found.steps + 1},
+        {"log_table": found.log_table[:, :, :1]},
+        {"log_table": found.log_table[:1]},
+        {"log_table": np.full_like(found.log_table, np.nan)},
     ):
-        damaged = replace(table, look_up=table.look_up._replace(**damage))
-        with pytest.raises(ValueError, match="tables are damaged"):
-            damaged.add_log_likelihood(codes, out)
-    with pytest.raises(ValueError, match="tables are damaged"):
-        replace(table, node=7).add_log_likelihood(codes, out)
+        damaged = replace(last, look_up=found._replace(**damage))
+        with pytest.raises(DamagedStateError):
+            replace(network, tables=[first, damaged]).__check_state__()
+    for tables in ([first], [last, first], [first, replace(last, node=7)]):
+        with pytest.raises(DamagedStateError):
+            replace(network, tables=tables).__check_state__()
+    for mode in (-1, 99):
+        coders = [replace(network.coders[0], mode=mode), network.coders[1]]
+        with pytest.raises(DamagedStateError, match="mode is none of its codes"):
+            replace(network, coders=coders).__check_state__()
+
+
+def test_a_negative_code_reads_nothing_else(sample):
+    table = fit_table(sample, 2, (0, 1), 0.5)
+    codes = sample.rows.nodes.codes.copy()
+    unseen, forged = codes.copy(), codes.copy()
+    unseen[2], forged[2] = 99, -(2**28)
+    expected, out = np.zeros((4, 2)), np.zeros((4, 2))
+    table.add_log_likelihood(unseen, expected)
+    table.add_log_likelihood(forged, out)
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_an_unseen_parent_says_nothing():

@@ -10,7 +10,17 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import ensemblage
+from ensemblage.bayes import BayesNetClassifier
+from ensemblage.inner import InnerKMeans
 from ensemblage.persistence import TRUSTED_TYPES, load, save
+from ensemblage.strata import (
+    HISS,
+    BootstrapStrata,
+    MixtureStrata,
+    SourceStrata,
+    StrataEnsembleClassifier,
+)
+from ensemblage.subspace import JointSubspaceClassifier
 from persistence.archives import rewrite
 
 # what others inherit from; no model is one
@@ -75,4 +85,57 @@ def test_forged_trees_are_refused(tmp_path, model, forge):
     rewrite(path, change)
     assert forged
     with pytest.raises(ValueError, match="decision tree with forged or damaged nodes"):
+        load(path)
+
+
+SOURCES = np.array(["a", "b", "c", "d"])[np.arange(len(Y)) % 4]
+MODELS = {
+    "hiss": lambda: HISS(3, 0.5, random_state=0).fit(X),
+    "mixture": lambda: MixtureStrata(2, random_state=0).fit(X),
+    "bootstrap": lambda: BootstrapStrata(3, random_state=0).fit(X),
+    "sources": lambda: SourceStrata(min_rows=1).fit(X, sources=SOURCES),
+    "ensemble": lambda: StrataEnsembleClassifier(HISS(3, 0.5), random_state=0).fit(X, Y),
+    "subspaces": lambda: JointSubspaceClassifier(3, random_state=0).fit(X, Y),
+    "prototypes": lambda: InnerKMeans(3, random_state=0).fit(X),
+    "network": lambda: BayesNetClassifier().fit(X, Y),
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "forged"),
+    [
+        ("hiss", "log_scales_", np.zeros(2)),
+        ("hiss", "groups_", np.full(3, -(2**28))),
+        ("hiss", "groups_", np.array([0, 5, 1])),
+        ("hiss", "means_", np.full((3, 4), np.nan)),
+        ("hiss", "covariances_", np.ones((3, 2))),
+        ("hiss", "memberships_", np.full((150, 3), 2.0)),
+        ("mixture", "weights_", np.array([-1.0, 2.0])),
+        ("bootstrap", "memberships_", np.zeros((150, 9))),
+        ("sources", "sources_", ["a"]),
+        ("ensemble", "responses_", []),
+        ("ensemble", "n_strata_", 99),
+        ("ensemble", "n_features_in_", 3),
+        ("subspaces", "supports_", np.ones((3, 9), dtype=bool)),
+        ("subspaces", "coefs_", np.full((3, 2, 4), np.inf)),
+        ("prototypes", "cluster_centers_", np.zeros((3, 1))),
+        ("prototypes", "views_", "none"),
+    ],
+)
+def test_forged_arrays_are_refused(tmp_path, model, attribute, forged):
+    fitted, path = MODELS[model](), tmp_path / "model.skops"
+    save(fitted, path)
+    load(path)
+    setattr(fitted, attribute, forged)
+    save(fitted, path)
+    with pytest.raises(ValueError, match=f"forged or damaged {type(fitted).__name__}"):
+        load(path)
+
+
+def test_a_network_with_forged_modes_is_refused(tmp_path):
+    fitted, path = MODELS["network"](), tmp_path / "model.skops"
+    for coder in fitted.network_.coders:
+        object.__setattr__(coder, "mode", -(2**28))
+    save(fitted, path)
+    with pytest.raises(ValueError, match=r"forged or damaged FittedNetwork .*mode"):
         load(path)

@@ -18,6 +18,7 @@ from ensemblage.kernels import (
     entry_weights,
     log_probabilities,
 )
+from ensemblage.messages import expect, expect_array
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -68,7 +69,6 @@ class NodeTable:
         the number of categories.
         """
         if self.has_class:
-            self._check(codes.shape[0], out.shape[1])
             add_log_likelihood(codes, self.node, self.look_up, out)
 
     def log_probabilities(self, family: Sequence[NDArray[np.int64]]) -> Floats:
@@ -98,17 +98,32 @@ class NodeTable:
         distributions = probabilities.transpose(0, 2, 1).reshape(len(listed), -1)
         return ProbabilityTable([names[p] for p in self.parents], listed, distributions)
 
-    def _check(self, n_nodes: int, n_classes: int) -> None:
-        """Refuse a table that no fit makes, before compiled code walks over it."""
-        parents, sizes, _, offsets, log_table = self.look_up
-        sound = (
-            len(parents) == len(sizes) == len(offsets)
-            and log_table.shape[2] == n_classes
-            and 0 < self.node < n_nodes
-            and ((parents > CLASS) & (parents < n_nodes)).all()
-        )
-        if not sound:
-            raise ValueError("The network's tables are damaged; fit it again.")
+    def check(self, sizes: Sequence[int]) -> None:
+        """Refuse a table that no fit makes of nodes with so many categories, the class first."""
+        n_nodes, table = len(sizes), self.look_up.log_table
+        expect(0 < self.node < n_nodes, "a table is of no node")
+        expect(set(self.parents) <= set(range(n_nodes)), "a table's parents are no nodes")
+        others = [parent for parent in self.parents if parent != CLASS]
+        n_classes = sizes[CLASS] if self.has_class else 1
+        expect(table.ndim == 3 and table.dtype == np.float64, "a table is no array of three axes")
+        expect(table.shape[1:] == (sizes[self.node] + 1, n_classes), "a table has another shape")
+        expect(bool(np.isfinite(table).all()), "a table holds values that are not finite")
+        expect(self.configurations.shape == (len(table), len(others)), "configurations are damaged")
+        expect(self.look_up.parents.tolist() == others, "a table is of other parents")
+        expect(self.look_up.sizes.tolist() == [sizes[p] for p in others], "parents' sizes differ")
+        self._check_steps(len(table))
+
+    def _check_steps(self, n_configurations: int) -> None:
+        """Follow the parents: each step starts where the one before has ended."""
+        _, sizes, steps, offsets, _ = self.look_up
+        start, reached = 0, 1
+        expect(len(offsets) == len(sizes), "a table has not one offset per parent")
+        for offset, size in zip(offsets.tolist(), sizes.tolist(), strict=True):
+            part = steps[start : start + reached * size]
+            expect(offset == start and len(part) == reached * size, "a table's steps are damaged")
+            expect(bool((part >= -1).all()), "a table's steps are damaged")
+            start, reached = start + len(part), int(part.max()) + 1
+        expect(reached == n_configurations, "a table's steps lead elsewhere")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +138,16 @@ class FittedNetwork:
     def n_categories(self) -> list[int]:
         """Number of each node's categories, the class first."""
         return [len(self.log_prior), *(table.n_categories for table in self.tables)]
+
+    def __check_state__(self) -> None:
+        """Refuse coders and tables that no fit makes, before compiled code reads them."""
+        expect_array(self, "log_prior", (None,), high=0)
+        expect(len(self.coders) == len(self.tables), "the network has not one table per column")
+        sizes = [len(self.log_prior), *(coder.n_codes for coder in self.coders)]
+        for node, (coder, table) in enumerate(zip(self.coders, self.tables, strict=True), start=1):
+            expect(0 <= coder.mode < coder.n_codes, "a column's mode is none of its codes")
+            expect(table.node == node, "the tables are in another order")
+            table.check(sizes)
 
     def log_joint(self, codes: Codes) -> Floats:
         """Log of class and row together, up to a constant per row: (n_rows, n_classes).

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._member_outputs import SMALLEST
 from ensemblage.fusion._product import product_rule
+from ensemblage.messages import expect_array
 
 
 def local_accuracies(
@@ -121,6 +122,12 @@ class LocalCompetence(Fusion):
         near = self.neighbors_.kneighbors(context.X, return_distance=False)
         accuracies = local_accuracies(self.right_, near, self.weights_)
         return np.asarray(accuracies / accuracies.sum(axis=1, keepdims=True))
+
+    def __check_state__(self) -> None:
+        """Refuse records of members' hits that no fit makes."""
+        n_rows = int(self.neighbors_.n_samples_fit_)
+        expect_array(self, "right_", (None, n_rows), "truth")
+        expect_array(self, "weights_", (n_rows,), low=0)
 
     def importance(self, n_members: int) -> None:
         return None

@@ -34,6 +34,7 @@ from ensemblage.inner._kmeans_loop import (
 )
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
+from ensemblage.messages import expect_array
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
 
 Array = NDArray[Any]
@@ -434,6 +435,13 @@ class InnerKMeans(
                 f"{limit:.3g}. Scale the features, for instance with StandardScaler."
             )
         return rows
+
+    def __check_state__(self) -> None:
+        """Refuse prototypes and views that no fit makes, before compiled code reads them."""
+        d = self.n_features_in_
+        expect_array(self, "cluster_centers_", (self.n_clusters, d))
+        expect_array(self, "views_", (None, d), low=0)
+        expect_array(self, "labels_", (None,), "integer", low=0, high=self.n_clusters - 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

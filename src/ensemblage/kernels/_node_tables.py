@@ -99,6 +99,7 @@ def add_log_likelihood(codes: Codes, node: int, table: LookUp, out: Floats) -> N
                 g = -1
                 break
         if g >= 0:
-            v = min(codes[node, m], table.log_table.shape[1] - 1)
+            unseen = table.log_table.shape[1] - 1
+            v = codes[node, m] if 0 <= codes[node, m] < unseen else unseen
             for k in range(out.shape[1]):
                 out[m, k] += table.log_table[g, v, k]

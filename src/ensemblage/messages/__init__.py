@@ -1,5 +1,8 @@
 """What several packages say to users in the same words; light enough for the command line."""
 
+from ensemblage.messages._expectations import DamagedStateError as DamagedStateError
+from ensemblage.messages._expectations import expect as expect
+from ensemblage.messages._expectations import expect_array as expect_array
 from ensemblage.messages._shared_docs import with_shared as with_shared
 from ensemblage.messages._wording import count as count
 from ensemblage.messages._wording import listed as listed

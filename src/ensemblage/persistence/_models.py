@@ -15,7 +15,7 @@ import sklearn
 
 import ensemblage
 from ensemblage.persistence._atomic import write_atomically
-from ensemblage.persistence._trusted import TRUSTED_TYPES, check_trees
+from ensemblage.persistence._trusted import TRUSTED_TYPES, check_parts
 
 FORMAT = 1
 HEADER = "ensemblage.json"
@@ -223,7 +223,7 @@ def _construct(data: bytes, path: Path) -> Any:
     except Exception as error:
         raise _damaged(path) from error
     try:
-        check_trees(model)
+        check_parts(model)
     except ValueError as error:
         raise ValueError(f"{path} {error}: it was not loaded.") from None
     return model

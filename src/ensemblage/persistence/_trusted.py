@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _is_fitted
+
+from ensemblage.messages import DamagedStateError
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -51,29 +55,47 @@ TRUSTED_TYPES = (
 )
 
 
-def check_trees(model: Any) -> None:
-    """Refuse decision trees whose nodes point outside of their arrays.
+def check_parts(model: Any) -> None:
+    """Refuse parts of a model that no fit makes: indices that point outside, arrays that differ.
 
-    scikit-learn follows the node indices of a tree without looking at them, so that a forged
-    file could crash the process or read foreign memory. This is why skops does not trust trees
-    by itself; they are trusted here because they are looked at.
+    scikit-learn follows the node indices of a tree without looking at them, and compiled code of
+    ours does so with codes, so that a forged file could crash the process or read foreign memory.
+    This is why skops does not trust trees by itself; they are trusted here because they are
+    looked at, and so is everything of ours that has a ``__check_state__``.
     """
-    for tree, n_features in _walk(model, np.inf, set()):
-        check = _tree_is_sound if _name(tree) == TREE else _predictor_is_sound
-        if not check(tree, n_features):
-            raise ValueError("holds a decision tree with forged or damaged nodes")
+    for part, n_features in _walk(model, np.inf, set()):
+        if _name(part) in {TREE, PREDICTOR}:
+            check = _tree_is_sound if _name(part) == TREE else _predictor_is_sound
+            if not check(part, n_features):
+                raise ValueError("holds a decision tree with forged or damaged nodes")
+        elif hasattr(part, "__check_state__") and _is_whole(part):
+            _check_state(part)
+
+
+def _is_whole(part: Any) -> bool:
+    """Tell fitted estimators, and values of our own, from estimators that are parameters."""
+    return not isinstance(part, BaseEstimator) or bool(_is_fitted(part))
+
+
+def _check_state(part: Any) -> None:
+    try:
+        part.__check_state__()
+    except DamagedStateError as error:
+        raise ValueError(f"holds a forged or damaged {type(part).__name__} ({error})") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # what is missing or of another type cannot even be looked at
+        raise ValueError(f"holds a forged or damaged {type(part).__name__}") from error
 
 
 def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, float]]:
-    """Give each tree below a value, with the fewest features that any of its owners takes."""
+    """Give each object below a value, with the fewest features that any of its owners takes."""
     if id(value) in seen or isinstance(value, str | bytes | int | float | None):
         return
     seen.add(id(value))
-    if _name(value) in {TREE, PREDICTOR}:
-        yield value, n_features
-        return
-    for part in _parts(value):
-        yield from _walk(part, min(n_features, _features(value)), seen)
+    yield value, n_features
+    if _name(value) not in {TREE, PREDICTOR}:
+        for part in _parts(value):
+            yield from _walk(part, min(n_features, _features(value)), seen)
 
 
 def _name(value: Any) -> str:

@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ensemblage.messages import expect_array
+
 Floats = NDArray[np.floating[Any]]
 
 
@@ -156,6 +158,10 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return np.zeros((len(rows), self._n_features_out), dtype=rows.dtype)
+
+    def __check_state__(self) -> None:
+        """Refuse memberships that no fit makes."""
+        expect_array(self, "memberships_", (None, self.n_strata), low=0, high=1)
 
     @property
     def _n_features_out(self) -> int:

@@ -36,6 +36,7 @@ from ensemblage.kernels import (
     log_densities,
     make_gaussians,
 )
+from ensemblage.messages import expect_array
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
 
 Floats = NDArray[np.floating[Any]]
@@ -409,6 +410,14 @@ class GaussianStrata(
         centre, kind = self.means_.mean(axis=0), self.covariance_type
         gaussians = make_gaussians(self.means_ - centre, self.covariances_, kind)
         return StrataModel(centre, gaussians, kind)
+
+    def __check_state__(self) -> None:
+        """Refuse Gaussians that no fit makes, before compiled code reads them."""
+        k, d = self.n_strata, self.n_features_in_
+        shapes = {"spherical": (k,), "diag": (k, d), "tied": (d, d), "full": (k, d, d)}
+        expect_array(self, "means_", (k, d))
+        expect_array(self, "covariances_", shapes[self.covariance_type])
+        expect_array(self, "memberships_", (None, k), low=0, high=1)
 
     @property
     def _n_features_out(self) -> int:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Kind, Moments, expectation
-from ensemblage.messages import with_shared
+from ensemblage.messages import expect_array, with_shared
 from ensemblage.strata._gaussian import (
     GAUSSIAN_DOCS,
     EMState,
@@ -141,6 +141,10 @@ class MixtureStrata(GaussianStrata):
         log_weights: Any = state.rule.prior
         self.weights_ = np.exp(log_weights[:, 0])
         self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
+
+    def __check_state__(self) -> None:
+        super().__check_state__()
+        expect_array(self, "weights_", (self.n_strata,), low=0, high=1 + 1e-6)
 
     def transform(self, X: ArrayLike) -> Floats:
         """Memberships of new rows.

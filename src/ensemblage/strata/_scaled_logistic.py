@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
+from ensemblage.messages import expect_array
+
 Doubles = NDArray[np.float64]
 
 
@@ -124,6 +126,12 @@ class ScaledLogisticRegression(LogisticRegression):
             and type(self.coef_) is np.ndarray
             and bool(np.isfinite(X).all())
         )
+
+    def __check_state__(self) -> None:
+        """Refuse coefficients that no fit makes."""
+        rows = 1 if len(self.classes_) == 2 else len(self.classes_)
+        expect_array(self, "coef_", (rows, self.n_features_in_))
+        expect_array(self, "intercept_", (rows,))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ensemblage.messages import expect_array
 from ensemblage.parallel import draw_seeds, fit_parameter, make_folds, set_seed
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
@@ -232,6 +233,12 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Finite: probabilities count as at least 1e-12.
         """
         return np.log(np.maximum(np.asarray(self.transform(X)), SMALLEST))
+
+    def __check_state__(self) -> None:
+        """Refuse memberships that no fit makes."""
+        shape = (None, len(self.sources_))
+        expect_array(self, "memberships_", shape, low=0, high=1)
+        expect_array(self, "training_log_affinity_", shape, high=0)
 
     @property
     def _n_features_out(self) -> int:

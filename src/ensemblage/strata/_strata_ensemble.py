@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, FusionContext
+from ensemblage.messages import expect
 from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
@@ -307,6 +308,16 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return self
+
+    def __check_state__(self) -> None:
+        """Refuse members that do not go together as those of a fit do."""
+        members = [*self.estimators_, *self.anchors_]
+        expect(len(self.responses_) == len(members), "responses_ has not one entry per member")
+        expect(len(self.estimators_) == self.n_strata_, "estimators_ has not one per stratum")
+        strata = self.stratifier_.memberships_.shape[1]
+        expect(strata == self.n_strata_, "stratifier_ has another number of strata")
+        taken = {each.n_features_in_ for each in [*members, self.stratifier_]}
+        expect(taken == {self.n_features_in_}, "members take another number of columns")
 
     def _asks_for_choice(self) -> bool:
         """Tell whether the strata's number or size is to be chosen."""

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._member import Indices, Member, Rows, as_rows, standardise
@@ -144,6 +145,17 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
                 if step():
                     break
         return members
+
+    def __check_state__(self) -> None:
+        """Refuse members that no fit makes."""
+        members, d = self.n_estimators_, self.n_features_in_
+        n_outputs = self.coefs_.shape[1]
+        expect(n_outputs == len(self.classes_), "coefs_ is not of the classes")
+        expect_array(self, "coefs_", (members, n_outputs, d))
+        expect_array(self, "intercepts_", (members, n_outputs))
+        expect_array(self, "supports_", (members, d), "truth")
+        expect_array(self, "mean_", (d,))
+        expect_array(self, "scale_", (d,), low=0)
 
     def _store(self, members: list[Member]) -> None:
         self.coefs_ = np.array([member.coef for member in members])

@@ -1,0 +1,40 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ensemblage.messages import DamagedStateError, expect, expect_array
+
+
+def owner(**attributes):
+    return SimpleNamespace(**attributes)
+
+
+def test_what_holds_says_nothing():
+    expect(True, "never shown")
+    expect_array(owner(a=np.array([[0.0, 1.0]])), "a", (None, 2), low=0, high=1)
+    expect_array(owner(a=np.array([], dtype=np.int32)), "a", (0,), "integer", low=0)
+    expect_array(owner(a=np.array([True])), "a", (1,), "truth")
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (None, "a is no array of float values"),
+        (np.array([1, 2]), "a is no array of float values"),
+        (np.zeros(3), r"a has shape \(3,\), not \(2,\)"),
+        (np.zeros((2, 1)), r"a has shape \(2, 1\), not \(2,\)"),
+        (np.array([0.0, np.nan]), "not finite"),
+        (np.array([0.0, np.inf]), "not finite"),
+        (np.array([0.0, -0.5]), "a holds -0.5, below 0"),
+        (np.array([0.0, 1.5]), "a holds 1.5, above 1"),
+    ],
+)
+def test_what_no_fit_makes_is_named(array, said):
+    with pytest.raises(DamagedStateError, match=said):
+        expect_array(owner(a=array), "a", (2,), low=0, high=1)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(DamagedStateError, match="a is no array"):
+        expect_array(owner(), "a", (2,))
