@@ -5,10 +5,8 @@ from sklearn.datasets import load_iris, load_wine
 
 from ensemblage.bayes import BayesNetClassifier, EntryCapError
 from ensemblage.bayes._coding import (
-    MISSING,
     CodedRows,
     Coder,
-    Column,
     Grid,
     Target,
     Training,
@@ -17,16 +15,7 @@ from ensemblage.bayes._coding import (
     learn_coders,
 )
 from ensemblage.kernels import NO_EXTRA, Nodes
-
-
-def test_a_column_is_taken_coded_and_sorted():
-    column = Column("x", values=["b", None, 2, "a", "b"])
-    assert column.n_rows == 5
-    assert column.categories() == [2, "a", "b"]  # by type, then by text
-    assert column.match(["b", "a"]).tolist() == [0, MISSING, 2, 1, 0]
-    assert column.take(np.array([4, 1])).values == ["b", None]
-    flags = Column("y", values=[True, None], declared=[False, True])
-    np.testing.assert_array_equal(flags.as_numbers(), [1.0, np.nan])
+from ensemblage.tables import MISSING, Column
 
 
 def test_an_unseen_category_has_the_smoothed_chance_of_a_zero_count():

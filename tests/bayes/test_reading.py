@@ -60,20 +60,25 @@ def test_declared_classes_have_a_column_each_in_sorted_order():
     assert network.predict(X[:2]).tolist() == ["z", "a"]
 
 
-def test_infinity_dates_and_lists_are_refused_by_name():
+def test_infinity_and_lists_are_refused_by_name():
     with pytest.raises(ValueError, match="Column 'x' contains infinity"):
         BayesNetClassifier().fit(pd.DataFrame({"x": [1.0, np.inf]}), [0, 1])
-    dates = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-    with pytest.raises(TypeError, match=r"Column 'when' holds Datetime.*numbers"):
-        BayesNetClassifier().fit(dates, [0, 1])
     with pytest.raises(TypeError, match="Column 'x' holds a list"):
         BayesNetClassifier().fit(pd.DataFrame({"x": [[1], [2]]}), [0, 1])
+
+
+def test_dates_are_numbers_of_days():
+    dates = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"] * 10)})
+    days = pd.DataFrame({"when": [18262.0, 18628.0] * 10})
+    network = BayesNetClassifier().fit(dates, [0, 1] * 10)
+    assert network.cut_points_["when"].tolist() == [18445.0]
+    np.testing.assert_array_equal(network.predict_proba(dates), network.predict_proba(days))
 
 
 def test_words_where_numbers_were_are_refused_by_name():
     X, y = load_iris(return_X_y=True, as_frame=True)
     network = BayesNetClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="held numbers when the network was fitted"):
+    with pytest.raises(ValueError, match="held numbers when the model was fitted"):
         network.predict(X.astype(str))
 
 

@@ -5,11 +5,12 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.bayes import BayesNetClassifier, BayesNetwork
-from ensemblage.bayes._coding import Column, Target, Training, code_sample
+from ensemblage.bayes._coding import Target, Training, code_sample
 from ensemblage.bayes._k2_search import Structure
 from ensemblage.inner import InnerBayesNetClassifier, _bayes_net
 from ensemblage.inner._bayes_net import common_columns, common_cuts, draw_bag
 from ensemblage.parallel import draw_seeds
+from ensemblage.tables import Column
 
 
 @parametrize_with_checks(

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.bayes._coding import (
-    MISSING,
     Sample,
     Training,
     code_columns,
@@ -34,9 +33,10 @@ from ensemblage.bayes._marginals import marginal_log_joint
 from ensemblage.bayes._network import BayesNetwork
 from ensemblage.bayes._network_tables import FittedNetwork, fit_network
 from ensemblage.bayes._probability_table import ProbabilityTable
-from ensemblage.bayes._reading import read_rows, read_training
+from ensemblage.bayes._reading import read_training
 from ensemblage.kernels import CLASS
 from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
+from ensemblage.tables import MISSING, read_features
 
 NETWORK_DOCS = """
 max_parents : int or None, default=3
@@ -338,7 +338,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[np.argsort(self.class_codes_)]
 
     def _codes(self, X: Any) -> NDArray[np.int32]:
-        return code_columns(read_rows(self, X, reset=False), self.network_.coders)
+        return code_columns(read_features(self, X, reset=False), self.network_.coders)
 
     def _log_joint(self, X: Any) -> NDArray[np.float64]:
         """Log of class and row together, up to a constant per row, classes as coded."""

@@ -22,83 +22,10 @@ from ensemblage.kernels import (
     refine,
 )
 from ensemblage.parallel import run_tasks
-
-MISSING = -1
-"""Code of a gap."""
+from ensemblage.tables import MISSING, Column
 
 KNOWN_ROWS = 2**22
 """Configurations are remembered up to so many rows in all."""
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One column, read: as numbers (NaN where missing), or as values (None where missing).
-
-    If the column's type declares categories, ``declared`` lists them in order, and ``codes``,
-    if the type keeps them at hand, are positions among them.
-    """
-
-    name: str
-    numbers: NDArray[np.float64] | None = None
-    values: list[Any] | None = None
-    declared: list[Any] | None = None
-    codes: NDArray[np.int32] | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Length of the column."""
-        held = (self.numbers, self.values, self.codes)
-        return len(next(each for each in held if each is not None))
-
-    def take(self, rows: NDArray[np.int64]) -> Column:
-        """Keep some rows."""
-        return replace(
-            self,
-            numbers=None if self.numbers is None else self.numbers[rows],
-            values=None if self.values is None else [self.values[row] for row in rows],
-            codes=None if self.codes is None else self.codes[rows],
-        )
-
-    def categories(self) -> list[Any]:
-        """Those declared, or else those that occur, sorted; of different types, by type first."""
-        if self.declared is not None:
-            return list(self.declared)
-        if self.numbers is not None:
-            return [float(v) for v in np.unique(self.numbers[~np.isnan(self.numbers)])]
-        seen = {value for value in self.values or [] if value is not None}
-        try:
-            return sorted(seen)
-        except TypeError:
-            return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
-
-    def match(self, categories: list[Any]) -> NDArray[np.int32]:
-        """Code by known categories; ``len(categories)`` for one that is not among them."""
-        position = {category: code for code, category in enumerate(categories)}
-        unseen = len(categories)
-        if self.codes is not None and self.declared is not None:
-            known = [position.get(category, unseen) for category in self.declared]
-            return np.array([*known, MISSING], dtype=np.int32)[self.codes]
-        values = self.values if self.values is not None else self._numbers_as_values()
-        codes = (MISSING if value is None else position.get(value, unseen) for value in values)
-        return np.fromiter(codes, dtype=np.int32, count=len(values))
-
-    def as_numbers(self) -> NDArray[np.float64]:
-        """Give the numbers; a column of other values has some if it holds gaps or truth only."""
-        if self.numbers is not None:
-            return self.numbers
-        if self.codes is not None and (self.codes == MISSING).all():
-            return np.full(len(self.codes), np.nan)
-        if self.values is not None and all(v is None or isinstance(v, bool) for v in self.values):
-            return np.array([np.nan if v is None else float(v) for v in self.values])
-        raise ValueError(
-            f"Column {self.name!r} held numbers when the network was fitted and now holds "
-            "categories. Convert it to numbers, or fit again."
-        )
-
-    def _numbers_as_values(self) -> list[Any]:
-        """Read numbers as categories, for a column that held categories when it was fitted."""
-        numbers = self.as_numbers()
-        return [None if np.isnan(number) else number for number in numbers.tolist()]
 
 
 class Target(NamedTuple):

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ensemblage.bayes._coding import MISSING
 from ensemblage.bayes._network_tables import FittedNetwork, NodeTable
 from ensemblage.bayes._probability_table import EntryCapError
 from ensemblage.kernels import CLASS
+from ensemblage.tables import MISSING
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

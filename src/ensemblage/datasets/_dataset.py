@@ -206,7 +206,7 @@ def _texts(column: Column) -> list[str]:
         return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
     if kind_of(column) == DATE:
         midnight = bool((column == column.astype("datetime64[D]")).all())
-        return np.datetime_as_string(column, "D" if midnight else "s").tolist()
+        return [str(day) for day in np.datetime_as_string(column, "D" if midnight else "s")]
     return [str(value) for value in column]
 
 

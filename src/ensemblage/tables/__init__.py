@@ -1,0 +1,10 @@
+"""Tables of numbers, words, dates and gaps: how they are read, and how they become numbers."""
+
+from ensemblage.tables._column import MISSING as MISSING
+from ensemblage.tables._column import Column as Column
+from ensemblage.tables._read_columns import feature_names as feature_names
+from ensemblage.tables._read_columns import per_column as per_column
+from ensemblage.tables._read_columns import read_columns as read_columns
+from ensemblage.tables._read_columns import read_features as read_features
+
+__all__: list[str] = []

@@ -1,0 +1,173 @@
+"""What the user hands over, read into columns: the one way in for arrays and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date
+from numbers import Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ensemblage.messages import count, listing, suggestion
+from ensemblage.tables._column import Column
+
+DAY = 86_400_000
+"""Milliseconds of a day."""
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether the columns may have types of their own, as in pandas, polars and Arrow."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return isinstance(frame, nw.DataFrame)
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Name the features as the user does, or x0, x1 and so on."""
+    default = [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in getattr(estimator, "feature_names_in_", default)]
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
+    """Read rows for an estimator, whose number and names of features are set or checked."""
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if min(X.shape) == 0:
+            check_array(np.empty(X.shape))  # says what is missing
+    else:
+        X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+    return read_columns(X, feature_names(estimator))
+
+
+def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
+    """Read a frame or a two-dimensional array column by column."""
+    if is_frame(X):
+        series = nw.from_native(X, eager_only=True).iter_columns()
+        return [_read_series(one, name) for one, name in zip(series, names, strict=True)]
+    return [_read_array(X[:, j], name) for j, name in enumerate(names)]
+
+
+def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
+    """Give what a user says of each column, in a list or by name; None where nothing is said."""
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return [None] * len(names)
+    if isinstance(given, Mapping):
+        unknown = [str(name) for name in given if name not in names]
+        if unknown:
+            raise ValueError(
+                f"`{parameter}` names {unknown[0]!r}, which is no column."
+                f"{suggestion(unknown[0], names)} The columns are: {listing(names)}."
+            )
+        return [given.get(name) for name in names]
+    if len(given) != len(names):
+        raise ValueError(
+            f"`{parameter}` has {count(len(given), 'entry', 'entries')}, but there are "
+            f"{count(len(names), 'column')}: one for each is needed."
+        )
+    return list(given)
+
+
+def _read_series(series: nw.Series[Any], name: str) -> Column:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        numbers = series.to_numpy()
+        if numbers.dtype.kind not in "iuf":  # decimals, and nullable numbers with gaps
+            numbers = series.cast(nw.Float64).to_numpy()
+        return _read_array(numbers, name)
+    if isinstance(dtype, nw.Enum | nw.Categorical):
+        return _read_categorical(series, name)
+    if dtype.is_temporal():
+        return _read_temporal(series, name)
+    values: list[Any] = series.to_list()
+    gaps = series.is_null().to_numpy()
+    if gaps.any():
+        values = [None if gap else value for value, gap in zip(values, gaps.tolist(), strict=True)]
+    if dtype == nw.Boolean:
+        return Column(name, values=values, declared=[False, True])
+    return _read_objects(values, name)
+
+
+def _read_categorical(series: nw.Series[Any], name: str) -> Column:
+    native = series.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas keeps the codes at hand
+        codes = np.asarray(native.cat.codes, dtype=np.int32)
+        return Column(name, declared=list(native.cat.categories), codes=codes)
+    values = series.cast(nw.String).to_list()
+    if isinstance(series.dtype, nw.Enum):
+        return Column(name, values=values, declared=series.cat.get_categories().to_list())
+    # the other categories of a polars Categorical may come from any column of the session
+    return Column(name, values=values)
+
+
+def _read_temporal(series: nw.Series[Any], name: str) -> Column:
+    """Count days: of a date since 1970-01-01 in universal time, of a duration in all."""
+    if series.dtype == nw.Time:
+        raise TypeError(
+            f"Column {name!r} holds times of day: turn them into numbers, such as hours, first."
+        )
+    lasts = series.dtype == nw.Duration
+    moments = series.dt.total_milliseconds() if lasts else series.dt.timestamp("ms")
+    days = moments.cast(nw.Float64).to_numpy() / DAY
+    return Column(name, days, dated=not lasts)
+
+
+def _read_array(values: NDArray[Any], name: str) -> Column:
+    if values.dtype.kind in "iuf":
+        numbers = np.asarray(values, dtype=np.float64)
+        if np.isinf(numbers).any():
+            raise ValueError(
+                f"Column {name!r} contains infinity. Replace it by a finite number, or by NaN "
+                "for a missing value."
+            )
+        return Column(name, numbers)
+    if values.dtype.kind == "b":
+        return Column(name, values=values.tolist(), declared=[False, True])
+    if values.dtype.kind in "mM":
+        return Column(name, _days(values), dated=values.dtype.kind == "M")
+    return _read_objects(values.tolist(), name)
+
+
+def _days(moments: NDArray[Any]) -> NDArray[np.float64]:
+    whole = moments.astype(f"{moments.dtype.kind}8[ms]")
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / DAY)
+
+
+def _is_gap(value: Any) -> bool:
+    # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
+
+
+def _read_objects(values: list[Any], name: str) -> Column:
+    values = _without_gaps(values, name)
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds and all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return Column(name, values=values, declared=[False, True])
+    if kinds and all(issubclass(kind, Real) for kind in kinds):
+        return _read_array(np.array(values, dtype=np.float64), name)
+    if kinds and all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
+        moments = np.array([_universal(value) for value in values], dtype="datetime64[ms]")
+        return Column(name, _days(moments), dated=True)
+    return Column(name, values=values)
+
+
+def _without_gaps(values: list[Any], name: str) -> list[Any]:
+    """Put None for every kind of gap; only different values are looked at one by one."""
+    try:
+        gaps = {value for value in set(values) if _is_gap(value)}
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
+        raise TypeError(
+            f"Column {name!r} holds a {kinds[0] if kinds else 'nested value'}; each argument must "
+            "be a string or a number. Unpack such values into columns first."
+        ) from None
+    return [None if value in gaps else value for value in values] if gaps - {None} else values
+
+
+def _universal(moment: Any) -> Any:
+    """Give a moment in universal time, without its zone."""
+    zoned = getattr(moment, "tzinfo", None) is not None
+    return moment.astimezone(UTC).replace(tzinfo=None) if zoned else moment
