@@ -14,6 +14,7 @@ from ensemblage.pages._fields import mark_best_of as mark_best_of
 from ensemblage.pages._fields import number_field as number_field
 from ensemblage.pages._fields import share_field as share_field
 from ensemblage.pages._fields import signed_field as signed_field
+from ensemblage.pages._html_table import html_table as html_table
 from ensemblage.pages._page_parts import (
     Bar,
     BarsBlock,
@@ -28,6 +29,9 @@ from ensemblage.pages._page_parts import (
     TextBlock,
 )
 from ensemblage.pages._page_parts import Block as Block
+from ensemblage.pages._text_table import fold_sentence as fold_sentence
+from ensemblage.pages._text_table import text_table as text_table
+from ensemblage.pages._text_table import text_width as text_width
 
 __all__ = [
     "Bar",

@@ -1,0 +1,191 @@
+"""Tables and sentences as text that fits a width: nothing is cut, no word broken inside."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from ensemblage.pages._page_parts import Column, Field, TableBlock
+
+GAP = "  "
+MOST_LINES = 4
+"""A field that would fold into more lines is better read in a block of its own."""
+
+# A mark without a letter or digit, such as a star, stays beside the word before it.
+BLANKS = re.compile(r"[ \t\r\n]+(?=\S*\w)")
+
+
+class Grid(NamedTuple):
+    """Headings and fields as text, row by row; ``numeric`` columns stand to the right."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    numeric: list[bool]
+
+    def take(self, columns: Sequence[int]) -> Grid:
+        """Keep some columns."""
+        return Grid(
+            [self.heads[j] for j in columns],
+            [[row[j] for j in columns] for row in self.rows],
+            [self.numeric[j] for j in columns],
+        )
+
+    def column(self, j: int) -> list[str]:
+        """Heading and fields of one column."""
+        return [self.heads[j], *(row[j] for row in self.rows)]
+
+
+def text_width(text: str) -> int:
+    """Count the places that a text takes on a screen."""
+    return sum(
+        0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF")
+        for each in text
+    )
+
+
+def fold_text(text: str, width: int | None, indent: str = "") -> list[str]:
+    """Fold a text at blanks; only a word longer than a whole line is broken."""
+    if width is None:
+        return [text]
+    lines, line = [], ""
+    for word in BLANKS.split(text):
+        joined = f"{line} {word}" if line.strip() else line + word
+        if text_width(joined) <= width:
+            line = joined
+            continue
+        if line.strip():
+            lines.append(line)
+        first, *others = _broken(indent * bool(lines) + word, width)
+        *full, line = [first, *(indent + other for other in others)]
+        lines.extend(full)
+    return [*lines, line]
+
+
+def fold_sentence(text: str, width: int | None) -> str:
+    """Fold a line; what follows stands under its first word."""
+    start = len(text) - len(text.lstrip(" "))
+    indent = " " * (start + 2 * text[start:].startswith("- "))
+    return "\n".join(
+        line.rstrip() for line in fold_text(indent[:start] + text[start:], width, indent)
+    )
+
+
+def text_table(table: TableBlock, width: int | None = None) -> str:
+    """Write a table in so many places at most; without a width, as wide as it is.
+
+    Too wide a table is folded at the blanks of its texts. Where that does not do, its numbers
+    follow in groups of columns, and other tables in a block per row.
+    """
+    grid = _grid(table.columns, [[_shown(field) for field in row] for row in table.rows])
+    widths = _widths(grid, width)
+    if widths is not None:
+        return _ruled(grid, widths)
+    room = width or 0
+    if all(grid.numeric[1:]) and (groups := _groups(grid, room)) is not None:
+        return "\n\n".join(_ruled(grid.take(each), _natural(grid.take(each))) for each in groups)
+    return "\n\n".join(_block(grid.heads, row, room) for row in grid.rows)
+
+
+def _grid(columns: Sequence[Column], rows: list[list[str]]) -> Grid:
+    return Grid([each.name for each in columns], rows, [each.numeric for each in columns])
+
+
+def _shown(field: Field) -> str:
+    parts = (field.text, field.quiet, field.tag and f"({field.tag})")
+    return " ".join(" ".join(parts).split())
+
+
+def _natural(grid: Grid) -> list[int]:
+    return [max(map(text_width, grid.column(j))) for j in range(len(grid.heads))]
+
+
+def _least(grid: Grid) -> list[int]:
+    """Places below which a word would break, or a number fold."""
+    least = []
+    for j, numeric in enumerate(grid.numeric):
+        head, *fields = grid.column(j)
+        pieces = [*BLANKS.split(head)]
+        pieces += fields if numeric else [word for text in fields for word in BLANKS.split(text)]
+        least.append(max(map(text_width, pieces), default=0))
+    return least
+
+
+def _widths(grid: Grid, room: int | None) -> list[int] | None:
+    """Places for each column, the widest made narrower first; None if it cannot be."""
+    widths, least = _natural(grid), _least(grid)
+    if room is None:
+        return widths
+    room -= len(GAP) * (len(widths) - 1)
+    while sum(widths) > room:
+        free = [j for j, each in enumerate(widths) if each > least[j]]
+        if not free:
+            return None
+        widths[max(free, key=lambda j: widths[j])] -= 1
+    fields = [pair for row in grid.rows for pair in zip(row, widths, strict=True)]
+    tall = max((len(fold_text(*pair)) for pair in fields), default=1)
+    return widths if tall <= MOST_LINES else None
+
+
+def _ruled(grid: Grid, widths: list[int]) -> str:
+    head, *rows = (_lines(row, widths, grid.numeric) for row in (grid.heads, *grid.rows))
+    rule = "─" * (sum(widths) + len(GAP) * (len(widths) - 1))
+    return "\n".join([*head, rule, *(line for row in rows for line in row)])
+
+
+def _lines(row: Sequence[str], widths: list[int], numeric: list[bool]) -> list[str]:
+    folded = [fold_text(text, width) for text, width in zip(row, widths, strict=True)]
+    return [
+        GAP.join(
+            _padded(text, width, right)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in zip_longest(*folded, fillvalue="")
+    ]
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - text_width(text))
+    return blanks + text if right else text + blanks
+
+
+def _groups(grid: Grid, room: int) -> list[list[int]] | None:
+    """Columns that fit beside the first, group by group; None if one alone does not fit."""
+    first, *others = _natural(grid)
+    groups: list[list[int]] = []
+    left = 0
+    for j, width in enumerate(others, start=1):
+        if first + len(GAP) + width > room:
+            return None
+        if not groups or left < len(GAP) + width:
+            groups.append([0])
+            left = room - first
+        groups[-1].append(j)
+        left -= len(GAP) + width
+    return groups or None
+
+
+def _block(heads: Sequence[str], row: Sequence[str], room: int) -> str:
+    """Write one row, a line per column that has something."""
+    pairs = [(head, text) for head, text in zip(heads, row, strict=True) if text]
+    side = max((text_width(head) for head, _ in pairs), default=0)
+    if side + len(GAP) > room // 2:
+        return "\n".join(fold_sentence(f"{head}: {text}", room) for head, text in pairs)
+    lines = []
+    for head, text in pairs:
+        first, *others = fold_text(text, room - side - len(GAP))
+        lines.append(f"{_padded(head, side, False)}{GAP}{first}".rstrip())
+        lines.extend(" " * side + GAP + other for other in others)
+    return "\n".join(lines)
+
+
+def _broken(word: str, width: int) -> list[str]:
+    """Break a word that is longer than a line."""
+    parts = [""]
+    for each in word:
+        if parts[-1] and text_width(parts[-1] + each) > width:
+            parts.append("")
+        parts[-1] += each
+    return parts
