@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ensemblage.pages import Page
+    from ensemblage.pages import Page, TableBlock
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # In a pipe there is no screen to fit; a table must not be folded for one.
 PIPE_WIDTH = 160
+# A hyphen is what other programs read as a minus or as nothing.
+PLAIN_MARKS = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
 # How often a program that reads standard error hears of progress.
 LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
@@ -58,8 +58,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
-    """Print a line of plain text; brackets in it are brackets."""
-    console(stderr=stderr).print(text, style=style, markup=False, soft_wrap=True)
+    """Print a line of plain text, folded at blanks on a screen; brackets in it are brackets."""
+    from ensemblage.pages import fold_sentence
+
+    out = console(stderr=stderr)
+    shown = fold_sentence(text, out.width if out.is_terminal else None)
+    out.print(shown, style=style, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -95,13 +99,26 @@ def show_json(document: Any) -> None:
 
 def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) -> None:
     """Print a table on standard output; columns have a heading and "left" or "right"."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, side in columns:
-        number = side == "right"
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
-    for row in rows:
-        table.add_row(*(cell.replace("[", "\\[") for cell in row))
-    console().print(table)
+    from ensemblage.pages import Column, Field, TableBlock
+
+    heads = [Column(heading, numeric=side == "right") for heading, side in columns]
+    show_block(TableBlock(heads, [[Field(text) for text in row] for row in rows], ""))
+
+
+def show_block(table: TableBlock) -> None:
+    """Print a table on standard output, its headings bold; it is folded or turned to fit."""
+    from ensemblage.pages import text_table
+
+    out = console()
+    text = text_table(table, out.width).translate(PLAIN_MARKS)
+    for part in text.split("\n\n"):
+        head, rule, body = part.partition("\n─")
+        if rule:
+            out.print(f"\n{head}", style="bold", markup=False, soft_wrap=True)
+            out.print(f"─{body}", markup=False, soft_wrap=True)
+        else:
+            out.print(f"\n{part}", markup=False, soft_wrap=True)
+    out.print()
 
 
 def check_outputs(output: Path | None, report: Path | None = None) -> None:

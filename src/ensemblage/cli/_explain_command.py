@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import check_outputs, guarded, say, show_json, show_table, write_page
+from ensemblage.cli._console import check_outputs, guarded, say, show_block, show_json, write_page
 from ensemblage.cli._options import PAGES, Debug, Json, Report, UnusedJobs, UnusedSeed
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ensemblage.persistence import SavedModel
 
 PICTURES = (".png", ".svg", ".pdf")
-ASCII = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
 
 
 @guarded
@@ -114,7 +113,4 @@ def _show(explained: Explanation) -> None:
         if isinstance(part, str):
             say(part)
         else:
-            aligned = [(each.name, "right" if each.numeric else "left") for each in part.columns]
-            show_table(
-                aligned, [[field.text.translate(ASCII) for field in row] for row in part.rows]
-            )
+            show_block(part)

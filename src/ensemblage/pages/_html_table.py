@@ -11,7 +11,8 @@ def html_table(table: TableBlock) -> str:
     """Write a table, its caption above it and its legend below."""
     head = "".join(_cell("th", each, each.name) for each in table.columns)
     rows = "".join(
-        f"<tr>{''.join(map(_field, table.columns, row, strict=True))}</tr>" for row in table.rows
+        f"<tr>{''.join(_field(*pair) for pair in zip(table.columns, row, strict=True))}</tr>"
+        for row in table.rows
     )
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     legend = f"<p>{escape(table.legend)}</p>" if table.legend else ""

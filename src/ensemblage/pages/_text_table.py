@@ -46,31 +46,26 @@ def text_width(text: str) -> int:
     )
 
 
-def fold_text(text: str, width: int | None, indent: str = "") -> list[str]:
+def fold_text(text: str, width: int | None, start: str = "", indent: str = "") -> list[str]:
     """Fold a text at blanks; only a word longer than a whole line is broken."""
     if width is None:
-        return [text]
-    lines, line = [], ""
+        return [start + text]
+    lines, line = [], start
     for word in BLANKS.split(text):
         joined = f"{line} {word}" if line.strip() else line + word
-        if text_width(joined) <= width:
-            line = joined
-            continue
-        if line.strip():
-            lines.append(line)
-        first, *others = _broken(indent * bool(lines) + word, width)
-        *full, line = [first, *(indent + other for other in others)]
-        lines.extend(full)
+        if text_width(joined) > width:
+            lines += [line] if line.strip() else []
+            *full, joined = _broken(word, width, indent if lines else start, indent)
+            lines += full
+        line = joined
     return [*lines, line]
 
 
 def fold_sentence(text: str, width: int | None) -> str:
     """Fold a line; what follows stands under its first word."""
-    start = len(text) - len(text.lstrip(" "))
-    indent = " " * (start + 2 * text[start:].startswith("- "))
-    return "\n".join(
-        line.rstrip() for line in fold_text(indent[:start] + text[start:], width, indent)
-    )
+    said = text.lstrip(" ")
+    start = " " * (len(text) - len(said))
+    return "\n".join(fold_text(said, width, start, start + "  " * said.startswith("- ")))
 
 
 def text_table(table: TableBlock, width: int | None = None) -> str:
@@ -181,11 +176,11 @@ def _block(heads: Sequence[str], row: Sequence[str], room: int) -> str:
     return "\n".join(lines)
 
 
-def _broken(word: str, width: int) -> list[str]:
-    """Break a word that is longer than a line."""
-    parts = [""]
+def _broken(word: str, width: int, start: str, indent: str) -> list[str]:
+    """Break a word that is longer than a line; a shorter one stays whole."""
+    parts = [start]
     for each in word:
-        if parts[-1] and text_width(parts[-1] + each) > width:
-            parts.append("")
+        if parts[-1].strip() and text_width(parts[-1] + each) > width:
+            parts.append(indent)
         parts[-1] += each
     return parts
