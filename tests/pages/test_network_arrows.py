@@ -8,14 +8,11 @@ from pages.test_network_rows import networks
 
 
 def points_on(arrow, steps=40):
-    for start, first, second, end in arrow.curves:
-        for step in range(steps + 1):
-            t = step / steps
+    for curve in arrow.curves:
+        for t in (step / steps for step in range(steps + 1)):
             weights = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
-            yield tuple(
-                sum(w * point[k] for w, point in zip(weights, (start, first, second, end), strict=True))
-                for k in (0, 1)
-            )  # fmt: skip
+            pairs = list(zip(weights, curve, strict=True))
+            yield sum(w * x for w, (x, _) in pairs), sum(w * y for w, (_, y) in pairs)
 
 
 def test_an_arrow_past_a_row_takes_the_gutter():

@@ -27,7 +27,7 @@ def test_lines_of_a_name_stand_around_the_middle():
 
 
 def test_names_in_the_drawing_are_escaped_and_printable():
-    page = Page("A page", "note", [], FactsBlock([]), [Section("s", [block(3, HOSTILE + "\x00")])])
+    page = Page("A page", "note", [], FactsBlock([]), [Section("s", [block(3, "\x00" + HOSTILE)])])
     text = render(page)
     assert "<script>alert" not in text
     assert "&lt;script&gt;" in text

@@ -36,15 +36,13 @@ class NetworkPicture(NamedTuple):
     def texts(self, box: Box) -> list[tuple[float, str]]:
         """Height and text of each line of a name."""
         first = box.y - LINE * (len(box.lines) - 1) / 2 + FONT * 0.35
-        return [(round(first + LINE * k, 1), text) for k, text in enumerate(box.lines)]
+        return [(round(first + LINE * k, 1), printable(text)) for k, text in enumerate(box.lines)]
 
 
 def network_pictures(block: NetworkBlock) -> list[NetworkPicture]:
     """Draw a network for both widths; once if it is small."""
-    parents = {
-        printable(name): list(map(printable, above)) for name, above in block.parents.items()
-    }
-    wide, narrow = (draw_network(parents, printable(block.target), each) for each in (WIDE, NARROW))
+    widths = (WIDE, NARROW)
+    wide, narrow = (draw_network(block.parents, block.target, width) for width in widths)
     if wide.width <= NARROW:
         return [_picture("any", wide)]
     return [_picture("wide", wide), _picture("narrow", narrow)]
