@@ -25,7 +25,7 @@ from ensemblage.cli._options import Debug, Drop, Jobs, Json, Report, Seed
 if TYPE_CHECKING:
     import numpy as np
 
-    from ensemblage.datasets import Table
+    from ensemblage.datasets import DataCard, Table
     from ensemblage.methods import Clustering, ClusteringDocument
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
@@ -75,7 +75,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
 
-    from ensemblage.datasets import read_table
+    from ensemblage.datasets import DataCard, read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table
     from ensemblage.persistence import write_atomically
 
@@ -90,17 +90,18 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         write_atomically(output, _csv_text(found))
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
+    card = DataCard.of_table(table.select(list(found.columns)), data_name(data))
     said = list(dict.fromkeys(str(each.message) for each in caught))
     if report is not None:
         from ensemblage.report import clustering_page
 
         page = clustering_page(
-            _document(found, output), name=data_name(data),
+            _document(found, output, card), name=data_name(data),
             label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
         )  # fmt: skip
         write_page(report, page)
     if as_json:
-        show_json(_document(found, output))
+        show_json(_document(found, output, card))
     else:
         _show(found)
     for text in said:
@@ -121,7 +122,7 @@ def _csv_text(found: Clustering) -> str:
     return csv_text(["cluster", "agreement"], rows)
 
 
-def _document(found: Clustering, output: Path | None) -> ClusteringDocument:
+def _document(found: Clustering, output: Path | None, card: DataCard) -> ClusteringDocument:
     from ensemblage.methods import ClusteringDocument
 
     return ClusteringDocument(
@@ -132,6 +133,7 @@ def _document(found: Clustering, output: Path | None) -> ClusteringDocument:
         prototypes=found.prototypes,
         scores=found.scores,
         output=None if output is None else str(output),
+        data=card,
     )
 
 

@@ -220,6 +220,7 @@ def _document(
         results=str(options.results),
         report=None if options.report is None else str(options.report),
         finished=cells.done == cells.total,
+        data=experiment.data,
     )
 
 

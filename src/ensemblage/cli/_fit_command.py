@@ -101,6 +101,7 @@ def _training(dataset: Dataset, trained: Trained, method: str) -> TrainingDocume
         balanced_accuracy=row.balanced_accuracy,
         learned=tuple(what_was_learned(trained.fitted)),
         notes=trained.comparison.notes,
+        data=trained.comparison.data,
     )
 
 
@@ -109,6 +110,8 @@ def _show(dataset: Dataset, training: TrainingDocument, label: str) -> None:
         f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
         f"{len(training.classes)} classes of {dataset.target!r}"
     )
+    if training.data is not None:
+        say(f"  {training.data.sentence}")
     if training.accuracy is None:
         say(f"{label}: no score, as the fits on the folds failed")
     else:

@@ -1,5 +1,6 @@
 """Tables from files, datasets by name, and the preprocessing that goes with them."""
 
+from ensemblage.datasets._data_card import ColumnCard, DataCard
 from ensemblage.datasets._dataset import Dataset, align_table, dataset_fingerprint
 from ensemblage.datasets._encoder import table_encoder
 from ensemblage.datasets._files import read_table
@@ -16,6 +17,8 @@ from ensemblage.datasets._quarter_circle import make_quarter_circle
 from ensemblage.datasets._table import Table
 
 __all__ = [
+    "ColumnCard",
+    "DataCard",
     "Dataset",
     "DatasetInfo",
     "Table",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from ensemblage.datasets import Dataset, dataset_fingerprint
+from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
 from ensemblage.methods._choice import chosen, summarised, verdict
 from ensemblage.methods._method_documents import Comparison, MethodScores
 from ensemblage.methods._registry import get_method
@@ -132,6 +132,7 @@ def _comparison(
         verdict=verdict(methods, choice),
         choice=choice,
         methods=methods,
+        data=DataCard.of_dataset(dataset),
     )
 
 

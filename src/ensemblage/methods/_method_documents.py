@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from ensemblage.datasets import DataCard
 from ensemblage.runs import documented
 
 Count = Annotated[int, Meta(ge=0)]
@@ -138,6 +139,7 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[MethodScores, ...],
         Meta(description="Every score of every fold, methods in the order asked for."),
     ]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
 
 
 class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,6 +166,7 @@ class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[str, ...], Meta(description="What the model learned, a sentence each.")
     ]
     notes: Annotated[tuple[str, ...], Meta(description="What to know about the data.")]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
 
 
 class FitDocument(TrainingDocument, frozen=True, kw_only=True):
@@ -227,3 +230,4 @@ class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
     output: Annotated[
         str | None, Meta(description="Where the labels were written as CSV; null if nowhere.")
     ]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None

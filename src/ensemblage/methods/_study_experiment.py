@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from sklearn.model_selection import GridSearchCV
 
-from ensemblage.datasets import Dataset, dataset_fingerprint
+from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
 from ensemblage.messages import suggestion
 from ensemblage.methods._registry import METHODS, get_method, make_model
 from ensemblage.methods._study import MethodPoint, Splits, Study
@@ -68,19 +70,24 @@ def read_experiment(
         file.measure,
     )  # fmt: skip
     places = {entry.name: entry for entry in file.datasets}
-    return study_experiment(study, places, _checked_hashes(file, study, data_dir), data_dir)
+    hashes, cards = _checked_data(file, study, data_dir)
+    return replace(study_experiment(study, places, hashes, data_dir), data=cards)
 
 
-def _checked_hashes(file: StudyFile, study: Study, data_dir: str | None) -> dict[str, str]:
-    """Open each dataset, see that splits and parameters suit it, and give its hash."""
+def _checked_data(
+    file: StudyFile, study: Study, data_dir: str | None
+) -> tuple[dict[str, str], tuple[DataCard, ...]]:
+    """Open each dataset, see that splits and parameters suit it, and give its hash and card."""
     hashes: dict[str, str] = {}
+    cards = []
     for entry in file.datasets:
         dataset = open_entry(entry, data_dir)
         check_splits(dataset, study.splits)
         for method in study.methods:
             check_method(method, dataset)
         hashes[entry.name] = dataset_fingerprint(dataset)
-    return hashes
+        cards.append(msgspec.structs.replace(DataCard.of_dataset(dataset), name=entry.name))
+    return hashes, tuple(cards)
 
 
 def _points(entry: MethodEntry, where: str) -> list[MethodPoint]:

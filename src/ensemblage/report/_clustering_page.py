@@ -23,6 +23,7 @@ from ensemblage.pages import (
     count_field,
     share_field,
 )
+from ensemblage.report._data_section import data_section
 from ensemblage.report._prototype_figure import prototype_figure
 
 WORDS = {"nmi": "normalised mutual information"}
@@ -62,6 +63,7 @@ def clustering_page(
     sections = [
         Section("Sizes", [_sizes(prototypes)]),
         Section("Prototypes", [*shown, _prototypes(prototypes, _mean_agreement(document))]),
+        *data_section(document.data),
         Section("Notes", [NotesBlock(notes)] if notes else []),
     ]
     return Page(

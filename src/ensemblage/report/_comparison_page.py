@@ -19,6 +19,7 @@ from ensemblage.pages import (
     mark_best,
     number_field,
 )
+from ensemblage.report._data_section import data_section
 from ensemblage.report._differences import difference_blocks
 
 COLUMNS = (
@@ -62,6 +63,7 @@ def comparison_page(document: Comparison) -> Page:
         Section("Scores", [_bars(rows), _scores(rows)]),
         Section("Differences", difference_blocks(document)),
         Section("Fold by fold", [_folds(document)]),
+        *data_section(document.data),
         Section("Notes", _notes(document)),
     ]
     return Page(
@@ -150,7 +152,8 @@ def _folds(document: Comparison) -> TableBlock:
 
 
 def _notes(document: Comparison) -> list[Block]:
-    notes = list(document.notes)
+    known = () if document.data is None else document.data.notes
+    notes = [text for text in document.notes if text not in known]
     for each in document.methods:
         folds = len(each.accuracy)
         notes += [

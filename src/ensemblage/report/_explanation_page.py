@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from ensemblage.datasets import DataCard
 from ensemblage.explain import Explanation
 from ensemblage.pages import FactsBlock, Page, Section, TextBlock
+from ensemblage.report._data_section import data_section
 
 
 class Training(msgspec.Struct, frozen=True):
@@ -19,6 +21,7 @@ class Training(msgspec.Struct, frozen=True):
     accuracy: float | None = None
     accuracy_se: float | None = None
     learned: list[str] = []
+    data: DataCard | None = None
 
 
 def explanation_page(
@@ -33,8 +36,8 @@ def explanation_page(
     name : str
         Of the model.
     details : mapping, default=None
-        What was noted when it was saved: ``dataset``, ``n_rows``, ``accuracy``, ``accuracy_se``
-        and ``learned``.
+        What was noted when it was saved: ``dataset``, ``n_rows``, ``accuracy``, ``accuracy_se``,
+        ``learned`` and ``data``.
 
     Returns
     -------
@@ -44,9 +47,10 @@ def explanation_page(
     training = msgspec.convert(dict(details or {}), Training)
     shown = explained.page()
     noted = [] if shown.complete else _learned(training)
+    sections = [*shown.sections, *noted, *data_section(training.data)]
     return Page(
         f"What {name} learned", "explanation", [*shown.summary, *_accuracy(training)],
-        FactsBlock([*shown.facts, *_trained_on(training)]), [*shown.sections, *noted],
+        FactsBlock([*shown.facts, *_trained_on(training)]), sections,
     )  # fmt: skip
 
 

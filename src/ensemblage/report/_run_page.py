@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ensemblage.pages import Block, FactsBlock, Page, Section, TextBlock
+from ensemblage.report._data_section import datasets_section
 from ensemblage.report._result_blocks import result_blocks
 from ensemblage.runs import RowDocument, RunDocument, TableDocument
 
@@ -37,7 +38,7 @@ def experiment_page(document: RunDocument) -> Page:
     ]
     return Page(
         document.title, document.experiment, _summary(document, tables),
-        _facts(document), sections,
+        _facts(document), [*sections, *datasets_section(document.data)],
     )  # fmt: skip
 
 

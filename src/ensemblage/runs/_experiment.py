@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from ensemblage.datasets import DataCard
 from ensemblage.runs._run_documents import ResultTable
 
 Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
@@ -90,6 +91,8 @@ class Experiment:
     data_dir : str or None
         A folder of CSV files, see :func:`ensemblage.datasets.load_dataset`; where the data lies
         does not change what a cell gives.
+    data : tuple of DataCard
+        What the datasets hold, where that is known.
     """
 
     name: str
@@ -98,3 +101,4 @@ class Experiment:
     compute: Callable[[Cell, str | None], Mapping[str, Any]]
     summarise: Callable[[Sequence[CellResult]], Sequence[ResultTable]]
     data_dir: str | None = None
+    data: tuple[DataCard, ...] = ()

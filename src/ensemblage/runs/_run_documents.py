@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, get_type_hints
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, fields
 
+from ensemblage.datasets import DataCard
+
 if TYPE_CHECKING:
     from ensemblage.runs._experiment import CellResult
 
@@ -149,3 +151,7 @@ class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     results: Annotated[str | None, Meta(description="The SQLite file with the cells.")]
     report: Annotated[str | None, Meta(description="The HTML report; null if none was asked for.")]
     finished: Annotated[bool, Meta(description="Whether all cells have a result.")]
+    data: Annotated[
+        tuple[DataCard, ...],
+        Meta(description="What the datasets hold; empty for a paper's table."),
+    ] = ()
