@@ -64,6 +64,8 @@ from ensemblage.kernels._sharing import N_BINS as N_BINS
 from ensemblage.kernels._sharing import bin_shares as bin_shares
 from ensemblage.kernels._sharing import share_rows as share_rows
 from ensemblage.kernels._softmax_loss import softmax_loss as softmax_loss
+from ensemblage.kernels._source_losses import SourceRows as SourceRows
+from ensemblage.kernels._source_losses import add_source_losses as add_source_losses
 from ensemblage.kernels._view_votes import BoundedVotes as BoundedVotes
 from ensemblage.kernels._view_votes import Votes as Votes
 from ensemblage.kernels._view_votes import agreeing_views as agreeing_views

@@ -4,6 +4,7 @@ from ensemblage.strata._bootstrap import BootstrapStrata
 from ensemblage.strata._contract import stratifier_checks
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
+from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
@@ -13,7 +14,9 @@ from ensemblage.strata._stratum_members import tuned_svm
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "Deviation",
     "MixtureStrata",
+    "PartialPoolingClassifier",
     "ScaledLogisticRegression",
     "SourceStrata",
     "StrataEnsembleClassifier",

@@ -1,0 +1,57 @@
+"""Names of sources as numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_consistent_length
+
+UNKNOWN = -1
+"""Number of a source that is missing, or was not there in training."""
+
+
+class SourceCodes(NamedTuple):
+    """Sources, sorted, and the number of each row's."""
+
+    names: NDArray[Any]
+    codes: NDArray[np.int64]
+
+
+def number_sources(sources: Any, X: Any) -> SourceCodes:
+    """Give training rows' sources numbers; refuse gaps and names that cannot be sorted."""
+    column = column_or_1d(sources)
+    check_consistent_length(X, column)
+    gaps = [_is_gap(each) for each in column.tolist()]
+    if any(gaps):
+        raise ValueError(
+            f"sources is missing for {sum(gaps)} of {len(gaps)} rows: give these a source of "
+            "their own, or leave them out."
+        )
+    try:
+        names, codes = np.unique(column, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(each).__name__ for each in column.tolist()})
+        raise TypeError(
+            f"sources mixes values of type {' and '.join(kinds)}: make them all text."
+        ) from None
+    return SourceCodes(names, codes.astype(np.int64))
+
+
+def find_sources(sources: Any, names: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+    """Look up the sources of new rows; ``UNKNOWN`` for gaps and new names, or if none are given."""
+    if sources is None:
+        return np.full(n_rows, UNKNOWN, dtype=np.int64)
+    column = column_or_1d(sources).tolist()
+    if len(column) != n_rows:
+        raise ValueError(f"sources has {len(column)} entries, but there are {n_rows} rows.")
+    known = {name: number for number, name in enumerate(names.tolist())}
+    found = (UNKNOWN if _is_gap(each) else known.get(each, UNKNOWN) for each in column)
+    return np.fromiter(found, dtype=np.int64, count=n_rows)
+
+
+def _is_gap(value: Any) -> bool:
+    # NaN and pandas' missing dates are the values that do not equal themselves
+    return value is None or bool(value != value)  # noqa: PLR0124

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+
+from ensemblage.strata._source_codes import find_sources, number_sources
+
+
+def test_numbers_follow_the_sorted_names():
+    names, codes = number_sources(["b", "a", "b"], np.zeros((3, 1)))
+    assert names.tolist() == ["a", "b"]
+    assert codes.tolist() == [1, 0, 1]
+    assert find_sources(["a", "new", None, float("nan"), "b"], names, 5).tolist() == [
+        0,
+        -1,
+        -1,
+        -1,
+        1,
+    ]
+    assert find_sources(None, names, 2).tolist() == [-1, -1]
+
+
+def test_what_cannot_be_a_source_is_refused():
+    X = np.zeros((3, 1))
+    with pytest.raises(ValueError, match="missing for 1 of 3 rows: give these a source"):
+        number_sources(np.array(["a", None, "b"], dtype=object), X)
+    with pytest.raises(TypeError, match="mixes values of type int and str: make them all text"):
+        number_sources(np.array(["a", 1, "b"], dtype=object), X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        number_sources(["a"], X)
+    with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):
+        find_sources(["a"], np.array(["a"]), 3)
