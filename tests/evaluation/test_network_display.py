@@ -4,7 +4,6 @@ from sklearn.exceptions import NotFittedError
 
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.evaluation import NetworkDisplay
-from ensemblage.evaluation._network_display import layered_positions
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -17,7 +16,7 @@ def _close_figures():
 
 def test_children_stand_below_their_parents():
     parents = {"c": [], "a": ["c"], "b": ["c", "a"], "d": ["c"], "lone": []}
-    places = layered_positions(parents)
+    places = NetworkDisplay(parents, "c").positions
     for child, names in parents.items():
         assert all(places[child][1] < places[parent][1] for parent in names)
     assert len(set(places.values())) == len(parents)
@@ -27,10 +26,26 @@ def test_a_fitted_classifier_is_drawn():
     X, y = load_iris(return_X_y=True, as_frame=True)
     network = BayesNetClassifier().fit(X, y)
     display = NetworkDisplay.from_estimator(network)
-    assert {box.get_text() for box in display.text_} == set(network.parents_)
+    names = {text.get_text().replace("\n", " ") for text in display.text_}
+    assert names == set(network.parents_)
     display.figure_.canvas.draw()
     ax = plt.figure().subplots()
     assert NetworkDisplay.from_network(network.graph(), ax=ax).ax_ is ax
+
+
+def test_no_name_leaves_its_box_and_none_touch_another():
+    names = [f"a column name of some forty letters, {k}" for k in range(20)]
+    display = NetworkDisplay({"class": [], **{name: ["class"] for name in names}}, "class").plot()
+    display.figure_.canvas.draw()
+    extents = [text.get_window_extent() for text in display.text_]
+    boxes = [
+        patch.get_window_extent()
+        for patch in display.ax_.patches
+        if type(patch).__name__ == "FancyBboxPatch"
+    ]
+    for k, (text, box) in enumerate(zip(extents, boxes, strict=True)):
+        assert box.x0 <= text.x0 < text.x1 <= box.x1
+        assert not any(box.overlaps(other) for other in boxes[:k])
 
 
 def test_names_with_dollar_signs_are_not_formulas():

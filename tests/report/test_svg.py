@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from ensemblage.explain._network_model import network_figure
 from ensemblage.explain._subspaces_model import co_selection_figure
 from ensemblage.methods import Prototype
 from ensemblage.pages import INK, FigureBlock
@@ -25,10 +24,8 @@ def figures():
     rng = np.random.default_rng(0)
     rows = {name: rng.normal(size=20) for name in dict.fromkeys(names)}
     prototypes = [Prototype(k, 10, dict.fromkeys(rows, float(k))) for k in range(2)]
-    parents = {"class": [], **{name: ["class"] for name in names}}
     return {
         "co-selection": co_selection_figure(names, np.eye(n).tolist()),
-        "network": network_figure(parents, "class"),
         "prototypes": prototype_figure(prototypes, rows),
         "ranks": critical_difference_figure(
             names, rng.random((6, n)), greater_is_better=True, over="6 rows"
@@ -41,7 +38,7 @@ def drawn():
     return {kind: drawn_svg(block) for kind, block in figures().items()}
 
 
-@pytest.mark.parametrize("kind", ["co-selection", "network", "prototypes", "ranks"])
+@pytest.mark.parametrize("kind", ["co-selection", "prototypes", "ranks"])
 def test_any_name_is_drawn_as_text(drawn, kind):
     svg = drawn[kind]
     root = ET.fromstring(svg)  # noqa: S314

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
 
 from ensemblage.fusion import FusionContext, Gate, Mean
-from ensemblage.strata import HISS, MixtureStrata
+from ensemblage.strata import HISS, MixtureStrata, StrataEnsembleClassifier, fit_held_out
 from ensemblage.strata._strata_choice import candidates, fused_error
 
 
@@ -45,3 +47,32 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     assert alone == fused_error(
         Gate(), outputs, y, folds, FusionContext(affinity), sample_weight=weights
     )  # fmt: skip
+
+
+def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    by_heart = StrataEnsembleClassifier(HISS(2, 0.6), KNeighborsClassifier(1), random_state=0)
+    held_out = fit_held_out(by_heart, X, y)
+    plain = clone(by_heart).fit(X, y)
+    assert held_out.shape == (60, 2)
+    assert (held_out.argmax(axis=1) == y).mean() < 0.7
+    np.testing.assert_array_equal(by_heart.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_row_that_no_fold_tests_is_not_held_out():
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    y, rows = np.arange(40) % 2, np.arange(40)
+    folds = [(rows[20:], rows[:10]), (rows[:20], rows[20:30])]
+    ensemble = StrataEnsembleClassifier(HISS(2, 0.6), cv=folds, random_state=0)
+    held_out = fit_held_out(ensemble, X, y)
+    assert np.flatnonzero(np.isnan(held_out).any(axis=1)).tolist() == [
+        *range(10, 20),
+        *range(30, 40),
+    ]
+
+
+def test_without_folds_nothing_is_held_out():
+    ensemble = StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean")
+    with pytest.raises(ValueError, match="fusion='mean' with cv=5 needs no folds"):
+        fit_held_out(ensemble, np.eye(20), np.arange(20) % 2)

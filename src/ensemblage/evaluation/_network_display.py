@@ -4,46 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import require
+from ensemblage.pages import FONT, HEAD, LINE, Arrow, Box, NetworkDrawing, draw_network
 
-BOX = {"boxstyle": "round,pad=0.35", "edgecolor": "0.35"}
-CLASS_COLOUR, FEATURE_COLOUR = "#ffd9a0", "#dce9f7"
-
-
-def layered_positions(parents: dict[str, list[str]]) -> dict[str, tuple[float, float]]:
-    """Place each node below its parents: across and height between 0 and 1, roots on top."""
-    depth: dict[str, int] = {}
-    waiting = list(parents)
-    while waiting:
-        for name in [n for n in waiting if all(p in depth for p in parents[n])]:
-            depth[name] = 1 + max((depth[p] for p in parents[name]), default=-1)
-            waiting.remove(name)
-    levels = [[n for n in parents if depth[n] == level] for level in range(max(depth.values()) + 1)]
-    positions: dict[str, tuple[float, float]] = {}
-    for level, names in enumerate(levels):
-        # a node stands below the middle of its parents, which keeps arrows short
-        middle = [np.mean([positions[p][0] for p in parents[n]] or [0.5]) for n in names]
-        across = np.argsort(middle, kind="stable")
-        for place, j in enumerate(across):
-            height = 1.0 - level / max(len(levels) - 1, 1)
-            # neighbouring levels are shifted, so that long arrows pass between nodes
-            shift = 0.5 if level % 2 == 0 else 0.62
-            positions[names[j]] = ((place + shift) / len(names), float(height))
-    return {name: positions[name] for name in parents}
+CLASS_COLOURS, FEATURE_COLOURS = ("#d5e4e4", "#1a5f6e"), ("#f5f3ee", "#5b636e")
+"""Inside and edge of a box."""
+ARROW, FAINT = "#1c2128", "#c2bdb0"
+POINTS = 72
+"""In an inch."""
+WIDTH = 900.0
+"""Of a new figure at most, in points."""
 
 
 class NetworkDisplay:
-    """Drawing of a network: the class on top, arrows from parents to children.
+    """Drawing of a network in layers: the class on top, every arrow downwards.
 
     Parameters
     ----------
     parents : dict of str to list of str
         The graph.
     target_name : str, default=None
-        Node to highlight.
+        The class: on top, in colour, its arrows faint.
 
     Attributes
     ----------
@@ -51,14 +34,21 @@ class NetworkDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         Its figure.
-    text_ : list of matplotlib Annotation
-        The nodes' boxes.
+    text_ : list of matplotlib Text
+        The nodes' names, long ones in lines.
     positions : dict of str to tuple of float
-        Where each node stands.
+        Where each node stands, between 0 and 1 across and upwards.
 
     See Also
     --------
     ensemblage.bayes.BayesNetClassifier : Learns such networks.
+
+    Notes
+    -----
+    Nodes stand in rows below all their parents. A row that is too wide goes on in the next, so
+    that large networks grow downwards. Rows are ordered by the barycentre of their neighbours, in
+    a few sweeps down and up, which leaves few crossings. Arrows past other rows run between the
+    columns.
 
     Examples
     --------
@@ -74,7 +64,11 @@ class NetworkDisplay:
     def __init__(self, parents: dict[str, list[str]], target_name: str | None = None) -> None:
         self.parents = parents
         self.target_name = target_name
-        self.positions = layered_positions(parents)
+        self.positions = self._drawing.positions
+
+    @property
+    def _drawing(self) -> NetworkDrawing:
+        return draw_network(self.parents, self.target_name, WIDTH)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> NetworkDisplay:
@@ -126,30 +120,45 @@ class NetworkDisplay:
         NetworkDisplay
             Itself.
         """
+        drawing = self._drawing
         if ax is None:
-            ax = self._new_axes()
-        for child, names in self.parents.items():
-            for parent in names:
-                ax.annotate(
-                    "", xy=self.positions[child], xytext=self.positions[parent],
-                    arrowprops={"arrowstyle": "->", "color": "0.5", "shrinkA": 14, "shrinkB": 14},
-                )  # fmt: skip
-        self.text_ = [self._box(ax, name) for name in self.parents]
-        ax.set(xlim=(-0.05, 1.05), ylim=(-0.12, 1.12))
+            plt = require("matplotlib.pyplot", "NetworkDisplay", extra="plot")
+            figure = plt.figure(figsize=(drawing.width / POINTS, drawing.height / POINTS))
+            ax = figure.add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
+        for arrow in sorted(drawing.arrows, key=lambda each: not each.from_target):
+            _draw_arrow(ax, arrow)
+        box = ax.get_window_extent().width * POINTS / ax.figure.dpi
+        size = FONT * min(1.0, box / drawing.width)
+        self.text_ = [_draw_box(ax, each, size) for each in drawing.boxes]
         ax.set_axis_off()
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _new_axes(self) -> Any:
-        plt = require("matplotlib.pyplot", "NetworkDisplay", extra="plot")
-        heights = [y for _, y in self.positions.values()]
-        widest = max(heights.count(height) for height in heights)
-        size = (max(6.0, 1.6 * widest), max(3.0, 1.3 * len(set(heights))))
-        return plt.subplots(figsize=size)[1]
 
-    def _box(self, ax: Any, name: str) -> Any:
-        colour = CLASS_COLOUR if name == self.target_name else FEATURE_COLOUR
-        return ax.text(
-            *self.positions[name], name.replace("$", r"\$"), ha="center", va="center", fontsize=9,
-            bbox={**BOX, "facecolor": colour}, zorder=3,
-        )  # fmt: skip
+def _draw_arrow(ax: Any, arrow: Arrow) -> None:
+    patches, path = (require(f"matplotlib.{name}", "NetworkDisplay", extra="plot")
+                     for name in ("patches", "path"))  # fmt: skip
+    colour = FAINT if arrow.from_target else ARROW
+    points = [arrow.stops[0], *(point for curve in arrow.curves for point in curve[1:])]
+    codes = [path.Path.MOVETO] + [path.Path.CURVE4] * (len(points) - 1)
+    ax.add_patch(patches.PathPatch(path.Path(points, codes), edgecolor=colour, facecolor="none"))
+    (x, y), (half, length) = arrow.stops[-1], HEAD
+    corners = [(x - half, y - length), (x + half, y - length), (x, y)]
+    ax.add_patch(patches.Polygon(corners, facecolor=colour))
+
+
+def _draw_box(ax: Any, box: Box, size: float) -> Any:
+    patches = require("matplotlib.patches", "NetworkDisplay", extra="plot")
+    inside, edge = CLASS_COLOURS if box.is_target else FEATURE_COLOURS
+    ax.add_patch(
+        patches.FancyBboxPatch(
+            (box.x - box.width / 2, box.top), box.width, box.height, facecolor=inside,
+            edgecolor=edge, boxstyle="round,pad=0,rounding_size=6", zorder=3,
+        )
+    )  # fmt: skip
+    return ax.text(
+        box.x, box.y, "\n".join(box.lines).replace("$", r"\$"), ha="center", va="center",
+        fontsize=size, linespacing=LINE / FONT, zorder=4,
+        fontweight="bold" if box.is_target else "normal",
+    )  # fmt: skip

@@ -20,22 +20,18 @@ from ensemblage.explain._explanation import (
 from ensemblage.explain._probability_tables import NodeTable, probability_tables
 from ensemblage.messages import count
 from ensemblage.pages import (
-    INK,
     NOTHING,
     Column,
     Field,
-    FigureBlock,
+    NetworkBlock,
     Section,
     TableBlock,
-    short,
 )
 from ensemblage.parallel import final_step
 
 # Longer lists of a network's nodes are cut short.
 MANY_NODES = 8
 MOST_TOLD = 12
-LINE = 0.36
-"""Height of a node in a list, in inches."""
 
 Parents = Mapping[str, Sequence[str]]
 
@@ -134,11 +130,11 @@ class NetworkExplanation(Explanation):
         return saved_picture(display, picture, bbox_inches="tight")
 
 
-def network_figure(parents: Parents, target: str) -> FigureBlock:
-    """Draw the nodes below each other, arrows at their side."""
+def network_figure(parents: Parents, target: str) -> NetworkBlock:
+    """Draw the network in layers, the class on top."""
     arrows = sum(map(len, parents.values()))
-    return FigureBlock(
-        lambda ax: _draw_list(ax, parents, target), 1.5, max(0.8, _last(parents) * LINE),
+    return NetworkBlock(
+        parents, target,
         f"Network of {len(parents)} nodes and {arrows} arrows. {_arrows_in_words(parents)}",
         "An arrow leads from a node to one whose probabilities depend on it. Arrows from the "
         "class are drawn faintly.",
@@ -167,39 +163,6 @@ def _size(parents: Parents) -> str:
 
 def _joined(above: Sequence[str]) -> Field:
     return Field(", ".join(above)) if above else NOTHING
-
-
-def _last(parents: Parents) -> int:
-    return max(len(parents) - 1, 1)
-
-
-def _draw_list(ax: Any, parents: Parents, target: str) -> None:
-    """Draw a list, which has room for many nodes and long names, on a phone too."""
-    display = NetworkDisplay({name: list(above) for name, above in parents.items()}, target)
-    last = _last(parents)
-    display.positions = {name: (0.0, 1 - k / last) for k, name in enumerate(parents)}
-    display.plot(ax=ax)
-    ax.set_position((0, 0, 1, 1))
-    ax.set(xlim=(0, 1), ylim=(0, 1))
-    for box in display.text_:
-        box.set_ha("right")
-        box.set_text(short(box.get_text()))
-    ends = [(parent, child) for child, above in display.parents.items() for parent in above]
-    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None) is not None]
-    for (parent, child), arrow in zip(ends, arrows, strict=True):
-        down = display.positions[parent][1] > display.positions[child][1]
-        _bend(arrow, down=down, faint=parent == target)
-
-
-def _bend(arrow: Any, *, down: bool, faint: bool) -> None:
-    """Lead an arrow around the right-hand side of the list."""
-    patch = arrow.arrow_patch
-    patch.set_connectionstyle("arc3", rad=-0.55 if down else 0.55)
-    patch.set_color(INK)
-    patch.set_alpha(0.25 if faint else 0.85)
-    # the annotation tells its arrow again at each drawing
-    arrow.arrowprops |= {"shrinkA": 6, "shrinkB": 6}
-    patch.shrinkA = patch.shrinkB = 6
 
 
 def _arrows_in_words(parents: Parents) -> str:

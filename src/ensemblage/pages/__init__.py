@@ -15,6 +15,13 @@ from ensemblage.pages._fields import number_field as number_field
 from ensemblage.pages._fields import share_field as share_field
 from ensemblage.pages._fields import signed_field as signed_field
 from ensemblage.pages._html_table import html_table as html_table
+from ensemblage.pages._network_arrows import Arrow as Arrow
+from ensemblage.pages._network_arrows import Box as Box
+from ensemblage.pages._network_drawing import FONT as FONT
+from ensemblage.pages._network_drawing import HEAD as HEAD
+from ensemblage.pages._network_drawing import LINE as LINE
+from ensemblage.pages._network_drawing import NetworkDrawing as NetworkDrawing
+from ensemblage.pages._network_drawing import draw_network as draw_network
 from ensemblage.pages._page_parts import (
     Bar,
     BarsBlock,
@@ -22,6 +29,7 @@ from ensemblage.pages._page_parts import (
     FactsBlock,
     Field,
     FigureBlock,
+    NetworkBlock,
     NotesBlock,
     Page,
     Section,
@@ -40,6 +48,7 @@ __all__ = [
     "FactsBlock",
     "Field",
     "FigureBlock",
+    "NetworkBlock",
     "NotesBlock",
     "Page",
     "Section",

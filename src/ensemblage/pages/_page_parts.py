@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -103,6 +103,28 @@ class FigureBlock:
 
 
 @dataclass(frozen=True)
+class NetworkBlock:
+    """A network, drawn in layers: every arrow points downwards.
+
+    Parameters
+    ----------
+    parents : mapping of str to sequence of str
+        What each node depends on.
+    target : str
+        The node that stands on top; arrows from it are drawn faintly.
+    alt : str
+        What can be seen, for those who cannot see it.
+    caption : str
+        What it shows and how to read it.
+    """
+
+    parents: Mapping[str, Sequence[str]]
+    target: str
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
 class Bar:
     """A number to be drawn.
 
@@ -198,7 +220,9 @@ class NotesBlock:
     notes: Sequence[str]
 
 
-Block: TypeAlias = TableBlock | FigureBlock | BarsBlock | FactsBlock | TextBlock | NotesBlock
+Block: TypeAlias = (
+    TableBlock | FigureBlock | NetworkBlock | BarsBlock | FactsBlock | TextBlock | NotesBlock
+)
 """What a section is made of."""
 
 

@@ -11,6 +11,7 @@ from ensemblage import __version__
 from ensemblage.pages import Page
 from ensemblage.report._axis import bar_axis
 from ensemblage.report._extras import need
+from ensemblage.report._network_pictures import network_pictures
 from ensemblage.report._svg import drawn_svg, numbered
 
 POLICY = (
@@ -41,7 +42,9 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals |= {"bar_axis": bar_axis, "anchors": _anchors}
+    environment.globals |= {
+        "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
+    }  # fmt: skip
     environment.tests["block"] = _is_block
     style, script = (_source(environment, name) for name in ("page.css", "page.js"))
     markup = need("markupsafe").Markup

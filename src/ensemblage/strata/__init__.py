@@ -7,6 +7,7 @@ from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
+from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
 from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
 from ensemblage.strata._stratum_members import tuned_svm
 

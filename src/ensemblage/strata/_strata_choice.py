@@ -178,23 +178,40 @@ def fused_error(
     Rows with NaN are left out.
     """
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    fused = fused_outputs(fusion, outputs, y, folds, context, sample_weight=sample_weight)
+    judged = np.isfinite(fused).all(axis=1)
+    wrong = weights[judged] @ (fused[judged].argmax(axis=1) != y[judged])
+    total = weights[judged].sum()
+    return float(wrong / total) if total > 0 else np.inf
+
+
+def fused_outputs(
+    fusion: Fusion,
+    outputs: Array,
+    y: NDArray[np.intp],
+    folds: list[Fold],
+    context: FusionContext = NOTHING_KNOWN,
+    *,
+    sample_weight: Array | None = None,
+) -> Array:
+    """Fuse held-out outputs, in each fold as the other folds teach; NaN where that is not known."""
+    fused = np.full(outputs.shape[1:], np.nan)
     finite = np.isfinite(outputs)
-    known = (weights > 0) & (finite.all() or finite.all(axis=(0, 2)))
+    known = (finite.all() or finite.all(axis=(0, 2))) & (
+        np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
+    )
     tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
+    rows = np.flatnonzero(known)
     if not known.all():
-        outputs, y, weights = outputs[:, known], y[known], weights[known]
-        context = context.take(known)
+        outputs, y, context = outputs[:, known], y[known], context.take(known)
+        sample_weight = None if sample_weight is None else sample_weight[known]
     usable = _usable_folds(y, tests)
     fitted = fusion.fit_parts(
-        [fold.train for fold in usable], outputs, y, context,
-        sample_weight=None if sample_weight is None else weights,
-    )  # fmt: skip
-    wrong = total = 0.0
+        [fold.train for fold in usable], outputs, y, context, sample_weight=sample_weight
+    )
     for (_, judge), each in zip(usable, fitted, strict=True):
-        guesses = each.combine(outputs[:, judge], context.take(judge)).argmax(axis=1)
-        wrong += weights[judge] @ (guesses != y[judge])
-        total += weights[judge].sum()
-    return wrong / total if total > 0 else np.inf
+        fused[rows[judge]] = each.combine(outputs[:, judge], context.take(judge))
+    return fused
 
 
 def _usable_folds(y: NDArray[np.intp], tests: list[NDArray[np.bool_]]) -> list[Fold]:
@@ -205,3 +222,22 @@ def _usable_folds(y: NDArray[np.intp], tests: list[NDArray[np.bool_]]) -> list[F
         fold for fold in folds
         if len(fold.test) > 0 and len(np.unique(y[fold.train])) == n_classes
     ]  # fmt: skip
+
+
+def fit_held_out(ensemble: Any, X: Any, y: Any, **passed: Any) -> Array:
+    """Fit an ensemble; give what it says of rows that neither members nor fusion have seen.
+
+    Only the fusion is fitted once more per fold: members have held-out outputs anyway. A row in no
+    test part has NaN, (n_samples, n_classes).
+    """
+    rest = {"sample_weight": None, "sources": None, "groups": None, **passed}
+    trial, data = ensemble._fit_trial(X, y, **rest)  # noqa: SLF001
+    if trial.outputs is None:
+        raise ValueError(
+            f"fusion={ensemble.fusion!r} with cv={ensemble.cv!r} needs no folds, so that nothing "
+            "is held out. Use a fusion that learns, and folds."
+        )
+    return fused_outputs(
+        ensemble.fusion_, trial.outputs, data.y, data.folds or [], trial.context,
+        sample_weight=data.sample_weight,
+    )  # fmt: skip

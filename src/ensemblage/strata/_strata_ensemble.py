@@ -285,6 +285,13 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self : object
             Fitted ensemble.
         """
+        self._fit_trial(X, y, sample_weight, sources, groups)
+        return self
+
+    def _fit_trial(
+        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
+    ) -> tuple[Trial, Training]:
+        """Fit; give what was found out about the strata on the way, and the rows as read."""
         choosing = self._asks_for_choice()
         recipe = self._resolve(X, weighted=sample_weight is not None)
         held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
@@ -307,7 +314,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self._fit_fusion(trial, data, members)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
-        return self
+        return trial, data
 
     def __check_state__(self) -> None:
         """Refuse members that do not go together as those of a fit do."""
