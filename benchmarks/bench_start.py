@@ -1,0 +1,113 @@
+"""How long commands take to start: CPU of a process and its children, the best of several.
+
+Seconds differ from machine to machine, so the unit is what importing the parts of scikit-learn
+costs that any such program needs, measured in the same run.
+
+Run ``python benchmarks/bench_start.py`` from the repository's root; ``--repeats 1`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+UNIT = "import sklearn.linear_model, sklearn.ensemble, sklearn.svm, sklearn.model_selection"
+N_ROWS, N_COLUMNS = 300, 6
+
+
+class Case(NamedTuple):
+    """A command and the most that it may cost, in units."""
+
+    name: str
+    arguments: tuple[str, ...]
+    bar: float
+    exit_code: int = 0
+
+
+CASES = (
+    Case("--help", ("--help",), 0.2),
+    Case("a file that is not there", ("fit", "absent.csv", "-t", "class", "-o", "x.skops"), 0.2, 1),
+    Case("predict, logistic", ("predict", "logistic.skops", "rows.csv"), 1.1),
+    Case("predict, strata", ("predict", "strata.skops", "rows.csv"), 1.4),
+    Case("fit, logistic", ("fit", "rows.csv", "-t", "class", "-m", "logistic", "-o", "l.skops"), 2.5),
+    Case("fit, strata", ("fit", "rows.csv", "-t", "class", "-m", "strata", "-o", "s.skops"), 4.0),
+)  # fmt: skip
+NEW_MACHINE = 4.0  # units that the first fit on a new machine may cost more
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5, help="runs, of which the best counts")
+    repeats = parser.parse_args().repeats
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_rows(folder / "rows.csv")
+        for method in ("logistic", "strata"):  # models to predict by; this fills the kernels' cache
+            run(folder, ("fit", "rows.csv", "-t", "class", "-m", method, "-o", f"{method}.skops"))
+        unit = best(lambda: spent([sys.executable, "-c", UNIT], folder), repeats)
+        print(f"unit: {unit:.2f} s of CPU for {UNIT!r}\n")
+        print(f"{'command':28}{'CPU s':>8}{'units':>8}{'bar':>8}")
+        for case in CASES:
+            seconds = best(lambda case=case: run(folder, case.arguments, case.exit_code), repeats)
+            show(case.name, seconds, unit, case.bar)
+        seconds_of_first = best(lambda: first_fit(folder), max(1, repeats // 2))
+        show("first on a new machine, more", seconds_of_first - seconds, unit, NEW_MACHINE)
+
+
+def write_rows(path: Path) -> None:
+    """Write two clouds of three classes, with numbers only."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, N_COLUMNS))
+    labels = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=N_ROWS) > 0).astype(int)
+    lines = [",".join([*(f"x{j}" for j in range(N_COLUMNS)), "class"])]
+    lines += [
+        ",".join([*(f"{value:.4f}" for value in row), "ab"[label]])
+        for row, label in zip(X, labels, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def run(folder: Path, arguments: Sequence[str], exit_code: int = 0, **environment: str) -> float:
+    command = [sys.executable, "-m", "ensemblage.cli", *arguments]
+    return spent(command, folder, exit_code, **environment)
+
+
+def first_fit(folder: Path) -> float:
+    """Fit strata with an empty cache of kernels."""
+    with tempfile.TemporaryDirectory() as cache:
+        return run(folder, CASES[-1].arguments, NUMBA_CACHE_DIR=cache)
+
+
+def spent(command: Sequence[str], folder: Path, exit_code: int = 0, **environment: str) -> float:
+    """CPU seconds of a process and of all that it starts."""
+    before = os.times()
+    done = subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, text=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    after = os.times()
+    assert done.returncode == exit_code, done.stderr
+    user = after.children_user - before.children_user
+    return user + after.children_system - before.children_system
+
+
+def best(measure: Callable[[], float], repeats: int) -> float:
+    return min(measure() for _ in range(repeats))
+
+
+def show(name: str, seconds: float, unit: float, bar: float) -> None:
+    units = seconds / unit
+    verdict = "" if units <= bar else "  above the bar"
+    print(f"{name:28}{seconds:8.2f}{units:8.2f}{bar:8.1f}{verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
