@@ -32,14 +32,15 @@ class Case(NamedTuple):
     exit_code: int = 0
 
 
+FIT = ("fit", "rows.csv", "-t", "class")
 CASES = (
     Case("--help", ("--help",), 0.2),
     Case("a file that is not there", ("fit", "absent.csv", "-t", "class", "-o", "x.skops"), 0.2, 1),
     Case("predict, logistic", ("predict", "logistic.skops", "rows.csv"), 1.1),
     Case("predict, strata", ("predict", "strata.skops", "rows.csv"), 1.4),
-    Case("fit, logistic", ("fit", "rows.csv", "-t", "class", "-m", "logistic", "-o", "l.skops"), 2.5),
-    Case("fit, strata", ("fit", "rows.csv", "-t", "class", "-m", "strata", "-o", "s.skops"), 4.0),
-)  # fmt: skip
+    Case("fit, logistic", (*FIT, "-m", "logistic", "-o", "l.skops"), 2.5),
+    Case("fit, strata", (*FIT, "-m", "strata", "-o", "s.skops"), 4.0),
+)
 NEW_MACHINE = 4.0  # units that the first fit on a new machine may cost more
 
 
@@ -51,7 +52,7 @@ def main() -> None:
         folder = Path(name)
         write_rows(folder / "rows.csv")
         for method in ("logistic", "strata"):  # models to predict by; this fills the kernels' cache
-            run(folder, ("fit", "rows.csv", "-t", "class", "-m", method, "-o", f"{method}.skops"))
+            run(folder, (*FIT, "-m", method, "-o", f"{method}.skops"))
         unit = best(lambda: spent([sys.executable, "-c", UNIT], folder), repeats)
         print(f"unit: {unit:.2f} s of CPU for {UNIT!r}\n")
         print(f"{'command':28}{'CPU s':>8}{'units':>8}{'bar':>8}")

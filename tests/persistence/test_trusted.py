@@ -3,6 +3,7 @@
 import importlib
 import io
 import pkgutil
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import ensemblage
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.inner import InnerKMeans
 from ensemblage.persistence import TRUSTED_TYPES, load, save
+from ensemblage.persistence._trusted import is_trusted
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
@@ -139,3 +141,41 @@ def test_a_network_with_forged_modes_is_refused(tmp_path):
     save(fitted, path)
     with pytest.raises(ValueError, match=r"forged or damaged FittedNetwork .*mode"):
         load(path)
+
+
+def test_types_are_judged_by_name_as_skops_judges_them():
+    """skops lists what it trusts, by importing everything; a name is enough for us."""
+    lists = importlib.import_module("skops.io._trusted_types")
+    known = {
+        *lists.SKLEARN_ESTIMATOR_TYPE_NAMES,
+        *lists.SKLEARN_INTERNAL_TYPE_NAMES,
+        *lists.NUMPY_UFUNC_TYPE_NAMES,
+        *lists.SCIPY_UFUNC_TYPE_NAMES,
+    }
+    assert {name for name in known if not is_trusted(name)} == set()
+    classes = {
+        f"{each.__module__}.{each.__name__}"
+        for name, module in list(sys.modules.items())
+        if name.startswith("sklearn") and module is not None
+        for each in list(vars(module).values())
+        if isinstance(each, type)
+    }
+    assert {name for name in classes if is_trusted(name)} - known <= set(TRUSTED_TYPES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.system",
+        "sklearn.base.BaseEstimator",
+        "sklearn.nowhere.LogisticRegression",
+        "sklearn.linear_model.LogisticRegression",
+        "sklearn.linear_model._base.LinearClassifierMixin",
+        "sklearn.experimental.enable_halving_search_cv.HalvingGridSearchCV",
+        "numpy.load",
+        "numpy.f2py.log",
+        "scipy.special.orthogonal",
+    ],
+)
+def test_what_is_neither_listed_nor_public_is_not_trusted(name):
+    assert not is_trusted(name)

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 import sklearn
+import skops
 
 import ensemblage
 from ensemblage.persistence._atomic import write_atomically
-from ensemblage.persistence._trusted import TRUSTED_TYPES, check_parts
+from ensemblage.persistence._skops import skops_io
+from ensemblage.persistence._trusted import check_parts, is_trusted
 
 FORMAT = 1
 HEADER = "ensemblage.json"
@@ -111,9 +113,6 @@ def save(
     >>> saved.columns, saved.classes, saved.model.predict([[2.0]]).tolist()
     (('age',), ('no', 'yes'), ['yes'])
     """
-    import skops  # noqa: PLC0415  slow to import
-    from skops import io as skops_io  # noqa: PLC0415
-
     versions = {
         "ensemblage": ensemblage.__version__,
         "scikit-learn": sklearn.__version__,
@@ -127,8 +126,8 @@ def save(
         details=dict(details or {}),
         versions=versions,
     )
-    data = skops_io.dumps(model, compression=zipfile.ZIP_DEFLATED)
-    foreign = _foreign_types(data)
+    data = skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED)
+    foreign = [name for name in _named_types(data) if not is_trusted(name)]
     if foreign:
         raise ValueError(
             f"The model holds {', '.join(foreign)}, which load() does not trust: "
@@ -199,18 +198,16 @@ def _read_header(data: bytes, path: Path) -> _Header:
     )
 
 
-def _foreign_types(data: bytes) -> list[str]:
-    """Name the types in a file that neither skops nor we trust."""
-    from skops import io as skops_io  # noqa: PLC0415  slow to import
-
-    return sorted(set(skops_io.get_untrusted_types(data=data)) - set(TRUSTED_TYPES))
+def _named_types(data: bytes) -> list[str]:
+    """Name the types in a file that are more than plain values."""
+    names: list[str] = skops_io().get_untrusted_types(data=data)
+    return names
 
 
 def _construct(data: bytes, path: Path) -> Any:
-    from skops import io as skops_io  # noqa: PLC0415  slow to import
-
     try:
-        foreign = _foreign_types(data)
+        named = _named_types(data)
+        foreign = [name for name in named if not is_trusted(name)]
     except Exception as error:
         raise _damaged(path) from error
     if foreign:
@@ -219,7 +216,7 @@ def _construct(data: bytes, path: Path) -> Any:
             "a model that `save()` wrote holds none."
         )
     try:
-        model = skops_io.loads(data, trusted=list(TRUSTED_TYPES))
+        model = skops_io().loads(data, trusted=named)
     except Exception as error:
         raise _damaged(path) from error
     try:

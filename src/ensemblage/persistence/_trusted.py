@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from importlib import import_module
+from inspect import isabstract
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _is_fitted
 
@@ -15,8 +20,8 @@ from ensemblage.messages import DamagedStateError
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
-# skops trusts scikit-learn's public estimators, NumPy arrays and plain Python values. Beyond
-# these, a model of ours needs exactly the following; a test fits every method to prove it.
+# Beyond scikit-learn's public estimators, NumPy arrays and plain Python values, a model of ours
+# needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
     "ensemblage.bayes._coding.Coder",
     "ensemblage.bayes._discretizer.MDLPDiscretizer",
@@ -54,6 +59,52 @@ TRUSTED_TYPES = (
     PREDICTOR,
     TREE,
 )
+# Parts of gradient boosting that skops trusts by itself, as scikit-learn's fits make them.
+BOOSTING_TYPES = frozenset(
+    {f"sklearn._loss.link.{name}" for name in (
+        "HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit",
+    )}
+    | {f"sklearn._loss.loss.{name}" for name in (
+        "AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss",
+        "HalfMultinomialLoss", "HalfPoissonLoss", "HalfSquaredError", "HuberLoss", "PinballLoss",
+    )}
+    | {"sklearn.ensemble._hist_gradient_boosting.binning._BinMapper"}
+)  # fmt: skip
+NO_ESTIMATORS = frozenset({"conftest", "experimental", "externals", "tests"})
+
+
+def is_trusted(name: str) -> bool:
+    """Whether a model file may hold a type of that name; nothing but scikit-learn is imported."""
+    return (
+        name in TRUSTED_TYPES
+        or name in BOOSTING_TYPES
+        or _is_public_estimator(name)
+        or _is_ufunc(name)
+    )
+
+
+def _is_public_estimator(name: str) -> bool:
+    """Whether scikit-learn shows a class by that name to users, of those that can be fitted."""
+    module, _, attribute = name.rpartition(".")
+    if attribute.startswith("_") or NO_ESTIMATORS & set(module.split(".")):
+        return False
+    public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
+    if public[:1] != ["sklearn"]:
+        return False
+    try:
+        kind: Any = getattr(import_module(".".join(public)), attribute, None)
+    except ImportError:
+        return False
+    fits = isinstance(kind, type) and issubclass(kind, BaseEstimator) and kind is not BaseEstimator
+    return fits and f"{kind.__module__}.{kind.__name__}" == name and not isabstract(kind)
+
+
+def _is_ufunc(name: str) -> bool:
+    """Whether it is an elementwise function of NumPy's or SciPy's: these have no side effects."""
+    module, _, attribute = name.rpartition(".")
+    if module != np.__name__ and not module.startswith(special.__name__):
+        return False
+    return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
 
 
 def check_parts(model: Any) -> None:
