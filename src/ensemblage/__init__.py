@@ -26,6 +26,7 @@ __all__ = [
     "runs",
     "strata",
     "subspace",
+    "tables",
 ]
 
 

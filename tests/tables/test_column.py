@@ -53,5 +53,6 @@ def test_codes_of_all_categories_give_the_values_back(values):
     column = Column("x", values=values)
     known = [*column.categories(), None]
     assert [known[code] for code in column.match(column.categories())] == values
+    assert column.coded().as_words().values == values
     declared = pd.DataFrame({"x": pd.Categorical(values)})
     assert read_columns(declared, ["x"])[0].occurring() == column.occurring()

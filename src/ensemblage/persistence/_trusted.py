@@ -55,6 +55,7 @@ TRUSTED_TYPES = (
     "ensemblage.strata._strata_ensemble.StrataEnsembleClassifier",
     "ensemblage.subspace._joint_classifier.JointSubspaceClassifier",
     "ensemblage.subspace._joint_selector.JointSubspaceSelector",
+    "ensemblage.tables._table_encoder.TableEncoder",
     "numpy.dtype",
     PREDICTOR,
     TREE,

@@ -6,5 +6,6 @@ from ensemblage.tables._read_columns import feature_names as feature_names
 from ensemblage.tables._read_columns import per_column as per_column
 from ensemblage.tables._read_columns import read_columns as read_columns
 from ensemblage.tables._read_columns import read_features as read_features
+from ensemblage.tables._table_encoder import TableEncoder
 
-__all__: list[str] = []
+__all__ = ["TableEncoder"]

@@ -14,6 +14,7 @@ from ensemblage.messages import listing
 NUMBER = "number"
 WORD = "word"
 DATE = "date"
+KINDS = (NUMBER, WORD, DATE)
 
 MISSING = -1
 """Code of a gap."""
@@ -78,13 +79,21 @@ class Column:
         known = self.declared if declared is None else list(declared)
         column = Column(self.name, values=self._values(), declared=known)
         if declared is not None:
-            strange = [value for value in column.occurring() if value not in set(declared)]
+            allowed = set(declared)
+            strange = [value for value in column.occurring() if value not in allowed]
             if strange:
                 raise ValueError(
                     f"Column {self.name!r} holds {strange[0]!r}, which is not among its "
                     f"`categories`: {listing(map(str, declared))}."
                 )
         return column
+
+    def coded(self) -> Column:
+        """Keep codes of values that are to be matched several times."""
+        if self.values is None:
+            return self
+        known = self.occurring()
+        return Column(self.name, declared=known, codes=self.match(known))
 
     def occurring(self) -> list[Any]:
         """Values that occur, sorted; of different types, by type first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date
 from numbers import Real
 from typing import Any
@@ -14,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ensemblage.messages import count, listing, suggestion
-from ensemblage.tables._column import Column
+from ensemblage.tables._column import DATE, WORD, Column
 
 DAY = 86_400_000
 """Milliseconds of a day."""
@@ -69,6 +70,31 @@ def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
             f"{count(len(names), 'column')}: one for each is needed."
         )
     return list(given)
+
+
+def as_kind(column: Column, kind: str | None, declared: Sequence[Any] | None = None) -> Column:
+    """Take a column as the user says: for numbers or dates, also where they are written as text."""
+    if declared is not None or (kind == WORD and column.kind != WORD):
+        return column.as_words(declared)
+    if kind in {None, WORD}:
+        return column
+    if column.kind == WORD:
+        return _parse(column, str(kind))
+    return replace(column, dated=kind == DATE)
+
+
+def _parse(column: Column, kind: str) -> Column:
+    known = column.occurring()
+    try:
+        found = np.array(known, dtype="datetime64[ms]" if kind == DATE else np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {column.name!r} is to hold {kind}s, and holds other values ({error}): correct "
+            "them, or fit again with other `kinds`."
+        ) from None
+    values = np.append(_days(found) if kind == DATE else found, np.nan)
+    column = _read_array(values[column.match(known)], column.name)
+    return replace(column, dated=kind == DATE)
 
 
 def _read_series(series: nw.Series[Any], name: str) -> Column:
@@ -142,8 +168,12 @@ def _is_gap(value: Any) -> bool:
 
 
 def _read_objects(values: list[Any], name: str) -> Column:
-    values = _without_gaps(values, name)
     kinds = set(map(type, values)) - {type(None)}
+    if kinds == {float}:  # by far the most common; any gap is NaN or None
+        return _read_array(np.array(values, dtype=np.float64), name)
+    if kinds != {str}:
+        values = _without_gaps(values, name)
+        kinds = set(map(type, values)) - {type(None)}
     if kinds and all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         return Column(name, values=values, declared=[False, True])
     if kinds and all(issubclass(kind, Real) for kind in kinds):

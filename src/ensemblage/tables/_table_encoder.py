@@ -1,0 +1,379 @@
+"""The one encoder of the house: numbers, words, dates and gaps become numbers for any estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler, TargetEncoder
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from ensemblage.messages import expect, expect_array
+from ensemblage.parallel import deal_folds, draw_seeds
+from ensemblage.tables._column import KINDS, WORD, Column
+from ensemblage.tables._read_columns import as_kind, per_column, read_features
+from ensemblage.tables._word_features import Split, group_codes, split_rare, write_words
+
+Array = NDArray[np.float64]
+
+
+class Feature(NamedTuple):
+    """One column of the result: the table's column that it comes from, and its name's ending."""
+
+    column: int
+    ending: str = ""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    r"""Turn a table of numbers, words, dates and gaps into numbers.
+
+    Numbers and dates: a gap becomes the median, with a feature that marks it, and features are
+    standardised. Words and truth values: each category becomes a feature of zeros and ones, a
+    gap being a category too. Columns of very many categories become smoothed means of the target.
+    What does not vary in training is left out. This is what the commands ``fit``, ``compare`` and
+    ``cluster`` do with a file.
+
+    Parameters
+    ----------
+    kinds : "auto", list or dict, default="auto"
+        ``"number"``, ``"word"`` or ``"date"`` for each column, in a list, or by name for some of
+        them; None, and all others, as their type says.
+    categories : "auto", list or dict, default="auto"
+        Lists of categories for columns that have them, in a list with None for the others, or by
+        name. Such a column holds categories even if they are numbers, and ``fit`` refuses any
+        other value in it.
+    max_categories : int, default=100
+        A column of more categories is encoded as ``high_cardinality`` says.
+    min_frequency : int or float, default=None
+        Categories with fewer rows, or a smaller share of the rows, are put together as ``other``.
+    high_cardinality : {"target", "rare"}, default="target"
+        How to encode a column of more than ``max_categories`` categories: by the mean of the
+        target in each, or by putting the rarest together. Without a target it is always the
+        second.
+    scale : bool, default=True
+        Whether numbers, marks of gaps and means of the target are standardised.
+    cv : int, default=5
+        Folds from which means of the target are taken in ``fit_transform``.
+    random_state : int, RandomState instance or None, default=None
+        For these folds; nothing else is random.
+
+    Attributes
+    ----------
+    kinds_ : list of {"number", "word", "date"}
+        Kind of each column.
+    categories_ : list of list or None
+        For each column of words the categories known from training and not rare, ``"missing"``
+        among them if there were gaps.
+    numbers_ : Pipeline or None
+        What fills gaps and standardises; None if all columns hold words.
+    rare_categories_ : list of list or None
+        Those that are put together as ``other``.
+    target_columns_ : ndarray of int
+        Positions of the columns that have too many categories, and become means of the target.
+    target_means_ : TargetEncoder or None
+        What holds these means.
+    means_scale_ : StandardScaler or None
+        What standardises them.
+    varying_ : ndarray of bool
+        Which of the features that could be made vary in training and are there.
+    feature_columns_ : ndarray of shape (n_features_out,)
+        Position of the column that each feature comes from.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    Notes
+    -----
+    A category that was not seen in training has only zeros, or the mean of the target. The mean
+    of a category with :math:`n` rows is pulled towards that of all rows as scikit-learn's
+    :class:`~sklearn.preprocessing.TargetEncoder` does.
+
+    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)`` on purpose where there are
+    means of the target: each row gets means from the other folds, so that what comes after does
+    not learn from a row's own target. Pipelines call ``fit_transform``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ensemblage.tables import TableEncoder
+    >>> X = np.array([[31.0, "cook"], [np.nan, "smith"], [52.0, None]], dtype=object)
+    >>> encoder = TableEncoder().fit(X)
+    >>> encoder.get_feature_names_out(["age", "job"]).tolist()
+    ['age', 'age missing', 'job = cook', 'job = missing', 'job = smith']
+    >>> encoder.transform(X)[:, 2:]
+    array([[1., 0., 0.],
+           [0., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kinds": [StrOptions({"auto"}), dict, list, tuple],
+        "categories": [StrOptions({"auto"}), dict, list, tuple],
+        "max_categories": [Interval(Integral, 2, None, closed="left")],
+        "min_frequency": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            None,
+        ],
+        "high_cardinality": [StrOptions({"target", "rare"})],
+        "scale": ["boolean"],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kinds: Any = "auto",
+        categories: Any = "auto",
+        max_categories: int = 100,
+        min_frequency: float | None = None,
+        high_cardinality: str = "target",
+        scale: bool = True,
+        cv: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.kinds = kinds
+        self.categories = categories
+        self.max_categories = max_categories
+        self.min_frequency = min_frequency
+        self.high_cardinality = high_cardinality
+        self.scale = scale
+        self.cv = cv
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians, scales, categories and means of the target.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_columns)
+            Numbers, words, dates and truth values, with gaps.
+        y : array-like of shape (n_samples,), default=None
+            Classes, or numbers to estimate; only columns of very many categories need it.
+
+        Returns
+        -------
+        self : object
+            Fitted encoder.
+        """
+        self._learn(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Learn, and encode the training rows, each by means of the target in other folds.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_columns)
+            As in ``fit``.
+        y : array-like of shape (n_samples,), default=None
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Equal to what ``transform`` gives, means of the target aside.
+        """
+        return self._learn(X, y)
+
+    def transform(self, X: Any) -> Array:
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_columns)
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Finite numbers.
+        """
+        check_is_fitted(self)
+        found = read_features(self, X, reset=False)
+        columns = [as_kind(*each) for each in zip(found, self.kinds_, strict=True)]
+        means = None
+        if self.target_means_ is not None:
+            means = self.target_means_.transform(self._wide_codes(columns))
+        return self._varying(self._encode(columns, means))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the features as a reader would: ``age``, ``age missing``, ``job = cook``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns, for a table that had none in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_features_out,)
+            Names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        said = np.array([f"{names[j]}{ending}" for j, ending in self._features()], dtype=object)
+        return np.asarray(said[self.varying_])
+
+    def _learn(self, X: Any, y: Any) -> Array:
+        """Set the fitted attributes, and give the training rows encoded."""
+        columns = self._learn_kinds(read_features(self, X, reset=True))
+        if y is not None:
+            check_consistent_length(X, y)
+        numbers = self._numbers(columns)
+        self.numbers_ = _number_steps(scale=self.scale).fit(numbers) if numbers.size else None
+        self._learn_categories(columns, by_target=y is not None)
+        encoded = self._encode(columns, self._learn_means(columns, y))
+        varying = np.ptp(encoded, axis=0) > 0
+        # where nothing varies, something must stay for an estimator to take
+        self.varying_ = varying if varying.any() else np.ones_like(varying)
+        origins = [each.column for each in self._features()]
+        self.feature_columns_ = np.array(origins)[self.varying_]
+        return self._varying(encoded)
+
+    def _learn_kinds(self, columns: list[Column]) -> list[Column]:
+        names = [column.name for column in columns]
+        kinds = per_column(self.kinds, names, "kinds")
+        unknown = [kind for kind in kinds if kind not in {*KINDS, None}]
+        if unknown:
+            raise ValueError(
+                f"`kinds` holds {unknown[0]!r}; 'number', 'word' and 'date' are known."
+            )
+        declared = per_column(self.categories, names, "categories")
+        columns = [as_kind(*each).coded() for each in zip(columns, kinds, declared, strict=True)]
+        self.kinds_ = [column.kind for column in columns]
+        return columns
+
+    def _learn_categories(self, columns: list[Column], *, by_target: bool) -> None:
+        by_target = by_target and self.high_cardinality == "target"
+        most = None if by_target else self.max_categories
+        splits = [
+            split_rare(column, self.min_frequency, most) if column.kind == WORD else None
+            for column in columns
+        ]
+        wide = [
+            j
+            for j, split in enumerate(splits)
+            if split is not None and split.n_features > self.max_categories
+        ]
+        self.target_columns_ = np.array(wide, dtype=np.intp)
+        self.categories_ = [None if split is None else split.own for split in splits]
+        self.rare_categories_ = [None if split is None else split.rare for split in splits]
+
+    def _learn_means(self, columns: list[Column], y: Any) -> Array | None:
+        """Learn means of the target, and give each row those of other folds."""
+        self.target_means_, self.means_scale_ = None, None
+        if not len(self.target_columns_):
+            return None
+        y = column_or_1d(y, warn=True)
+        measured = type_of_target(y, input_name="y") == "continuous"
+        labels = (
+            np.zeros(len(y), dtype=np.intp) if measured else np.unique(y, return_inverse=True)[1]
+        )
+        rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
+        encoder = TargetEncoder(cv=deal_folds(labels, self.cv, rng))
+        means: Array = encoder.fit_transform(self._wide_codes(columns), y)
+        # the folds have served, and need not be saved with a model
+        self.target_means_ = encoder.set_params(cv=self.cv)
+        self.means_scale_ = StandardScaler().fit(means) if self.scale else None
+        return means
+
+    def _numbers(self, columns: list[Column]) -> Array:
+        measured = [column.as_numbers() for column in columns if column.kind != WORD]
+        return np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
+
+    def _splits(self) -> Iterator[tuple[int, Split]]:
+        """Give each column of words that has features of zeros and ones, with its categories."""
+        for j, kind in enumerate(self.kinds_):
+            if kind == WORD and j not in self.target_columns_:
+                yield j, self._split(j)
+
+    def _split(self, column: int) -> Split:
+        return Split(self.categories_[column] or [], self.rare_categories_[column] or [])
+
+    def _wide_codes(self, columns: list[Column]) -> NDArray[np.int32]:
+        """Codes of the columns with too many categories, (n_rows, n_columns)."""
+        return np.column_stack(
+            [group_codes(columns[j], self._split(j)) for j in self.target_columns_]
+        )
+
+    def _features(self) -> Iterator[Feature]:
+        """Tell all features in their order, also those that do not vary."""
+        measured = [j for j, kind in enumerate(self.kinds_) if kind != WORD]
+        yield from map(Feature, measured)
+        if self.numbers_ is not None:
+            for k in self.numbers_[0].indicator_.features_:
+                yield Feature(measured[k], " missing")
+        for j, split in self._splits():
+            for label in split.labels:
+                yield Feature(j, f" = {_written(label)}")
+        if self.target_means_ is not None:
+            classes = self.target_means_.classes_
+            if classes is None:
+                endings = [": mean of the target"]
+            else:
+                said = classes[1:] if len(classes) == 2 else classes
+                endings = [f": share of {_written(label)}" for label in said]
+            for j in self.target_columns_:
+                yield from (Feature(int(j), ending) for ending in endings)
+
+    def _encode(self, columns: list[Column], means: Array | None) -> Array:
+        """Make all features, numbers first, then words, then means of the target."""
+        parts = []
+        if self.numbers_ is not None:
+            parts.append(self.numbers_.transform(self._numbers(columns)))
+        n_rows = columns[0].n_rows
+        for j, split in self._splits():
+            ones = np.zeros((n_rows, split.n_features), order="F")
+            write_words(columns[j], split, ones)
+            parts.append(ones)
+        if means is not None:
+            scaled = means if self.means_scale_ is None else self.means_scale_.transform(means)
+            parts.append(scaled)
+        return np.hstack(parts)
+
+    def _varying(self, encoded: Array) -> Array:
+        return np.asfortranarray(encoded[:, self.varying_])
+
+    def __check_state__(self) -> None:
+        """Refuse attributes that do not belong together."""
+        for name in ("kinds_", "categories_", "rare_categories_"):
+            expect(len(getattr(self, name)) == self.n_features_in_, f"{name} has another length")
+        high = self.n_features_in_ - 1
+        expect_array(self, "target_columns_", [None], "integer", low=0, high=high)
+        expect_array(self, "varying_", [len(list(self._features()))], "truth")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _number_steps(*, scale: bool) -> Pipeline:
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    return make_pipeline(impute, StandardScaler()) if scale else make_pipeline(impute)
+
+
+def _written(label: Any) -> str:
+    """Write a category; a whole number without its decimal point."""
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label) if whole else label)
