@@ -90,6 +90,9 @@ from ensemblage.kernels._soft_tree import views_right as views_right
 from ensemblage.kernels._softmax_loss import softmax_loss as softmax_loss
 from ensemblage.kernels._source_losses import SourceRows as SourceRows
 from ensemblage.kernels._source_losses import add_source_losses as add_source_losses
+from ensemblage.kernels._standing_out import StandingOut as StandingOut
+from ensemblage.kernels._standing_out import compare_medians as compare_medians
+from ensemblage.kernels._standing_out import compare_shares as compare_shares
 from ensemblage.kernels._view_votes import BoundedVotes as BoundedVotes
 from ensemblage.kernels._view_votes import Votes as Votes
 from ensemblage.kernels._view_votes import agreeing_views as agreeing_views

@@ -2,24 +2,34 @@
 
 from ensemblage.strata._bootstrap import BootstrapStrata
 from ensemblage.strata._contract import stratifier_checks
+from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
+from ensemblage.strata._strata_description import (
+    ColumnDifference,
+    StrataDescription,
+    StratumDescription,
+)
 from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
 from ensemblage.strata._stratum_members import tuned_svm
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
+    "ColumnDifference",
     "Deviation",
     "MixtureStrata",
     "PartialPoolingClassifier",
     "ScaledLogisticRegression",
     "SourceStrata",
+    "StrataDescription",
     "StrataEnsembleClassifier",
+    "StratumDescription",
+    "describe_strata",
     "stratifier_checks",
     "tuned_svm",
 ]

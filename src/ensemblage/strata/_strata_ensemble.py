@@ -12,18 +12,19 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ensemblage.fusion import FusedClassifierMixin, FusionContext
 from ensemblage.messages import expect
 from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
+from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._hiss import HISS
+from ensemblage.strata._member_report import held_out_errors, report_members
 from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
+from ensemblage.strata._strata_description import StrataDescription
 from ensemblage.strata._stratum_members import (
     Array,
-    Job,
     Recipe,
-    Rows,
     Training,
     ask_members,
     fit_members,
@@ -41,37 +42,6 @@ class Asked(NamedTuple):
     outputs: Array
     """Of shape (n_members, n_samples, n_classes), anchors last."""
     context: FusionContext
-
-
-def report_members(
-    jobs: list[Job], members: list[Any], outputs: Array | None, data: Training, shares: Array | None
-) -> list[dict[str, Any]]:
-    """Describe each member as ``member_report_`` does.
-
-    ``outputs`` are held-out ones, ``shares`` the members' in the fusion; None where not known.
-    """
-    report = []
-    for i, (job, member) in enumerate(zip(jobs, members, strict=True)):
-        report.append(
-            {
-                "stratum": job.stratum,
-                "estimator": type(job.blueprint.estimator).__name__,
-                "n_rows": len(job.rows),
-                "classes": data.classes[member.classes_].tolist(),
-                "constant": len(member.classes_) == 1,
-                "weight": None if shares is None else float(shares[i]),
-                "score": None if outputs is None else _score(outputs[i], data.y, job.rows),
-            }
-        )
-    return report
-
-
-def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
-    """Accuracy on those of some rows for which there are outputs."""
-    known = rows[np.isfinite(outputs[rows]).all(axis=1)]
-    if len(known) == 0:
-        return None
-    return float((outputs[known].argmax(axis=1) == y[known]).mean())
 
 
 class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
@@ -135,6 +105,11 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
         ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
         ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
+    stratum_errors_ : list of float or None
+        Share of wrong predictions on each stratum's rows, by membership, where neither members
+        nor fusion had seen them; None where that is not known.
+    held_out_error_ : float or None
+        The same on all training rows that were held out.
     stratum_size_, n_strata_ : float, int or None
         What was chosen or set.
     trials_ : list of dict
@@ -312,6 +287,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
         self._store(recipe, trial, tried, members)
         self._fit_fusion(trial, data, members)
+        self.stratum_errors_, self.held_out_error_ = held_out_errors(self.fusion_, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return trial, data
@@ -402,6 +378,40 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         members = [*self.estimators_, *self.anchors_]
         outputs = ask_members(members, self.responses_, X, len(self.classes_))
         return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
+
+    def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
+        """Tell what each stratum is: the columns in which it differs most from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as in ``predict``: best those of the training, and many.
+        y : array-like of shape (n_samples,), default=None
+            Their classes, to count errors on them. Without, errors are those on training rows
+            that had been held out, where the fit has such.
+        table : dataframe or array-like of shape (n_samples, n_columns), default=None
+            The same rows before they were encoded, to be told in their own units and words; X
+            if not given.
+
+        Returns
+        -------
+        StrataDescription
+            Names, sizes, errors and differences: a value that prints as a table.
+
+        See Also
+        --------
+        describe_strata : The same of any memberships, with names of columns.
+        """
+        check_is_fitted(self)
+        rows = read_rows(self, X)
+        memberships = np.asarray(self.stratifier_.transform(rows), dtype=float)
+        sources = getattr(final_step(self.stratifier_), "sources_", None)
+        wrong = None if y is None else self.predict(X) != column_or_1d(y)
+        shown = X if table is None else table
+        told = describe_strata(shown, memberships, labels=sources, wrong=wrong)
+        if y is not None:
+            return told
+        return told.with_errors(self.stratum_errors_, self.held_out_error_, "held out")
 
     def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
