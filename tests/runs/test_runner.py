@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from ensemblage.runs import ExperimentInterrupt, ResultStore, ResultStoreError, run_experiment
+from ensemblage.runs import (
+    ExperimentInterrupt,
+    ResultStore,
+    ResultStoreError,
+    _runner,
+    run_experiment,
+)
 from runs.arithmetic import experiment
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -169,3 +175,25 @@ def _wait_until(condition, seconds=60):
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()
+
+
+def test_small_work_starts_no_workers(monkeypatch):
+    def no_pool(n_jobs):
+        raise AssertionError(n_jobs)
+
+    monkeypatch.setattr(_runner, "LocalPool", no_pool)
+    results = run_experiment(experiment(), n_jobs=2, small=True)
+    assert [each.values["square"] for each in results] == [0, 1, 4, 9, 16, 25]
+
+
+def test_work_that_turns_out_large_goes_on_in_workers(monkeypatch):
+    left = []
+
+    def worth(seconds, n_jobs):
+        left.append(seconds)
+        return n_jobs == 2
+
+    monkeypatch.setattr(_runner, "worth_workers", worth)
+    results = run_experiment(experiment(), n_jobs=2, small=True)
+    assert facts(results) == facts(run_experiment(experiment()))
+    assert len(left) == 1 + 6

@@ -17,6 +17,9 @@ from ensemblage.methods._study import MethodPoint, Scores, Splits, Study, StudyP
 from ensemblage.methods._study_cell import fewer_rows_notes, study_experiment, within_reach
 from ensemblage.runs import CellResult, ResultStore, run_experiment
 
+# So many values, and a fit may take less time than to start a worker for it.
+SMALL = 50_000
+
 
 def compare(
     dataset: Dataset,
@@ -100,7 +103,7 @@ def compare(
         experiment = study_experiment(study, {dataset.name: place}, {dataset.name: rows_hash})
         results = run_experiment(
             experiment, store, n_jobs=n_jobs, budget=budget, scheduler=scheduler,
-            progress=progress, retry_failed=retry_failed,
+            progress=progress, retry_failed=retry_failed, small=dataset.X.size <= SMALL,
         )  # fmt: skip
     if len(results) < len(experiment.cells):
         notes.append(

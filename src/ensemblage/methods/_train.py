@@ -15,6 +15,7 @@ from ensemblage.datasets import Dataset
 from ensemblage.methods._compare import compare
 from ensemblage.methods._method_documents import Comparison
 from ensemblage.methods._registry import get_method, make_model
+from ensemblage.parallel import worth_workers
 from ensemblage.runs import recorded_warnings
 
 
@@ -122,13 +123,19 @@ def train(
     total = folds + 1
     step = None if progress is None else lambda done, _: progress(done, total)
     scores = compare(dataset, [method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step)
-    model = make_model(method, dataset.kinds, seed, n_jobs)
+    model = make_model(method, dataset.kinds, seed, _jobs_for(scores, n_jobs))
     # One BLAS thread, so that sums have one order, as in the worker processes.
     with threadpool_limits(1, "blas"), recorded_warnings() as said:
         model.fit(dataset.X, dataset.y, **extra)
     if progress is not None:
         progress(total, total)
     return Trained(_bare(model), model, scores, tuple(dict.fromkeys(said)))
+
+
+def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:
+    """Give the final fit workers only if it takes long, judging by the fits on the folds."""
+    seconds = [each for each in scores.methods[0].seconds if each is not None]
+    return n_jobs if worth_workers(max(seconds, default=0.0), n_jobs) else None
 
 
 def predict_rows(model: Any, X: NDArray[Any]) -> Predictions:

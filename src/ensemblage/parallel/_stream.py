@@ -13,10 +13,10 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
 
 from ensemblage.parallel._tasks import MAX_RETRIES, interrupts_held
+from ensemblage.parallel._worth import n_workers
 
 # Sums have one order in every worker, whatever the number of workers.
 ONE_THREAD = dict.fromkeys(
@@ -79,10 +79,7 @@ class LocalPool:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        if n_jobs == 0:
-            raise ValueError("n_jobs must not be 0; use 1 or more, or -1 for one per core.")
-        jobs = n_jobs or 1
-        self.width = jobs if jobs > 0 else max(1, cpu_count() + 1 + jobs)
+        self.width = n_workers(n_jobs)
         self._executor = self._start()
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from ensemblage.parallel import ClusterPool, Deadline, LocalPool, stream_tasks
+from ensemblage.parallel import ClusterPool, Deadline, LocalPool, stream_tasks, worth_workers
 from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._store import ResultStore, plain_values
 
@@ -33,6 +33,7 @@ def run_experiment(
     scheduler: str | None = None,
     progress: Callable[[int, int], Any] | None = None,
     retry_failed: bool = False,
+    small: bool = False,
 ) -> list[CellResult]:
     """Compute the cells that the store does not have yet.
 
@@ -54,6 +55,9 @@ def run_experiment(
         Called as ``progress(done, total)`` at the start and after each cell is stored.
     retry_failed : bool, default=False
         Whether to compute cells again that failed in an earlier run.
+    small : bool, default=False
+        Whether the cells may be done before workers are even started: without a store, this
+        process then computes as long as that seems to be so.
 
     Returns
     -------
@@ -84,10 +88,11 @@ def run_experiment(
     done = len(cells) - len(waiting)
     tell(done, len(cells))
     if waiting:
-        if store is None and scheduler is None and n_jobs in {None, 1}:
-            computed = _compute_here(experiment, waiting, budget)
+        work = Work(experiment, waiting, Deadline(budget))
+        if store is None and scheduler is None and (small or n_jobs in {None, 1}):
+            computed = _compute_here_first(work, n_jobs)
         else:
-            computed = _compute_in_workers(experiment, waiting, budget, n_jobs, scheduler)
+            computed = _compute_in_workers(work, n_jobs, scheduler)
         with (
             closing(computed),
             _told_how_to_go_on(store, lambda: f"{done} of {len(cells)}"),
@@ -134,28 +139,36 @@ def recorded_warnings() -> Iterator[list[str]]:
     texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
-def _compute_here(
-    experiment: Experiment, cells: Sequence[Cell], budget: float | None
-) -> Generator[CellResult, None, None]:
-    deadline = Deadline(budget)
-    for cell in deadline.in_time(cells):
+class Work(NamedTuple):
+    """Cells of an experiment to be computed, in this order, as long as there is time."""
+
+    experiment: Experiment
+    cells: Sequence[Cell]
+    deadline: Deadline
+
+
+def _compute_here_first(work: Work, n_jobs: int | None) -> Generator[CellResult, None, None]:
+    """Compute in this process as long as workers, judging by the mean so far, are not worth it."""
+    experiment, cells, deadline = work
+    spent = 0.0
+    for done, cell in enumerate(deadline.in_time(cells), 1):
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
         deadline.add(result.seconds)
         yield CellResult(cell, *result)
+        spent += result.seconds
+        if worth_workers(spent / done * (len(cells) - done), n_jobs):
+            yield from _compute_in_workers(work._replace(cells=cells[done:]), n_jobs, None)
+            return
 
 
 def _compute_in_workers(
-    experiment: Experiment,
-    cells: Sequence[Cell],
-    budget: float | None,
-    n_jobs: int | None,
-    scheduler: str | None,
+    work: Work, n_jobs: int | None, scheduler: str | None
 ) -> Generator[CellResult, None, None]:
+    experiment, cells, deadline = work
     kill = True
     with _interrupts_noted() as interrupted:
         pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
         try:
-            deadline = Deadline(budget)
             tasks = ((experiment.compute, cell, experiment.data_dir) for cell in cells)
             in_time = deadline.in_time(tasks)
             for outcome in stream_tasks(compute_cell, in_time, pool, stopped=interrupted):
