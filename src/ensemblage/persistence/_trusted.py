@@ -50,6 +50,7 @@ TRUSTED_TYPES = (
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
     "ensemblage.strata._partial_pooling.PartialPoolingClassifier",
+    "ensemblage.strata._recalibrate.RecalibratedClassifier",
     "ensemblage.strata._scaled_logistic.ScaledLogisticRegression",
     "ensemblage.strata._sources.SourceStrata",
     "ensemblage.strata._strata_ensemble.StrataEnsembleClassifier",

@@ -6,6 +6,7 @@ from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
+from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
@@ -24,12 +25,14 @@ __all__ = [
     "Deviation",
     "MixtureStrata",
     "PartialPoolingClassifier",
+    "RecalibratedClassifier",
     "ScaledLogisticRegression",
     "SourceStrata",
     "StrataDescription",
     "StrataEnsembleClassifier",
     "StratumDescription",
     "describe_strata",
+    "recalibrate",
     "stratifier_checks",
     "tuned_svm",
 ]
