@@ -30,13 +30,13 @@ def without_seconds(comparison):
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
 def test_scores_are_the_same_for_any_number_of_processes(iris):
     names = ["logistic", "svm", "strata"]
-    one, two = (compare(iris, names, n_splits=3, seed=4, n_jobs=jobs) for jobs in (1, 2))
+    one, two = (compare(iris, methods=names, n_splits=3, seed=4, n_jobs=jobs) for jobs in (1, 2))
     assert without_seconds(one) == without_seconds(two)
 
 
 def test_a_method_does_not_depend_on_the_others(iris):
-    alone = compare(iris, ["forest"], n_splits=3).methods[0]
-    among = compare(iris, FAST, n_splits=3).methods[2]
+    alone = compare(iris, methods=["forest"], n_splits=3).methods[0]
+    among = compare(iris, methods=FAST, n_splits=3).methods[2]
     assert alone.accuracy == among.accuracy
     assert alone.log_loss == among.log_loss
 
@@ -44,7 +44,11 @@ def test_a_method_does_not_depend_on_the_others(iris):
 def test_repeats_and_progress(iris):
     steps = []
     result = compare(
-        iris, ["majority"], n_splits=5, n_repeats=2, progress=lambda *step: steps.append(step)
+        iris,
+        methods=["majority"],
+        n_splits=5,
+        n_repeats=2,
+        progress=lambda *step: steps.append(step),
     )
     assert len(result.methods[0].accuracy) == 10
     assert steps == [(i, 10) for i in range(11)]
@@ -52,7 +56,7 @@ def test_repeats_and_progress(iris):
 
 
 def test_ranks_by_hand(iris):
-    result = compare(iris, FAST, n_splits=3)
+    result = compare(iris, methods=FAST, n_splits=3)
     ranks = np.array([each.ranks for each in result.methods])
     np.testing.assert_array_equal(ranks.sum(axis=0), 6)
     assert (ranks[0] == 3).all()
@@ -68,7 +72,7 @@ def broken(seed, n_jobs):
 def test_a_failing_method_does_not_end_the_others(iris, monkeypatch):
     monkeypatch.setitem(METHODS, "broken", Method("broken", "broken", "", lambda *_: 1 / 0))
     monkeypatch.setitem(METHODS, "moody", Method("moody", "moody", "", broken))
-    result = compare(iris, ["broken", "moody", "logistic"], n_splits=5)
+    result = compare(iris, methods=["broken", "moody", "logistic"], n_splits=5)
     bad, moody, good = result.methods
     assert bad.failures == dict.fromkeys(range(5), "ZeroDivisionError: division by zero")
     assert 0 < len(moody.failures) < 5
@@ -78,8 +82,8 @@ def test_a_failing_method_does_not_end_the_others(iris, monkeypatch):
     assert rows["broken"].accuracy is None
     assert rows["broken"].failed_folds == 5
     assert rows["moody"].accuracy == pytest.approx(1 / 3)
-    assert "Only logistic" in compare(iris, ["broken", "logistic"], n_splits=2).verdict
-    assert compare(iris, ["broken"], n_splits=2).verdict == "Every method failed."
+    assert "Only logistic" in compare(iris, methods=["broken", "logistic"], n_splits=2).verdict
+    assert compare(iris, methods=["broken"], n_splits=2).verdict == "Every method failed."
 
 
 def noisy(seed, n_jobs):
@@ -89,7 +93,7 @@ def noisy(seed, n_jobs):
 
 def test_warnings_are_counted_not_shown(iris, monkeypatch):
     monkeypatch.setitem(METHODS, "noisy", Method("noisy", "noisy", "", noisy))
-    said = compare(iris, ["noisy"], n_splits=3).methods[0].warnings
+    said = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
     assert list(said.values()) == [3]
     assert "of 20 strata are odd" in next(iter(said))
 
@@ -97,18 +101,18 @@ def test_warnings_are_counted_not_shown(iris, monkeypatch):
 def test_small_classes_are_noted_and_impossible_folds_refused():
     y = np.array(["a"] * 12 + ["b"] * 7 + ["c"])
     data = Dataset("d", np.arange(20.0)[:, None], y, ("x",), ("number",))
-    result = compare(data, ["majority"], n_splits=3)
+    result = compare(data, methods=["majority"], n_splits=3)
     assert result.notes == (
         "Class 'c' has 1 row, fewer than the 3 folds: in some folds it is not tested.",
     )
     assert not result.methods[0].failures
     for n_splits, message in ((13, "use at most 12 folds"), (1, "at least 2, got 1")):
         with pytest.raises(ValueError, match=message):
-            compare(data, ["majority"], n_splits=n_splits)
+            compare(data, methods=["majority"], n_splits=n_splits)
     with pytest.raises(ValueError, match="must be at least 1, got 0"):
-        compare(data, ["majority"], n_repeats=0)
+        compare(data, methods=["majority"], n_repeats=0)
     with pytest.raises(ValueError, match="no method 'x'"):
-        compare(data, ["x"])
+        compare(data, methods=["x"])
 
 
 STUDY = """
@@ -138,7 +142,7 @@ def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     results = run_experiment(read_experiment(tmp_path / "study.toml"), n_jobs=1)
     flowers = open_dataset(str(tmp_path / "flowers.csv"), "kind")
-    compared = compare(flowers, ["forest", "logistic"], n_splits=3, n_repeats=2, seed=4)
+    compared = compare(flowers, methods=["forest", "logistic"], n_splits=3, n_repeats=2, seed=4)
     for method in compared.methods:
         studied = [
             scores_of(each) for each in results
@@ -163,7 +167,7 @@ def test_what_is_stored_is_gone_on_with(iris, tmp_path):
         assert steps[0] == (3, 9)
         # other folds or rows are other cells
         fewer = replace_rows(iris, slice(None, -1))
-        compare(fewer, ["majority"], n_splits=3, seed=1, store=store)
+        compare(fewer, methods=["majority"], n_splits=3, seed=1, store=store)
         assert len(store) == 12
     assert without_seconds(result) == without_seconds(compare(iris, **asked))
 
@@ -173,7 +177,7 @@ def replace_rows(dataset, rows):
 
 
 def test_a_budget_leaves_whole_folds(iris):
-    nothing = compare(iris, ["majority"], n_splits=3, budget=1e-9)
+    nothing = compare(iris, methods=["majority"], n_splits=3, budget=1e-9)
     assert not nothing.finished
     assert nothing.methods[0].accuracy == ()
     assert nothing.summary[0].accuracy is None
@@ -186,14 +190,61 @@ def test_an_interrupt_without_a_store_is_just_that(iris):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        compare(iris, ["majority"], n_jobs=2, progress=stop)
+        compare(iris, methods=["majority"], n_jobs=2, progress=stop)
     assert str(caught.value) == ""
 
 
 def test_many_rows_reach_the_workers_by_a_file(iris, monkeypatch, tmp_path):
-    usual = compare(iris, ["logistic"], n_splits=3)
+    usual = compare(iris, methods=["logistic"], n_splits=3)
     monkeypatch.setattr(_study_cell, "LARGE", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    by_file = compare(iris, ["logistic"], n_splits=3, n_jobs=2)
+    by_file = compare(iris, methods=["logistic"], n_splits=3, n_jobs=2)
     assert without_seconds(by_file) == without_seconds(usual)
     assert not list(tmp_path.glob("ensemblage-*"))
+
+
+def test_uneven_classes_are_not_judged_by_accuracy():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 1.0, "rare", "usual")
+    result = compare(X, y, ["majority", "logistic"], n_splits=3)
+    assert result.measure == result.choice.measure == "log_loss"
+    assert result.methods[1].ranks == (1.0, 1.0, 1.0)
+    assert "% of the rows, so that methods are judged by log loss" in result.notes[-1]
+    silent = compare(X, y, ["majority", "logistic", "svm"], n_splits=3)
+    assert silent.measure == "balanced_accuracy"
+    asked = compare(X, y, ["logistic", "svm", "majority"], n_splits=3, measure="log_loss")
+    assert [row.method for row in asked.summary] == ["logistic", "majority", "svm"]
+    assert asked.notes[-1].startswith("RBF SVM gives nothing to compute log loss from")
+
+
+def test_groups_are_kept_in_one_fold(monkeypatch):
+    seen = []
+
+    def record(fold, *_):
+        seen.append(fold)
+        return fold
+
+    monkeypatch.setattr(_study_cell, "fewer_rows", record)
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(12), 5)
+    y = (X[:, 0] > 0).astype(int)
+    result = compare(X, y, ["majority"], groups=groups, n_splits=3, quick=True)
+    assert len(seen) == 3
+    for fold in seen:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+    assert result.notes == ()
+    with pytest.raises(ValueError, match="`groups` and `sources` exclude each other"):
+        compare(X, y, ["majority"], groups=groups, sources=groups)
+
+
+def noisy_twice(seed, n_jobs):
+    for number in (seed, seed + 1):
+        warnings.warn(f"{number} of 20 strata are odd", UserWarning, stacklevel=1)
+    return METHODS["majority"].factory(seed, n_jobs)
+
+
+def test_a_fold_that_warns_twice_is_one_fold(iris, monkeypatch):
+    monkeypatch.setitem(METHODS, "noisy", Method("noisy", "noisy", "", noisy_twice))
+    said = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
+    assert list(said.values()) == [3]

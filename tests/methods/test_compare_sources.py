@@ -27,7 +27,7 @@ def test_the_source_is_known_but_no_column(several):
 
 
 def test_sources_reach_the_methods_that_take_them(several):
-    result = compare(several, ["majority", "strata-sources"], n_splits=3)
+    result = compare(several, methods=["majority", "strata-sources"], n_splits=3)
     best = result.summary[0]
     assert best.method == "strata-sources"
     assert best.failed_folds == 0
@@ -36,13 +36,13 @@ def test_sources_reach_the_methods_that_take_them(several):
 
 def test_fewer_sources_than_folds_are_fewer_folds(several):
     n_sources = len(set(several.sources))
-    result = compare(several, ["majority"], n_splits=n_sources + 2, new_sources=True)
+    result = compare(several, methods=["majority"], n_splits=n_sources + 2, new_sources=True)
     # the correction of the standard errors goes by the folds that there are
     assert result.n_splits == n_sources == len(result.methods[0].accuracy)
 
 
 def test_new_sources_are_kept_apart(several):
-    result = compare(several, ["majority", "strata"], n_splits=4, new_sources=True)
+    result = compare(several, methods=["majority", "strata"], n_splits=4, new_sources=True)
     assert "each source is in one fold only" in result.notes[-1]
     assert all(len(each.accuracy) == 4 for each in result.methods)
 
@@ -53,7 +53,7 @@ def test_a_method_that_needs_sources_says_so(several):
     with pytest.raises(ValueError, match="only if the sources are known"):
         compare(
             Dataset("x", several.X, several.y, several.feature_names, several.kinds),
-            ["majority"],
+            methods=["majority"],
             new_sources=True,
         )
 

@@ -70,7 +70,7 @@ PLAIN_POINTS = (MethodPoint("majority", "m", {}), MethodPoint("svm", "s", {}))
 def test_rows_by_hand():
     study = Study("s", "S", ("d",), PLAIN_POINTS, Splits(folds=2), measure="log_loss")
     cells = study.cells({"d": ""})
-    values = {"accuracy": 1.0, "balanced_accuracy": 1.0, "warnings": []}
+    values = {"accuracy": 1.0, "balanced_accuracy": 1.0, "auc": None, "f1": 1.0, "warnings": []}
     losses = [0.5, None, 0.7, None]
     results = [CellResult(cell, values | {"log_loss": loss}, 0.1)
                for cell, loss in zip(cells, losses, strict=True)]  # fmt: skip
@@ -79,4 +79,4 @@ def test_rows_by_hand():
     assert (first.ours, first.repeats, first.note) == (0.6, 2, "")
     assert (second.ours, second.note) == (None, "gives no probabilities")
     assert table.greater_is_better is False
-    assert table.notes[0].startswith("2 stratified folds, drawn 1 times")
+    assert table.notes[0].startswith("2 stratified folds, drawn once, the same")

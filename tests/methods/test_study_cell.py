@@ -1,23 +1,18 @@
 """One cell of a study, computed here: its rows, its seed, its measures."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.metrics import log_loss as sklearn_log_loss
 from sklearn.model_selection import GridSearchCV
 
 from ensemblage.datasets import Dataset
 from ensemblage.methods import _study_cell as module
 from ensemblage.methods import compare, get_method, make_model
 from ensemblage.methods._study_cell import (
-    balanced_accuracy,
     draw_by_class,
     fewer_rows,
     fewer_rows_notes,
     fit_seed,
-    log_loss,
     set_method_params,
 )
 from ensemblage.parallel import Fold
@@ -90,21 +85,9 @@ def test_small_data_are_used_whole():
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "a", "b")
     data = Dataset("d", X, y, ("x", "y"), ("number", "number"))
-    quick, usual = (compare(data, ["logistic"], n_splits=3, quick=each) for each in (True, False))
+    quick, usual = (
+        compare(data, methods=["logistic"], n_splits=3, quick=each) for each in (True, False)
+    )
     assert quick.methods[0].accuracy == usual.methods[0].accuracy
     assert quick.quick
     assert quick.notes == ()
-
-
-def test_measures_equal_scikit_learns():
-    rng = np.random.default_rng(0)
-    y, guess = rng.choice(list("abc"), 50), rng.choice(list("abc"), 50)
-    shares = rng.dirichlet([1, 1, 1], 50)
-    assert balanced_accuracy(y, guess) == pytest.approx(balanced_accuracy_score(y, guess))
-    loss = log_loss(y, shares, np.array(list("abc")))
-    assert loss == pytest.approx(sklearn_log_loss(y, shares, labels=list("abc")))
-
-
-def test_a_class_never_seen_costs_a_finite_loss():
-    loss = log_loss(np.array(["a", "z"]), np.array([[1.0], [1.0]]), np.array(["a"]))
-    assert loss == pytest.approx(-np.log(1e-15) / 2)

@@ -107,7 +107,14 @@ def test_a_run_gives_a_table_without_the_papers_values(read):
 def test_a_part_of_the_results_makes_a_table_too(read):
     experiment = read(GOOD)
     cells = experiment.cells
-    values = {"accuracy": 0.5, "balanced_accuracy": 0.5, "log_loss": None, "warnings": []}
+    values = {
+        "accuracy": 0.5,
+        "balanced_accuracy": 0.5,
+        "log_loss": None,
+        "auc": None,
+        "f1": 0.5,
+        "warnings": [],
+    }
     some = [CellResult(cells[0], values, 0.1), CellResult(cells[1], {}, 0.1, "ValueError: no")]
     (table,) = experiment.summarise(some)
     assert (table.rows[0].ours, table.rows[0].standard_error) == (0.5, None)
@@ -122,7 +129,7 @@ def test_one_dataset_is_told_without_a_test(read):
             'target = "class"\ndrop = ["age"]', ""
         )
     )
-    values = {"balanced_accuracy": 0.5, "log_loss": None, "warnings": []}
+    values = {"balanced_accuracy": 0.5, "log_loss": None, "auc": None, "f1": 0.5, "warnings": []}
     iris = [cell for cell in experiment.cells[:6] if cell.params["dataset"] == "iris"]
     some = [
         CellResult(cell, values | {"accuracy": score}, 0.1)
@@ -140,7 +147,13 @@ def test_standard_errors_by_hand(read):
     text = GOOD.replace("folds = 3", "test_share = 0.5")
     experiment = read(text)
     chosen = [cell for cell in experiment.cells if cell.params["method"] == "majority"]
-    values = {"balanced_accuracy": 0.5, "log_loss": None, "warnings": ["be careful"]}
+    values = {
+        "balanced_accuracy": 0.5,
+        "log_loss": None,
+        "auc": None,
+        "f1": 0.5,
+        "warnings": ["be careful"],
+    }
     results = [
         CellResult(cell, values | {"accuracy": score}, 0.1)
         for cell, score in zip([chosen[0], chosen[2]], [0.4, 0.6], strict=True)

@@ -5,15 +5,16 @@ import random
 import msgspec
 
 from ensemblage.methods import Comparison
-from ensemblage.methods._choice import Candidate, choose
+from ensemblage.methods._choice import Candidate, Design, choose
 from ensemblage.runs import RunDocument
 
 
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):
     known = [value for value in accuracy if value is not None]
     return {
-        "name": name, "label": name, "ours": ours, "accuracy": accuracy,
-        "balanced_accuracy": accuracy, "log_loss": [None] * len(accuracy),
+        "name": name, "label": name, "ours": ours, "effort": 1, "accuracy": accuracy,
+        "balanced_accuracy": accuracy, "log_loss": [None] * len(accuracy), "auc": accuracy,
+        "f1": accuracy,
         "seconds": [0.5] * len(accuracy), "ranks": [1.0] * len(accuracy),
         "failures": failures or {}, "warnings": warnings or {},
         "mean": sum(known) / len(known) if known else None,
@@ -23,14 +24,16 @@ def method(name, accuracy, *, ours=False, failures=None, warnings=None):
 def comparison(*methods, dataset="iris"):
     """Of methods that may have failed; the choice is the real one."""
     whole = [
-        Candidate(each["name"], each["label"], 0, tuple(each["accuracy"]))
+        Candidate(each["name"], each["label"], 1, 0.5, tuple(each["accuracy"]))
         for each in methods
         if None not in each["accuracy"]
     ]
-    choice = choose(whole, 1 / 3)
+    choice = choose(whole, Design("accuracy", 1 / 3, 1500))
     summary = [
         {
             "method": each["name"], "label": each["label"], "ours": each["ours"],
+            "score": each["mean"], "score_se": None if each["mean"] is None else 0.01,
+            "auc": each["mean"], "f1": each["mean"],
             "accuracy": each["mean"], "accuracy_se": None if each["mean"] is None else 0.01,
             "balanced_accuracy": each["mean"], "log_loss": None, "mean_rank": 1.0 + place,
             "seconds": 0.5, "failed_folds": len(each["failures"]),
@@ -39,7 +42,8 @@ def comparison(*methods, dataset="iris"):
     ]  # fmt: skip
     facts = {
         "dataset": dataset, "n_rows": 1500, "n_features": 4, "n_classes": 3, "n_splits": 3,
-        "n_repeats": 1, "seed": 0, "notes": ["A note."], "quick": False, "summary": summary,
+        "n_repeats": 1, "seed": 0, "notes": ["A note."], "quick": False, "measure": "accuracy",
+        "summary": summary,
         "verdict": "The first ranks first.", "choice": msgspec.to_builtins(choice),
         "methods": [{key: value for key, value in each.items() if key != "mean"}
                     for each in methods],

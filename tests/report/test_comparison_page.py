@@ -20,7 +20,9 @@ def test_the_verdict_comes_first():
     page = comparison_page(comparison(*two_methods()))
     assert page.title == "Methods compared on iris"
     assert page.summary[0] == "The first ranks first."
-    assert "Of this library's methods strata ranks best" in page.summary[1]
+    assert page.summary[1].startswith("Strata is ahead of forest by 0.033 on average")
+    assert "Of this library's methods strata does best, with accuracy 0.8833" in page.summary[2]
+    assert ("measure", "accuracy") in page.facts.facts
     assert ("rows", "1,500") in page.facts.facts
 
 
@@ -41,7 +43,7 @@ def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
     assert scores.bars[2].text == "failed"
     assert [bar.label for bar in differences.bars] == ["forest"]
     (said,) = blocks(page, TextBlock)
-    assert said.paragraphs == ["1 method failed on some fold and is left out here."]
+    assert said.paragraphs == ["1 method without a score on every fold is left out here."]
     (notes,) = blocks(page, NotesBlock)
     assert notes.notes == [
         "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",

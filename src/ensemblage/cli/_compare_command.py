@@ -17,8 +17,8 @@ from ensemblage.cli._console import (
     progress_bar,
     say,
     shortened,
+    show_block,
     show_json,
-    show_table,
     write_page,
 )
 from ensemblage.cli._options import (
@@ -29,6 +29,8 @@ from ensemblage.cli._options import (
     Drop,
     Jobs,
     Json,
+    Measure,
+    MeasureName,
     Report,
     RetryFailed,
     Scheduler,
@@ -39,7 +41,7 @@ from ensemblage.cli._options import (
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
-    from ensemblage.methods import Comparison, SummaryRow
+    from ensemblage.methods import Comparison
 
 BUNDLED = "breast-cancer"
 LONG = 200
@@ -84,6 +86,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     repeats: Annotated[
         int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
     ] = 1,
+    measure: Measure = MeasureName.auto,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
     ] = None,
@@ -118,27 +121,27 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from msgspec.structs import astuple
 
     from ensemblage.datasets import open_dataset
-    from ensemblage.methods import METHODS, compare, get_method
+    from ensemblage.methods import compare, get_method, usual_methods
     from ensemblage.persistence import write_atomically
     from ensemblage.runs import ResultStore
 
     check_outputs(output, report)
     if data is None:
         note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
-    usual = [name for name, each in METHODS.items() if source or "sources" not in each.takes]
-    names = [get_method(name).name for name in method or usual]
+    names = [get_method(name).name for name in method or usual_methods(sources=source is not None)]
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source
     )
     with ExitStack() as stack:
         store = None if results is None else stack.enter_context(ResultStore(results))
         progress = stack.enter_context(
-            progress_bar(f"Comparing {len(names)} methods", results=results)
+            progress_bar(f"Comparing {count(len(names), 'method')}", results=results)
         )
         result = compare(
-            dataset, names, n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed,
-            n_jobs=jobs, new_sources=new_sources, quick=quick, store=store,
-            budget=budget, scheduler=scheduler, retry_failed=retry_failed, progress=progress,
+            dataset, methods=names, measure=measure.name, n_splits=folds or (3 if quick else 5),
+            n_repeats=repeats, seed=seed, n_jobs=jobs, new_sources=new_sources, quick=quick,
+            store=store, budget=budget, scheduler=scheduler, retry_failed=retry_failed,
+            progress=progress,
         )  # fmt: skip
     _refuse_nothing(result, results)
     if output is not None:
@@ -170,38 +173,15 @@ def _refuse_nothing(result: Comparison, results: Path | None) -> None:
 
 
 def _show(result: Comparison) -> None:
-    rows = [_fields(row) for row in result.summary]
-    repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
-    say(
-        f"{result.dataset}: {result.n_rows} rows, {count(result.n_features, 'column')}, "
-        f"{result.n_classes} classes; {result.n_splits} folds{repeats}, seed {result.seed}"
-    )
-    columns = [
-        ("method", "left"), ("accuracy", "right"), ("balanced", "right"), ("log loss", "right"),
-        ("mean rank", "right"), ("seconds", "right"),
-    ]  # fmt: skip
-    show_table(columns, rows)
-    if any(row.ours for row in result.summary):
-        say("* a method of this library; ± is a standard error; seconds are per fold, on one core")
-    say(result.verdict)
+    from ensemblage.methods import comparison_block, comparison_title
 
-
-def _fields(row: SummaryRow) -> list[str]:
-    name = row.label + (" *" if row.ours else "")
-    if row.accuracy is None:
-        return [name, "failed", "", "", _text(row.mean_rank, 2), ""]
-    return [
-        name,
-        f"{_text(row.accuracy, 4)} ± {_text(row.accuracy_se, 4)}",
-        _text(row.balanced_accuracy, 4),
-        _text(row.log_loss, 3),
-        _text(row.mean_rank, 2),
-        _text(row.seconds, 2),
-    ]
-
-
-def _text(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+    block = comparison_block(result)
+    say(comparison_title(result))
+    show_block(block)
+    say(block.legend)
+    say(result.verdict, style="bold")
+    if result.choice is not None:
+        say(result.choice.detail)
 
 
 def _show_notes(result: Comparison) -> None:

@@ -43,6 +43,7 @@ IN_COMMANDS = {
     "`n_repeats`": "--repeats",
     "`n_splits`": "--folds",
     "`quick`": "--quick",
+    "`measure`": "--measure",
     "`data_dir`": "--data-dir",
     "`list_datasets()`": "`ensemblage datasets`",
     "`save()`": "`ensemblage fit`",

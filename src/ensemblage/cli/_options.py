@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,17 @@ LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
 RESULTS = Path("ensemblage-results.sqlite")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class MeasureName(StrEnum):
+    """Measures by the words that a command takes; the names are the library's."""
+
+    auto = "auto"
+    accuracy = "accuracy"
+    balanced_accuracy = "balanced"
+    log_loss = "log-loss"
+    auc = "auc"
+    f1 = "f1"
 
 
 def parse_time(text: str) -> float:
@@ -82,6 +94,14 @@ Jobs = Annotated[
         "--jobs", "-j", callback=_check_jobs, metavar="N", help="Processes; -1 is one per core.",
     ),
 ]  # fmt: skip
+Measure = Annotated[
+    MeasureName,
+    typer.Option(
+        "--measure",
+        help="What decides; auto: accuracy, or for uneven classes log loss, or balanced accuracy "
+        "where a method gives no probabilities.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Report = Annotated[

@@ -1,8 +1,15 @@
 """Methods by name: made, trained, compared, and used on new rows."""
 
-from ensemblage.methods._choice import corrected_error as corrected_error
+from ensemblage.methods._choice import ALPHA as ALPHA
+from ensemblage.methods._choice import Design as Design
+from ensemblage.methods._choice import gap_between as gap_between
 from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
 from ensemblage.methods._compare import compare
+from ensemblage.methods._comparison_table import comparison_block as comparison_block
+from ensemblage.methods._comparison_table import comparison_title as comparison_title
+from ensemblage.methods._given_methods import usual_methods as usual_methods
+from ensemblage.methods._measures import LABELS as LABELS
+from ensemblage.methods._measures import values_of as values_of
 from ensemblage.methods._method_documents import Choice, Comparison, MethodScores, SummaryRow
 from ensemblage.methods._method_documents import ClusteringDocument as ClusteringDocument
 from ensemblage.methods._method_documents import FitDocument as FitDocument

@@ -1,4 +1,4 @@
-"""What the scores of compared methods show: means, ranks, which to choose, and how sure that is."""
+"""What the scores of compared methods show: means, which differences are clear, which to take."""
 
 from __future__ import annotations
 
@@ -10,17 +10,29 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from ensemblage.evaluation import holm
-from ensemblage.methods._method_documents import Choice, MethodScores, SummaryRow
-from ensemblage.methods._registry import METHODS
+from ensemblage.messages import count, listed
+from ensemblage.methods._measures import LABELS, gains, values_of
+from ensemblage.methods._method_documents import Choice, MeasureName, MethodScores, SummaryRow
+from ensemblage.runs import MEASURES
 
 Array = NDArray[np.float64]
 
-MARGIN = 0.01
-"""A difference in accuracy that few users would pay for."""
-ALPHA = 0.05
-DRAWS = 20_000
-SURENESS = ((0.95, "quite sure"), (0.8, "fairly sure"), (0.6, "not very sure"))
+ALPHA = 0.025
+"""Level of the tests, below 0.05, as it is only a guess how much folds correlate."""
+CLOSE = 2.0
+"""A method that is behind by more standard errors than these is not taken for being simpler."""
+SLOW = 10.0
+"""Of equally simple methods, one that takes so many times as long as another is not taken."""
 MOST_NAMES = 3
+SHOWN = "{score}"
+
+
+class Design(NamedTuple):
+    """How methods were scored: by which measure, on which share of how many rows per fold."""
+
+    measure: MeasureName
+    share: float
+    n_rows: int
 
 
 class Candidate(NamedTuple):
@@ -29,7 +41,16 @@ class Candidate(NamedTuple):
     name: str
     label: str
     effort: int
-    accuracy: tuple[float, ...]
+    seconds: float
+    scores: tuple[float, ...]
+
+
+class Gap(NamedTuple):
+    """How far one method is ahead of another on average, and the standard error of that."""
+
+    mean: float
+    error: float
+    pvalue: float
 
 
 # Folds overlap in their training sets, so that the usual s / sqrt(J) is too small. With J splits
@@ -50,163 +71,150 @@ def corrected_error(values: Sequence[float | None] | Array, share: float) -> flo
     return float(np.sqrt(inflation(len(known), share) * known.var(ddof=1)))
 
 
-def corrected_pvalue(differences: Array, share: float) -> float:
-    """Test paired differences, two-sided: the corrected resampled t-test; 1 if none differs."""
-    gap, error = float(differences.mean()), corrected_error(differences, share)
+def gap_between(ahead: Sequence[float], behind: Sequence[float], design: Design) -> Gap:
+    r"""Compare two methods on the same folds: the corrected resampled t-test, two-sided.
+
+    A few folds may agree by chance, in the end all on one row each, and then have hardly any
+    spread. Rows judged right or wrong differ by :math:`d \in \{-1, 0, 1\}`, so that a mean
+    :math:`g` over n rows has a variance of at least :math:`(|g| - g^2) / n`; the error is never
+    less than that allows.
+    """
+    differences = np.subtract(ahead, behind)
+    mean = float(differences.mean())
+    error = corrected_error(differences, design.share) or 0.0
+    if MEASURES[design.measure]:  # all but the log loss are shares
+        error = max(error, float(np.sqrt(max(abs(mean) - mean**2, 0.0) / design.n_rows)))
     if not error:
-        return 1.0 if gap == 0 else 0.0
-    return float(2 * student.sf(abs(gap) / error, len(differences) - 1))
+        return Gap(mean, error, 1.0 if mean == 0 else 0.0)
+    return Gap(mean, error, float(2 * student.sf(abs(mean) / error, len(differences) - 1)))
 
 
-def chances(accuracy: Array, share: float, chosen: int, margins: Sequence[float]) -> list[float]:
-    r"""Chance that no other method is better than the chosen one, by more than each margin.
+def choose(candidates: Sequence[Candidate], design: Design) -> Choice | None:
+    """Take the simplest of the methods that cannot be told from the best.
 
-    The joint form of the Bayesian correlated t-test (Corani and Benavoli, A Bayesian approach for
-    comparing cross-validated algorithms on multiple data sets, Machine Learning 100, 2015): given
-    the folds (``accuracy`` is of shape (n_methods, n_folds)), the true means follow a multivariate
-    t distribution with J - 1 degrees of freedom around the observed means, its scale the
-    covariance of the folds times the inflation by their overlap. All methods are drawn at once, so
-    their number is accounted for. The draws are always the same ones.
+    Those are behind the best mean by no more than two standard errors of the difference, and no
+    test with Holm's correction tells them apart. With fewer than two candidates or folds there is
+    none.
     """
-    n_folds = accuracy.shape[1]
-    gaps = accuracy - accuracy[chosen]
-    values, vectors = np.linalg.eigh(inflation(n_folds, share) * np.cov(gaps))
-    spread = vectors * np.sqrt(np.maximum(values, 0.0))
-    rng = np.random.default_rng(0)
-    normal = rng.standard_normal((len(gaps), DRAWS))
-    scale = np.sqrt((n_folds - 1) / rng.chisquare(n_folds - 1, DRAWS))
-    drawn = gaps.mean(axis=1)[:, None] + (spread @ normal) * scale
-    drawn[chosen] = 0.0
-    # rounding must not make a method that never differs seem better
-    return [float((drawn.max(axis=0) <= margin + 1e-9).mean()) for margin in margins]
-
-
-def choose(candidates: Sequence[Candidate], share: float) -> Choice | None:
-    """Choose the most accurate method, or a simpler one that is about as good.
-
-    A simpler method is preferred if it is behind by no more than the corrected standard error of
-    the difference, and by no more than 0.01. Fewer than two candidates or folds leave no choice.
-    ``share`` is that of the rows tested in each fold.
-    """
-    if len(candidates) < 2 or len(candidates[0].accuracy) < 2:
+    if len(candidates) < 2 or len(candidates[0].scores) < 2:
         return None
-    accuracy = np.array([each.accuracy for each in candidates])
-    means = accuracy.mean(axis=1)
+    turned = [gains(each.scores, design.measure) for each in candidates]
+    means = np.mean(turned, axis=1)
     # of equals, the simplest leads; then the one given first
     order = sorted(range(len(means)), key=lambda i: (-means[i], candidates[i].effort))
-    leader = order[0]
-    chosen = _simplest(candidates, accuracy, order, share)
-    others = [i for i in order if i != chosen]
-    tests = holm([corrected_pvalue(accuracy[i] - accuracy[chosen], share) for i in others])
-    close = [i for i, pvalue in zip(others, tests, strict=True) if pvalue >= ALPHA]
-    best, within = chances(accuracy, share, chosen, (0.0, MARGIN))
-    words = [
-        _start(candidates, accuracy, (chosen, leader), share),
-        _sureness(best, within),
-        _apart([candidates[i].label for i in close], len(others)),
-    ]
+    leader, others = order[0], order[1:]
+    gaps = {i: gap_between(turned[leader], turned[i], design) for i in others}
+    adjusted = holm([gaps[i].pvalue for i in others])
+    alike = [i for i, pvalue in zip(others, adjusted, strict=True) if pvalue >= ALPHA]
+    near = [leader, *(i for i in alike if gaps[i].mean <= CLOSE * gaps[i].error)]
+    taken = _simplest([candidates[i] for i in near])
+    best = candidates[leader]
+    words = _words(taken, best, [candidates[i] for i in near], [candidates[i] for i in alike])
+    shown = f"{LABELS[design.measure]} {np.mean(taken.scores):.3f}"
     return Choice(
-        method=candidates[chosen].name,
-        label=candidates[chosen].label,
-        accuracy=float(means[chosen]),
-        leader=candidates[leader].name,
-        chance_best=best,
-        chance_within_margin=within,
-        margin=MARGIN,
-        not_told_apart=tuple(candidates[i].name for i in close),
-        sentence="; ".join(words) + ".",
+        method=taken.name,
+        label=taken.label,
+        measure=design.measure,
+        score=float(np.mean(taken.scores)),
+        leader=best.name,
+        clear=not alike,
+        not_told_apart=tuple(candidates[i].name for i in alike),
+        sentence=words.replace(SHOWN, shown),
+        detail=_detail(candidates, order, gaps, taken),
     )
 
 
-def _simplest(
-    candidates: Sequence[Candidate], accuracy: Array, order: list[int], share: float
-) -> int:
-    leader = order[0]
-
-    def about_as_good(i: int) -> bool:
-        gaps = accuracy[leader] - accuracy[i]
-        return bool(gaps.mean() <= min(MARGIN, corrected_error(gaps, share) or 0.0))
-
-    near = [i for i in order if i == leader or about_as_good(i)]
-    # the order is kept among equally simple ones: the more accurate first
-    return min(near, key=lambda i: candidates[i].effort)
+def _simplest(near: Sequence[Candidate]) -> Candidate:
+    """Take least effort; among equals the best that does not take ten times as long as another."""
+    least = min(each.effort for each in near)
+    simple = [each for each in near if each.effort == least]
+    quickest = min(each.seconds for each in simple)
+    return next(each for each in simple if each.seconds <= SLOW * quickest)
 
 
-def _start(
-    candidates: Sequence[Candidate], accuracy: Array, first: tuple[int, int], share: float
+def _words(
+    taken: Candidate, best: Candidate, near: Sequence[Candidate], alike: Sequence[Candidate]
 ) -> str:
-    """Name the chosen one of the two, and why it is that rather than the leader."""
-    chosen, leader = first
-    start = f"Choose {candidates[chosen].label} (mean accuracy {accuracy[chosen].mean():.4f})"
-    if chosen == leader:
-        means = accuracy.mean(axis=1)
-        equals = int((means >= means[leader]).sum()) - 1
-        shared = f", with {equals} more as accurate" if equals else ""
-        return f"{start}, the most accurate of {len(candidates)} methods{shared}"
-    gaps = accuracy[leader] - accuracy[chosen]
+    """Say it so that a layperson understands; ``SHOWN`` is where the score goes."""
+    if taken.effort == 0:
+        return (
+            f"Take none of them yet: nothing here is clearly better than {taken.label} "
+            f"({SHOWN}); more rows or other columns may help."
+        )
+    start = f"Take {taken.label} ({SHOWN}): "
+    if not alike:
+        return f"{start}it is clearly better than every other method here."
+    simpler = all(taken.effort < each.effort for each in near if each is not taken)
+    if taken is best:
+        if len(near) == 1:
+            return f"{start}it did best, though not clearly better than {_names(alike)}."
+        last = "it is the simplest of them" if simpler else "none of them is simpler"
+        return f"{start}it did best of {len(near)} that are about as good, and {last}."
+    if taken.effort == best.effort:
+        return f"{start}nothing here is clearly better, and it is much faster than {best.label}."
+    last = "it is the simplest" if simpler else "nothing as good is simpler"
+    return f"{start}nothing here is clearly better, and {last}."
+
+
+def _names(alike: Sequence[Candidate]) -> str:
+    if len(alike) > MOST_NAMES:
+        return count(len(alike), "other")
+    return listed([each.label for each in alike])
+
+
+def _detail(
+    candidates: Sequence[Candidate], order: Sequence[int], gaps: dict[int, Gap], taken: Candidate
+) -> str:
+    """Give the figures behind the sentence: how far the best and the next are apart."""
+    best = candidates[order[0]]
+    other = order[1] if taken is best else candidates.index(taken)
+    gap = gaps[other]
+    verb = "is ahead of" if gap.mean else "is level with"
+    by = f" by {gap.mean:.3f}" if gap.mean else ""
     return (
-        f"{start}, as it is simpler than {candidates[leader].label}, whose lead of "
-        f"{gaps.mean():.4f} is within the standard error ({corrected_error(gaps, share):.4f})"
+        f"{best.label[:1].upper()}{best.label[1:]} {verb} {candidates[other].label}{by} on "
+        f"average; two standard errors of that are {CLOSE * gap.error:.3f}."
     )
 
 
-def _sureness(best: float, within: float) -> str:
-    word = next((text for least, text in SURENESS if within >= least), "far from sure")
-    return (
-        f"this is {word}: the chance that no other method is better by more than {MARGIN} is "
-        f"{_percent(within)}, that none is better at all {_percent(best)}"
-    )
-
-
-def _apart(close: list[str], n_others: int) -> str:
-    if not close:
-        return "a paired test tells it apart from every other"
-    if len(close) > MOST_NAMES:
-        return f"a paired test does not tell it apart from {len(close)} of the {n_others} others"
-    listed = close[0] if len(close) == 1 else f"{', '.join(close[:-1])} and {close[-1]}"
-    return f"a paired test does not tell it apart from {listed}"
-
-
-def _percent(share: float) -> str:
-    """Write a chance; draws and folds do not show that anything is certain."""
-    return "above 99 %" if share > 0.99 else "below 1 %" if share < 0.01 else f"{100 * share:.0f} %"
-
-
-def summarised(methods: Sequence[MethodScores], share: float) -> tuple[SummaryRow, ...]:
-    """Means of each method, the best mean rank first, at equal rank the more accurate.
-
-    ``share`` is that of the rows tested in each fold.
-    """
+def summarised(methods: Sequence[MethodScores], design: Design) -> tuple[SummaryRow, ...]:
+    """Means of each method, the best by the measure first, those without a score last."""
     rows = [
         SummaryRow(
             method=each.name,
             label=each.label,
             ours=each.ours,
+            score=mean(values_of(each, design.measure)),
+            score_se=corrected_error(values_of(each, design.measure), design.share),
             accuracy=mean(each.accuracy),
-            accuracy_se=corrected_error(each.accuracy, share),
+            accuracy_se=corrected_error(each.accuracy, design.share),
             balanced_accuracy=mean(each.balanced_accuracy),
             log_loss=mean(each.log_loss),
+            auc=mean(each.auc),
+            f1=mean(each.f1),
             mean_rank=mean(each.ranks),
             seconds=mean(each.seconds),
             failed_folds=len(each.failures),
         )
         for each in methods
     ]
-    return tuple(sorted(rows, key=lambda row: (row.mean_rank or 0.0, -(row.accuracy or 0.0))))
+    sign = -1 if MEASURES[design.measure] else 1
+    key = {row.method: (row.score is None, sign * (row.score or 0.0)) for row in rows}
+    return tuple(sorted(rows, key=lambda row: key[row.method]))
 
 
-def chosen(methods: Sequence[MethodScores], share: float) -> Choice | None:
+def chosen(methods: Sequence[MethodScores], design: Design) -> Choice | None:
     """Choose among the methods that have a score on every fold; None if there are not two."""
     candidates = [
-        Candidate(each.name, each.label, _effort(each.name), known)
+        Candidate(each.name, each.label, each.effort, mean(each.seconds) or 0.0, known)
         for each in methods
-        if len(known := tuple(x for x in each.accuracy if x is not None)) == len(each.accuracy)
+        if len(known := _known(each, design.measure)) == len(each.accuracy)
     ]
-    return choose(candidates, share)
+    return choose(candidates, design)
 
 
-def verdict(methods: Sequence[MethodScores], choice: Choice | None) -> str:
-    """Say in one sentence which method to choose, or why none."""
+def verdict(methods: Sequence[MethodScores], choice: Choice | None, measure: str) -> str:
+    """Say in one sentence which method to take, or why none."""
     if choice is not None:
         return choice.sentence
     n_folds = len(methods[0].accuracy)
@@ -214,19 +222,19 @@ def verdict(methods: Sequence[MethodScores], choice: Choice | None) -> str:
         return "No fold was computed by every method, so there is nothing to compare."
     if all(len(each.failures) == n_folds for each in methods):
         return "Every method failed."
-    whole = [each.label for each in methods if None not in each.accuracy]
+    whole = [each.label for each in methods if len(_known(each, measure)) == n_folds]
     if not whole:
-        return "No method has a score on every fold, so there is none to choose."
+        return f"No method has a value of {LABELS[measure]} on every fold: there is none to take."
     if len(whole) > 1:
-        return "One fold alone does not show which method to choose."
+        return "One fold alone does not show which method to take."
     return f"Only {whole[0]} has a score on every fold; there is nothing to compare it with."
+
+
+def _known(method: MethodScores, measure: str) -> tuple[float, ...]:
+    return tuple(value for value in values_of(method, measure) if value is not None)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
     """Average what there is; None if that is nothing."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _effort(name: str) -> int:
-    return METHODS[name].effort if name in METHODS else 0

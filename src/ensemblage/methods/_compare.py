@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
-from ensemblage.methods._choice import chosen, summarised, verdict
-from ensemblage.methods._method_documents import Comparison, MethodScores
-from ensemblage.methods._registry import get_method
-from ensemblage.methods._study import MethodPoint, Scores, Splits, Study, StudyParams, scores_of
-from ensemblage.methods._study_cell import fewer_rows_notes, study_experiment, within_reach
+from ensemblage.methods._choice import Design, chosen, summarised, verdict
+from ensemblage.methods._fold_scores import Scores
+from ensemblage.methods._given_methods import Given, digest_of, named_methods
+from ensemblage.methods._given_rows import given_dataset
+from ensemblage.methods._measures import (
+    AUTO,
+    LABELS,
+    check_measure,
+    fitting_measure,
+    gains,
+    is_uneven,
+    values_of,
+)
+from ensemblage.methods._method_documents import Comparison, MeasureName, MethodScores
+from ensemblage.methods._registry import Method
+from ensemblage.methods._study import MethodPoint, Splits, Study, StudyParams, scores_of
+from ensemblage.methods._study_cell import (
+    TEST_ROWS,
+    fewer_rows_notes,
+    study_experiment,
+    within_reach,
+)
 from ensemblage.runs import CellResult, ResultStore, run_experiment
 
 # So many values, and a fit may take less time than to start a worker for it.
@@ -22,9 +40,13 @@ SMALL = 50_000
 
 
 def compare(
-    dataset: Dataset,
-    methods: Sequence[str],
+    X: Any,
+    y: Any = None,
+    methods: Given = None,
     *,
+    measure: str = AUTO,
+    groups: Any = None,
+    sources: Any = None,
     n_splits: int = 5,
     n_repeats: int = 1,
     seed: int = 0,
@@ -37,17 +59,31 @@ def compare(
     retry_failed: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Comparison:
-    """Score methods on the same stratified folds.
+    """Score methods on the same stratified folds, and say which to take.
 
     The same data, method, seed and folds give the same scores as in an experiment declared in a
     TOML file.
 
     Parameters
     ----------
-    dataset : Dataset
-        The rows.
-    methods : sequence of str
-        Names of methods, see ``METHODS``.
+    X : Dataset, array-like or frame of shape (n_rows, n_columns)
+        The rows. Arrays and frames (pandas, polars, Arrow) may hold numbers, words, dates and
+        gaps.
+    y : array-like of shape (n_rows,), default=None
+        The class of each row; a Dataset has them in itself. Rows without one are left out.
+    methods : sequence or mapping, default=None
+        Names of methods, see ``METHODS``, and classifiers of your own; a mapping calls each by a
+        name of yours. None takes every method that the rows allow. An estimator is given numbers
+        without gaps, as every method is; a Pipeline is given the rows as they are, as an array.
+    measure : {"auto", "accuracy", "balanced_accuracy", "log_loss", "auc", "f1"}, default="auto"
+        What decides order, ranks, tests and choice. "auto" is accuracy, unless the largest class
+        has more than 1.5 times its share among even ones (75 % of two classes, 50 % of three);
+        then it is log loss, or balanced accuracy where a method gives no probabilities. AUC is
+        of each class against the rest, F1 of each class, both averaged.
+    groups : array-like of shape (n_rows,), default=None
+        Rows that belong together, such as those of one patient: each group is in one fold only.
+    sources : array-like of shape (n_rows,), default=None
+        Where each row comes from, known in training only.
     n_splits : int, default=5
         Folds per repeat.
     n_repeats : int, default=1
@@ -77,30 +113,43 @@ def compare(
     Returns
     -------
     Comparison
-        Plain data: scores per method and fold, with means, ranks and failures.
+        Plain data: scores per method and fold, with means, ranks and failures; shown as a table.
 
     Examples
     --------
-    >>> from ensemblage.datasets import load_dataset
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from ensemblage.methods import compare
-    >>> result = compare(load_dataset("iris"), ["majority", "logistic"], n_splits=3)
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> result = compare(X, y, {"majority": "majority", "Gaussians": GaussianNB()}, n_splits=3)
     >>> [row.method for row in result.summary]
-    ['logistic', 'majority']
+    ['Gaussians', 'majority']
+    >>> result.measure
+    'accuracy'
     """
-    names = dict.fromkeys(methods)
-    points = tuple(MethodPoint(name, get_method(name).label, {}) for name in names)
-    classes, rows_hash = dataset.classes, dataset_fingerprint(dataset)
-    notes = [*dataset.notes, *_fold_notes(classes, n_splits, n_repeats)]
-    notes += _source_notes(dataset, new_sources)
+    check_measure(measure)
+    if groups is not None and sources is not None:
+        raise ValueError("`groups` and `sources` exclude each other: rows have one or the other.")
+    dataset = given_dataset(X, y, sources if groups is None else groups)
+    new_sources = new_sources or groups is not None
+    found = named_methods(methods, sources=dataset.sources is not None and groups is None)
+    points = tuple(
+        MethodPoint(name, each.label, {}, digest_of(each)) for name, each in found.items()
+    )
+    notes = [*dataset.notes, *_fold_notes(dataset.classes, n_splits, n_repeats)]
+    notes += _source_notes(dataset, new_sources) if groups is None else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
     splits = Splits(seed, n_repeats, n_splits, new_sources=new_sources, quick=quick)
     if quick:
         folds = [splits.rows(dataset, *place) for place in splits.places()]
-        notes += fewer_rows_notes(folds, [get_method(name) for name in names])
-    study = Study("compare", f"Methods on {dataset.name}", (dataset.name,), points, splits)
+        notes += fewer_rows_notes(folds, list(found.values()))
+    study = Study("compare", f"Methods on {dataset.name}", (dataset.name,), points, splits, measure)
+    rows_hash = dataset_fingerprint(dataset)
     with within_reach(dataset, scheduler) as place:
-        experiment = study_experiment(study, {dataset.name: place}, {dataset.name: rows_hash})
+        experiment = study_experiment(
+            study, {dataset.name: place}, {dataset.name: rows_hash}, methods=found
+        )
         results = run_experiment(
             experiment, store, n_jobs=n_jobs, budget=budget, scheduler=scheduler,
             progress=progress, retry_failed=retry_failed, small=dataset.X.size <= SMALL,
@@ -110,16 +159,21 @@ def compare(
             f"Stopped by the budget after {len(results)} of {len(experiment.cells)} fits; scores "
             "are of the folds that every method has."
         )
-    return _comparison(dataset, study, results, notes)
+    return _comparison(dataset, study, _method_scores(study, found, results), notes)
 
 
 def _comparison(
-    dataset: Dataset, study: Study, results: Sequence[CellResult], notes: Sequence[str]
+    dataset: Dataset, study: Study, methods: tuple[MethodScores, ...], notes: Sequence[str]
 ) -> Comparison:
-    splits = study.splits
-    methods = _method_scores(study, results)
-    choice = chosen(methods, splits.share)
+    splits, asked = study.splits, study.measure
+    measure = (
+        fitting_measure(dataset.classes, methods) if asked == AUTO else cast("MeasureName", asked)
+    )
+    methods = _ranked(methods, measure)
     n_rows, n_features = dataset.X.shape
+    tested = min(n_rows, TEST_ROWS * (splits.folds or 1)) if splits.quick else n_rows
+    design = Design(measure, splits.share, tested)
+    choice = chosen(methods, design)
     return Comparison(
         dataset=dataset.name,
         n_rows=n_rows,
@@ -128,14 +182,51 @@ def _comparison(
         n_splits=len(splits.places()) // splits.repeats,
         n_repeats=splits.repeats,
         seed=splits.seed,
-        notes=tuple(notes),
+        notes=(*notes, *_measure_notes(dataset, asked, measure, methods)),
         quick=splits.quick,
-        finished=len(results) == len(study.methods) * len(splits.places()),
-        summary=summarised(methods, splits.share),
-        verdict=verdict(methods, choice),
+        finished=all(len(each.accuracy) == len(splits.places()) for each in methods),
+        measure=measure,
+        summary=summarised(methods, design),
+        verdict=verdict(methods, choice, measure),
         choice=choice,
         methods=methods,
         data=DataCard.of_dataset(dataset),
+    )
+
+
+def _measure_notes(
+    dataset: Dataset, asked: str, measure: str, methods: Sequence[MethodScores]
+) -> list[str]:
+    """Say why it is that measure, and for whom there is none."""
+    notes = []
+    if asked == AUTO and is_uneven(dataset.classes) and len(methods) > 1:
+        share = max(dataset.classes.values()) / len(dataset.y)
+        notes.append(
+            f"The largest class has {share:.0%} of the rows, so that methods are judged by "
+            f"{LABELS[measure]} rather than by accuracy; `measure` asks for another."
+        )
+    silent = [each.label for each in methods if _is_silent(each, measure)]
+    if silent:
+        give = "gives" if len(silent) == 1 else "give"
+        notes.append(
+            f"{', '.join(silent)} {give} nothing to compute {LABELS[measure]} from, and cannot be "
+            "chosen by it."
+        )
+    return notes
+
+
+def _is_silent(method: MethodScores, measure: str) -> bool:
+    """Whether a method that did not fail has no value of a measure."""
+    pairs = zip(values_of(method, measure), method.accuracy, strict=True)
+    return any(value is None and accuracy is not None for value, accuracy in pairs)
+
+
+def _ranked(methods: Sequence[MethodScores], measure: str) -> tuple[MethodScores, ...]:
+    """Rank methods fold by fold; those without a value on a fold share the last ranks there."""
+    turned = np.array([gains(values_of(each, measure), measure) for each in methods])
+    ranks = rankdata(-np.nan_to_num(turned, nan=-np.inf), axis=0)
+    return tuple(
+        replace(each, ranks=tuple(own.tolist())) for each, own in zip(methods, ranks, strict=True)
     )
 
 
@@ -185,57 +276,53 @@ def _source_notes(dataset: Dataset, new_sources: bool) -> list[str]:
     return [text]
 
 
-def _method_scores(study: Study, results: Sequence[CellResult]) -> tuple[MethodScores, ...]:
-    """Scores on the folds that every method has, ranked fold by fold."""
+def _method_scores(
+    study: Study, methods: Mapping[str, Method], results: Sequence[CellResult]
+) -> tuple[MethodScores, ...]:
+    """Scores on the folds that every method has; not ranked yet."""
     found: dict[tuple[str, int, int], CellResult] = {}
     for each in results:
         params = StudyParams.of(each.cell)
         found[params.method, params.repeat, params.fold] = each
-    names = [point.name for point in study.methods]
     places = [
-        place for place in study.splits.places() if all((name, *place) in found for name in names)
+        place for place in study.splits.places() if all((name, *place) in found for name in methods)
     ]
-    grid = {name: [found[name, *place] for place in places] for name in names}
-    scores = {name: [scores_of(each) for each in row] for name, row in grid.items()}
-    accuracy = [
-        [-1.0 if each is None else each.accuracy for each in scores[name]] for name in names
-    ]
-    # A method that failed on a fold shares the last ranks there.
-    ranks = rankdata(-np.array(accuracy), axis=0)
     return tuple(
-        _scores_of(name, row, scores[name], tuple(own.tolist()))
-        for (name, row), own in zip(grid.items(), ranks, strict=True)
+        _scores_of(name, method, [found[name, *place] for place in places])
+        for name, method in methods.items()
     )
 
 
-def _scores_of(
-    name: str,
-    results: Sequence[CellResult],
-    scores: Sequence[Scores | None],
-    ranks: tuple[float, ...],
-) -> MethodScores:
-    method = get_method(name)
+def _scores_of(name: str, method: Method, results: Sequence[CellResult]) -> MethodScores:
+    scores = [scores_of(each) for each in results]
+
+    def by(measure: str) -> tuple[float | None, ...]:
+        return tuple(None if each is None else getattr(each, measure) for each in scores)
+
     return MethodScores(
         name=name,
         label=method.label,
         ours=method.ours,
-        accuracy=tuple(None if each is None else each.accuracy for each in scores),
-        balanced_accuracy=tuple(
-            None if each is None else each.balanced_accuracy for each in scores
-        ),
-        log_loss=tuple(None if each is None else each.log_loss for each in scores),
+        effort=method.effort,
+        accuracy=by("accuracy"),
+        balanced_accuracy=by("balanced_accuracy"),
+        log_loss=by("log_loss"),
+        auc=by("auc"),
+        f1=by("f1"),
         seconds=tuple(None if each.error else each.seconds for each in results),
-        ranks=ranks,
+        ranks=(),
         failures={fold: each.error for fold, each in enumerate(results) if each.error},
-        warnings=_grouped([text for each in scores if each is not None for text in each.warnings]),
+        warnings=_grouped([each for each in scores if each is not None]),
     )
 
 
-def _grouped(texts: Sequence[str]) -> dict[str, int]:
-    """Count warnings that differ only in their numbers as one, in the words of the first."""
+def _grouped(scores: Sequence[Scores]) -> dict[str, int]:
+    """Count the folds of each warning; those that differ only in numbers are one, as first said."""
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
-    for text in texts:
-        shown = first.setdefault(re.sub(r"[\d, ]+", "#", text), text)
-        counts[shown] = counts.get(shown, 0) + 1
+    for each in scores:
+        said = {re.sub(r"[\d, ]+", "#", text): text for text in reversed(each.warnings)}
+        for gist, text in reversed(said.items()):
+            shown = first.setdefault(gist, text)
+            counts[shown] = counts.get(shown, 0) + 1
     return counts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from ensemblage.datasets import DataCard
 from ensemblage.runs import documented
@@ -12,6 +13,7 @@ from ensemblage.runs import documented
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
+MeasureName = Literal["accuracy", "balanced_accuracy", "log_loss", "auc", "f1"]
 
 
 @documented
@@ -21,10 +23,17 @@ class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     method: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
     ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
-    accuracy: Annotated[Share | None, Meta(description="Mean over the folds; null if all failed.")]
-    accuracy_se: Annotated[
+    score: Annotated[
+        NotNegative | None,
+        Meta(description="Mean of the comparison's measure; null if it has none on any fold."),
+    ]
+    score_se: Annotated[
         NotNegative | None,
         Meta(description="Standard error of the mean, corrected for the overlap of the folds."),
+    ]
+    accuracy: Annotated[Share | None, Meta(description="Mean over the folds; null if all failed.")]
+    accuracy_se: Annotated[
+        NotNegative | None, Meta(description="Standard error of the accuracy, corrected alike.")
     ]
     balanced_accuracy: Annotated[Share | None, Meta(description="Mean recall over the classes.")]
     log_loss: Annotated[
@@ -34,9 +43,14 @@ class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "probabilities."
         ),
     ]
+    auc: Annotated[
+        Share | None,
+        Meta(description="Mean area under the ROC curve, each class against the rest."),
+    ]
+    f1: Annotated[Share | None, Meta(description="Mean F1 over the classes.")]
     mean_rank: Annotated[
         Annotated[float, Meta(ge=1)] | None,
-        Meta(description="Mean rank of the accuracy, 1 for the best."),
+        Meta(description="Mean rank by the measure, 1 for the best."),
     ]
     seconds: Annotated[
         NotNegative | None, Meta(description="Per fold, to fit and to predict, on one core.")
@@ -51,6 +65,9 @@ class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
     ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
+    effort: Annotated[
+        Count, Meta(description="How much there is to fit and to read, 0 for nothing.")
+    ]
     accuracy: Annotated[
         tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")
     ]
@@ -61,44 +78,51 @@ class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tuple[NotNegative | None, ...],
         Meta(description="Per fold; null where it failed or there are no probabilities."),
     ]
+    auc: Annotated[
+        tuple[Share | None, ...],
+        Meta(description="Per fold; null where it failed or rows cannot be ordered."),
+    ]
+    f1: Annotated[tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")]
     seconds: Annotated[
         tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
     ]
     ranks: Annotated[
         tuple[Annotated[float, Meta(ge=1)], ...],
-        Meta(description="Per fold, 1 for the best accuracy, ties averaged."),
+        Meta(description="Per fold, 1 for the best by the measure, ties averaged."),
     ]
     failures: Annotated[dict[int, str], Meta(description="Error texts, by the number of the fold.")]
-    warnings: Annotated[dict[str, int], Meta(description="What fits warned of, and how often.")]
+    warnings: Annotated[
+        dict[str, int], Meta(description="What fits warned of, and on how many folds.")
+    ]
 
 
 @documented
 class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The method to choose."""
+    """The method to take."""
 
     method: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
-    accuracy: Annotated[Share, Meta(description="Its mean accuracy.")]
+    measure: Annotated[MeasureName, Meta(description="The measure that decided.")]
+    score: Annotated[NotNegative, Meta(description="Its mean by the measure.")]
     leader: Annotated[
         str,
         Meta(
-            description="The method of highest mean accuracy; another one, if the choice is the "
-            "simpler of two that are about as good."
+            description="The method of the best mean; another one, if the choice is the simpler of "
+            "two that cannot be told apart."
         ),
     ]
-    chance_best: Annotated[Share, Meta(description="Chance that no other method is better.")]
-    chance_within_margin: Annotated[
-        Share, Meta(description="Chance that no other method is better by more than the margin.")
+    clear: Annotated[
+        bool, Meta(description="Whether a paired test tells the leader from every other method.")
     ]
-    margin: Annotated[Share, Meta(description="A difference in accuracy that hardly matters.")]
     not_told_apart: Annotated[
         tuple[str, ...],
         Meta(
-            description="Methods that a paired test, corrected for the number of methods, does "
-            "not tell from it."
+            description="Methods that the test, corrected for the number of methods, does not tell "
+            "from the leader."
         ),
     ]
     sentence: Annotated[str, Meta(description="All that in plain words.")]
+    detail: Annotated[str, Meta(description="The figures behind it.")]
 
 
 @documented
@@ -123,23 +147,45 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "every method has."
         ),
     ] = True
+    measure: Annotated[
+        MeasureName,
+        Meta(description="What decides order, ranks, tests and choice; log_loss: less is better."),
+    ]
     summary: Annotated[
-        tuple[SummaryRow, ...], Meta(description="One row per method, best mean rank first.")
+        tuple[SummaryRow, ...],
+        Meta(description="One row per method, the best by the measure first."),
     ]
-    verdict: Annotated[
-        str, Meta(description="In one sentence, which method to choose and how sure that is.")
-    ]
+    verdict: Annotated[str, Meta(description="In one sentence, which method to take, and why.")]
     choice: Annotated[
         Choice | None,
-        Meta(
-            description="The method to choose; null if fewer than two have a score on every fold."
-        ),
+        Meta(description="The method to take; null if fewer than two have a score on every fold."),
     ]
     methods: Annotated[
         tuple[MethodScores, ...],
         Meta(description="Every score of every fold, methods in the order asked for."),
     ]
     data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the table as plain rows, which any frame takes.
+
+        Returns
+        -------
+        list of dict
+            Per method, the best first, the fields of ``summary`` by name.
+        """
+        return [asdict(row) for row in self.summary]
+
+    def __repr__(self) -> str:
+        """Show the table and what it says."""
+        from ensemblage.methods._comparison_table import comparison_text  # noqa: PLC0415  in turn
+
+        return comparison_text(self)
+
+    def _repr_html_(self) -> str:
+        from ensemblage.methods._comparison_table import comparison_html  # noqa: PLC0415  in turn
+
+        return comparison_html(self)
 
 
 class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

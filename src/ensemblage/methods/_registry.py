@@ -244,12 +244,14 @@ def get_method(name: str) -> Method:
     return METHODS[name]
 
 
-def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = None) -> Pipeline:
+def make_model(
+    name: str | Method, kinds: Sequence[str], seed: int, n_jobs: int | None = None
+) -> Pipeline:
     """Make an unfitted model that takes a dataset's matrix: preprocessing, then a method.
 
     Parameters
     ----------
-    name : str
+    name : str or Method
         The method.
     kinds : sequence of {"number", "word"}
         The kind of each column.
@@ -273,7 +275,7 @@ def make_model(name: str, kinds: Sequence[str], seed: int, n_jobs: int | None = 
     >>> round(model.score(iris.X, iris.y), 2)
     0.98
     """
-    method = get_method(name)
+    method = name if isinstance(name, Method) else get_method(name)
     estimator = method.factory(seed, n_jobs)
     if method.takes_tables:
         as_it_is = FunctionTransformer(feature_names_out="one-to-one")

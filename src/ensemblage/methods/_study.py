@@ -14,11 +14,13 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from ensemblage.datasets import Dataset
 from ensemblage.evaluation import compare_methods
 from ensemblage.methods._choice import corrected_error
+from ensemblage.methods._fold_scores import Scores
+from ensemblage.methods._measures import LABELS
 from ensemblage.parallel import Fold, draw_seeds, make_folds
 from ensemblage.runs import DEFAULT_FOLDS, MEASURES, Cell, CellResult, Plain, ResultRow, ResultTable
 
 # Of how cells are computed; a change that alters values raises it.
-VERSION = 2
+VERSION = 3
 
 
 class Splits(NamedTuple):
@@ -61,11 +63,15 @@ class Splits(NamedTuple):
 
 
 class MethodPoint(NamedTuple):
-    """A method with one set of parameters, under a label that no other point has."""
+    """A method with one set of parameters, under a label that no other point has.
+
+    ``digest`` tells a user's own estimators of one name apart.
+    """
 
     name: str
     label: str
     params: Mapping[str, Any]
+    digest: str = ""
 
 
 class StudyParams(Struct, frozen=True, omit_defaults=True):
@@ -81,6 +87,7 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
     test_share: float | None = None
     new_sources: bool = False
     quick: bool = False
+    digest: str = ""
 
     @classmethod
     def of(cls, cell: Cell) -> StudyParams:
@@ -94,18 +101,6 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
             self.seed, folds=self.folds, test_share=self.test_share, new_sources=self.new_sources,
             quick=self.quick,
         )  # fmt: skip
-
-
-class Scores(Struct, frozen=True):
-    """What a cell tells of a fit: every measure, and what it warned of, each once.
-
-    The log loss is None where the model gives no probabilities.
-    """
-
-    accuracy: float
-    balanced_accuracy: float
-    log_loss: float | None
-    warnings: tuple[str, ...] = ()
 
 
 def scores_of(result: CellResult) -> Scores | None:
@@ -139,7 +134,7 @@ class Study:
         splits = self.splits
         params = StudyParams(
             dataset, method.name, dict(method.params), *place, splits.seed, splits.folds,
-            splits.test_share, splits.new_sources, splits.quick,
+            splits.test_share, splits.new_sources, splits.quick, method.digest,
         )  # fmt: skip
         return dict(msgspec.to_builtins(params))
 
@@ -153,7 +148,7 @@ def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultT
     ]
     return [
         ResultTable(
-            study.name, study.title, study.measure.replace("_", " "), rows,
+            study.name, study.title, LABELS[study.measure], rows,
             summary=_summary(rows, study), notes=_notes(study),
             greater_is_better=MEASURES[study.measure],
         )
@@ -200,10 +195,14 @@ def _notes(study: Study) -> list[str]:
         else f"A stratified {splits.test_share:.0%} of the rows for testing"
     )
     text = (
-        f"{kind}, drawn {splits.repeats} times, the same for every method; seed {splits.seed}. "
+        f"{kind}, drawn {_times(splits.repeats)}, the same for every method; seed {splits.seed}. "
         "± is a standard error, corrected for the overlap of training sets."
     )
     return [text]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
@@ -220,7 +219,7 @@ def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
         # folds of one dataset are no evidence about others, so there is no test
         order = np.argsort(-whole[0] if greater else whole[0], kind="stable")
         first, second = (f"{labels[i]} ({whole[0, i]:.4f})" for i in order[:2])
-        return [f"Best mean {study.measure.replace('_', ' ')}: {first}, then {second}."]
+        return [f"Best mean {LABELS[study.measure]}: {first}, then {second}."]
     found = compare_methods(whole, greater_is_better=greater, names=labels)
     left_out = len(scores) - len(whole)
     rest = f"Datasets without values of every method, left out of the ranking: {left_out}."

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import joblib
@@ -18,8 +19,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
-from ensemblage.methods._registry import Method, get_method, make_model
-from ensemblage.methods._study import Scores, Study, StudyParams, summarise_study
+from ensemblage.methods._fold_scores import score_predictions
+from ensemblage.methods._registry import METHODS, Method, get_method, make_model
+from ensemblage.methods._study import Study, StudyParams, summarise_study
 from ensemblage.parallel import Fold
 from ensemblage.runs import Cell, DatasetEntry, Experiment, Plain, recorded_warnings
 
@@ -27,8 +29,6 @@ from ensemblage.runs import Cell, DatasetEntry, Experiment, Plain, recorded_warn
 UNSEEDED = {"dataset", "quick"}
 # More bytes of numbers than these are not sent along with every cell.
 LARGE = 1_000_000
-# A probability of zero for the true class would make the log loss infinite.
-SMALLEST = 1e-15
 # To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
 # rows, of any other, and for testing.
 STEEP_ROWS = 2_000
@@ -51,21 +51,32 @@ def study_experiment(
     places: Mapping[str, Place],
     hashes: Mapping[str, str],
     data_dir: str | None = None,
+    methods: Mapping[str, Method] = METHODS,
 ) -> Experiment:
     """Make a study something to run, given where each dataset lies and the hash of its rows."""
+    own = {each.name: methods[each.name] for each in study.methods if each.digest}
     return Experiment(
         study.name, study.title, study.cells(hashes),
-        compute=partial(score_cell, places=dict(places)),
+        compute=partial(score_cell, places=dict(places), own=own),
         summarise=partial(summarise_study, study=study),
         data_dir=data_dir,
     )  # fmt: skip
 
 
-def score_cell(cell: Cell, data_dir: str | None, places: Mapping[str, Place]) -> dict[str, Plain]:
-    """Fit and score; places are not in the cell, as rows that move stay the same."""
+def score_cell(
+    cell: Cell,
+    data_dir: str | None,
+    places: Mapping[str, Place],
+    own: Mapping[str, Method] = MappingProxyType({}),
+) -> dict[str, Plain]:
+    """Fit and score; places are not in the cell, as rows that move stay the same.
+
+    ``own`` are methods that the registry does not have.
+    """
     params = StudyParams.of(cell)
     dataset = _same_rows(places[params.dataset], data_dir, cell)
-    splits, method = params.splits, get_method(params.method)
+    splits = params.splits
+    method = own[params.method] if params.method in own else get_method(params.method)
     fold = splits.rows(dataset, params.repeat, params.fold)
     if splits.quick:
         fold = fewer_rows(fold, dataset.y, method, splits.fold_seed(params.repeat, params.fold))
@@ -89,7 +100,7 @@ def seeded_model(
     method: Method, params: Mapping[str, Any], dataset: Dataset, seed: int
 ) -> Pipeline:
     """Make a method's model with parameters; they may bring in randomness, which is seeded too."""
-    model = make_model(method.name, dataset.kinds, seed)
+    model = make_model(method, dataset.kinds, seed)
     set_method_params(model, params)
     free = [name for name, value in model.get_params().items() if value is None]
     return model.set_params(**{name: seed for name in free if name.endswith("random_state")})
@@ -193,29 +204,3 @@ def fewer_rows_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[s
     if max(len(fold.test) for fold in folds) > TEST_ROWS:
         notes.append(f"To be quick, each fold was tested on {TEST_ROWS} rows.")
     return notes
-
-
-def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """Score a fitted classifier on rows that it has not seen."""
-    predicted = np.asarray(model.predict(X))
-    loss = None
-    if hasattr(model, "predict_proba"):
-        loss = log_loss(y, model.predict_proba(X), model.classes_)
-    return Scores(float((predicted == y).mean()), balanced_accuracy(y, predicted), loss)
-
-
-def balanced_accuracy(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Average the recall over the classes that occur in ``y``."""
-    # scikit-learn's own warns if a predicted class does not occur; on a small fold it may.
-    return float(np.mean([(predicted[y == label] == label).mean() for label in np.unique(y)]))
-
-
-def log_loss(y: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> float:
-    """Average the negative log probability of the true class, each at least 1e-15.
-
-    Columns of ``probabilities`` are of ``classes``; a true class that is none of them has zero.
-    """
-    true = np.zeros(len(y))
-    for j, label in enumerate(classes):
-        true[y == label] = probabilities[y == label, j]
-    return float(-np.log(np.clip(true, SMALLEST, 1.0)).mean())

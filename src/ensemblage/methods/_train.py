@@ -122,7 +122,9 @@ def train(
     folds = max(2, min(n_splits, max(dataset.classes.values())))
     total = folds + 1
     step = None if progress is None else lambda done, _: progress(done, total)
-    scores = compare(dataset, [method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step)
+    scores = compare(
+        dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
+    )
     model = make_model(method, dataset.kinds, seed, _jobs_for(scores, n_jobs))
     # One BLAS thread, so that sums have one order, as in the worker processes.
     with threadpool_limits(1, "blas"), recorded_warnings() as said:

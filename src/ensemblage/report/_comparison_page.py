@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ensemblage.methods import Comparison, SummaryRow
+from ensemblage.methods import LABELS, Comparison, SummaryRow, values_of
 from ensemblage.pages import (
     Bar,
     BarsBlock,
@@ -22,17 +20,12 @@ from ensemblage.pages import (
 from ensemblage.report._data_section import data_section
 from ensemblage.report._differences import difference_blocks
 
-COLUMNS = (
-    Column("method"),
-    Column("accuracy", numeric=True, greater_is_better=True),
-    Column("balanced accuracy", numeric=True, greater_is_better=True),
-    Column("log loss", numeric=True, greater_is_better=False),
-    Column("mean rank", numeric=True, greater_is_better=False),
-    Column("seconds", numeric=True),
-)
+MEASURES = {"accuracy": 4, "balanced_accuracy": 4, "log_loss": 3, "auc": 4, "f1": 4}
+"""Measures in the order of the table, with how many decimals are shown."""
 LEGEND = (
     "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
-    "core. A dash stands where a method gives no probabilities, or has failed."
+    "core. A dash stands where a method gives no probabilities, or has failed. AUC is of each "
+    "class against the rest, F1 of each class, both averaged."
 )
 
 
@@ -54,13 +47,12 @@ def comparison_page(document: Comparison) -> Page:
     >>> from ensemblage.datasets import load_dataset
     >>> from ensemblage.methods import compare
     >>> from ensemblage.report import comparison_page
-    >>> result = compare(load_dataset("iris"), ["majority", "logistic"], n_splits=3)
+    >>> result = compare(load_dataset("iris"), methods=["majority", "logistic"], n_splits=3)
     >>> comparison_page(result).title
     'Methods compared on iris'
     """
-    rows = document.summary
     sections = [
-        Section("Scores", [_bars(rows), _scores(rows)]),
+        Section("Scores", [_bars(document), _scores(document)]),
         Section("Differences", difference_blocks(document)),
         Section("Fold by fold", [_folds(document)]),
         *data_section(document.data),
@@ -82,73 +74,88 @@ def _facts(document: Comparison) -> FactsBlock:
         ("classes", f"{document.n_classes:,}"),
         ("folds", folds),
         ("seed", str(document.seed)),
+        ("measure", LABELS[document.measure]),
     ]
     choice = document.choice
     return FactsBlock(facts if choice is None else [*facts, ("choice", choice.label)])
 
 
 def _summary(document: Comparison) -> list[str]:
-    scored = [row for row in document.summary if row.accuracy is not None]
-    told = [document.verdict]
+    scored = [row for row in document.summary if row.score is not None]
+    told = [document.verdict, *([] if document.choice is None else [document.choice.detail])]
     ours = next((row for row in scored if row.ours), None)
     others = next((row for row in scored if not row.ours), None)
     if ours is not None and others is not None:
         told.append(
-            f"Of this library's methods {ours.label} ranks best, with an accuracy of "
-            f"{_accuracy(ours)}; of the others {others.label}, with {_accuracy(others)}."
+            f"Of this library's methods {ours.label} does best, with {_score(ours, document)}; of "
+            f"the others {others.label}, with {_score(others, document)}."
         )
     return told
 
 
-def _accuracy(row: SummaryRow) -> str:
-    error = "" if row.accuracy_se is None else f" ± {row.accuracy_se:.4f}"
-    return f"{row.accuracy:.4f}{error}"
+def _score(row: SummaryRow, document: Comparison) -> str:
+    error = "" if row.score_se is None else f" ± {row.score_se:.4f}"
+    return f"{LABELS[document.measure]} {row.score:.4f}{error}"
 
 
-def _bars(rows: Sequence[SummaryRow]) -> BarsBlock:
+def _bars(document: Comparison) -> BarsBlock:
     bars = [
         Bar(
-            row.label, row.accuracy,
-            "failed" if row.accuracy is None else f"{row.accuracy:.4f}",
-            error=row.accuracy_se, strong=row.ours,
+            row.label, row.score,
+            "failed" if row.accuracy is None else "-" if row.score is None else f"{row.score:.4f}",
+            error=row.score_se, strong=row.ours,
         )
-        for row in rows
+        for row in document.summary
     ]  # fmt: skip
     return BarsBlock(
-        bars, "Mean accuracy with its standard error, best mean rank first; methods of this "
-        "library in colour."
+        bars, f"Mean {LABELS[document.measure]} with its standard error, best first; methods of "
+        "this library in colour."
     )  # fmt: skip
 
 
-def _scores(rows: Sequence[SummaryRow]) -> TableBlock:
+def _scores(document: Comparison) -> TableBlock:
+    names = sorted(MEASURES, key=lambda name: name != document.measure)
+    columns = [
+        Column("method"),
+        *(Column(LABELS[name], numeric=True, greater_is_better=name != "log_loss")
+          for name in names),
+        Column("mean rank", numeric=True, greater_is_better=False),
+        Column("seconds", numeric=True),
+    ]  # fmt: skip
     fields = [
         [
             Field(row.label, tag="Ensemblage" if row.ours else ""),
-            number_field(row.accuracy, 4, row.accuracy_se),
-            number_field(row.balanced_accuracy, 4),
-            number_field(row.log_loss, 3),
+            number_field(row.score, MEASURES[names[0]], row.score_se),
+            *(number_field(getattr(row, name), MEASURES[name]) for name in names[1:]),
             number_field(row.mean_rank, 2),
             number_field(row.seconds, 2),
         ]
-        for row in rows
+        for row in document.summary
     ]
-    return TableBlock(COLUMNS, mark_best(COLUMNS, fields), "Means over the folds", LEGEND)
+    return TableBlock(columns, mark_best(columns, fields), "Means over the folds", LEGEND)
 
 
 def _folds(document: Comparison) -> TableBlock:
-    """Accuracy of each method on each fold, the best of a fold marked."""
+    """Score of each method on each fold, the best of a fold marked."""
+    better = document.measure != "log_loss"
+    label = LABELS[document.measure]
     order = [row.method for row in document.summary]
     methods = sorted(document.methods, key=lambda each: order.index(each.name))
     columns = [Column("method")]
     columns += [
-        Column(f"fold {fold + 1}", numeric=True, greater_is_better=True)
+        Column(f"fold {fold + 1}", numeric=True, greater_is_better=better)
         for fold in range(len(methods[0].accuracy))
     ]
     rows = [
-        [Field(each.label), *(number_field(value, 4) for value in each.accuracy)]
+        [
+            Field(each.label),
+            *(number_field(value, 4) for value in values_of(each, document.measure)),
+        ]
         for each in methods
     ]
-    return TableBlock(columns, mark_best(columns, rows), "Accuracy on each fold")
+    return TableBlock(
+        columns, mark_best(columns, rows), f"{label[:1].upper()}{label[1:]} on each fold"
+    )
 
 
 def _notes(document: Comparison) -> list[Block]:

@@ -14,7 +14,9 @@ from msgspec import Meta, Struct
 from ensemblage.messages import suggestion
 from ensemblage.runs._store import plain_values
 
-MEASURES = {"accuracy": True, "balanced_accuracy": True, "log_loss": False}
+MEASURES = {
+    "accuracy": True, "balanced_accuracy": True, "log_loss": False, "auc": True, "f1": True,
+}  # fmt: skip
 """Measures, and whether more is better."""
 
 LARGEST_SEED = 2**32 - 1

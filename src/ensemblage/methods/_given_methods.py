@@ -1,0 +1,77 @@
+"""Methods as a caller gives them: names, estimators of one's own, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import joblib
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from ensemblage.methods._registry import METHODS, Method, get_method
+
+Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
+"""Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
+
+
+def named_methods(given: Given, *, sources: bool) -> dict[str, Method]:
+    """Look up names and take estimators for methods; ``sources`` are known or not."""
+    if given is None:
+        return {name: METHODS[name] for name in usual_methods(sources=sources)}
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        found = {str(name): _called(_method(each, str(name)), str(name))
+                 for name, each in given.items()}  # fmt: skip
+    else:
+        found = {}
+        for each in given:
+            method = _method(each, type(each).__name__)
+            if found.get(method.name, method) is not method:
+                raise ValueError(
+                    f"`methods` has two estimators called {method.name!r}: give a mapping from "
+                    "names of your own to the estimators."
+                )
+            found[method.name] = method
+    if not found:
+        raise ValueError(
+            "`methods` is empty: name one or more, or leave it out for the usual ones."
+        )
+    return found
+
+
+def usual_methods(*, sources: bool) -> list[str]:
+    """Name all methods that can be run with or without known sources."""
+    return [name for name, each in METHODS.items() if sources or "sources" not in each.takes]
+
+
+def digest_of(method: Method) -> str:
+    """Tell estimators of the same name apart by a hash; a method of the registry has none."""
+    return "" if METHODS.get(method.name) is method else str(joblib.hash(method.factory))
+
+
+def _method(given: Any, name: str) -> Method:
+    if isinstance(given, str):
+        return get_method(given)
+    if not hasattr(given, "fit") or not is_classifier(given):
+        raise TypeError(
+            f"`methods` has {given!r} as {name!r}: give the name of a method, one of "
+            f"{', '.join(METHODS)}, or a classifier that is not fitted."
+        )
+    ours = type(given).__module__.partition(".")[0] == "ensemblage"
+    return Method(
+        name, name, "an estimator of one's own", partial(_copy, given), ours=ours,
+        takes_tables=isinstance(given, Pipeline),
+    )  # fmt: skip
+
+
+def _called(method: Method, name: str) -> Method:
+    return method if method.name == name else replace(method, name=name, label=name)
+
+
+def _copy(estimator: Any, seed: int, n_jobs: int | None) -> Any:
+    del seed, n_jobs  # free seeds are set by the study
+    return clone(estimator)

@@ -1,0 +1,70 @@
+"""The one measure that a comparison goes by: its name, its direction, and which suits the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ensemblage.messages import suggestion
+from ensemblage.methods._method_documents import MeasureName, MethodScores
+from ensemblage.runs import MEASURES
+
+AUTO = "auto"
+LABELS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "auc": "AUC",
+    "f1": "F1",
+}
+UNEVEN = 1.5
+"""Classes are uneven if the largest has more than so many times its share among even ones."""
+
+
+def check_measure(name: str) -> None:
+    """Refuse what is no measure."""
+    if name not in {AUTO, *MEASURES}:
+        raise ValueError(
+            f"`measure`={name!r} is not known.{suggestion(name, MEASURES)} It must be one of: "
+            f"{', '.join([AUTO, *MEASURES])}."
+        )
+
+
+def is_uneven(classes: Mapping[str, int]) -> bool:
+    """Tell whether always giving the largest class would look good by accuracy.
+
+    That is so for two classes above 75 % of the rows, for three above 50 %.
+    """
+    return max(classes.values()) * len(classes) > UNEVEN * sum(classes.values())
+
+
+def fitting_measure(classes: Mapping[str, int], methods: Sequence[MethodScores]) -> MeasureName:
+    """Choose accuracy for even classes; for others log loss, if all methods have probabilities.
+
+    Balanced accuracy is for uneven classes where some method gives none.
+    """
+    if not is_uneven(classes):
+        return "accuracy"
+    scored = [each for each in methods if any(value is not None for value in each.accuracy)]
+    silent = any(value is None for each in scored for value in known_folds(each))
+    return "balanced_accuracy" if silent or not scored else "log_loss"
+
+
+def known_folds(method: MethodScores) -> list[float | None]:
+    """Log losses of the folds on which a method did not fail."""
+    return [
+        loss
+        for loss, accuracy in zip(method.log_loss, method.accuracy, strict=True)
+        if accuracy is not None
+    ]
+
+
+def values_of(method: MethodScores, measure: str) -> tuple[float | None, ...]:
+    """Read a method's scores on the folds."""
+    values: tuple[float | None, ...] = getattr(method, measure)
+    return values
+
+
+def gains(values: Sequence[float | None], measure: str) -> list[float]:
+    """Turn values such that more is better; NaN for those that are not there."""
+    sign = 1.0 if MEASURES[measure] else -1.0
+    return [float("nan") if value is None else sign * value for value in values]
