@@ -103,3 +103,25 @@ def test_names_of_columns_are_kept(wine, frame):
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(X.rename({"hue": "colour"}) if frame is pl.DataFrame
                       else X.rename(columns={"hue": "colour"}))  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_plain_rows_are_learned_as_checked_ones_are(wine, classes, order, fit_intercept):
+    keep = wine[1] < classes
+    X, y = np.asarray(wine[0][keep], order=order), wine[1][keep] + 3
+    short = ScaledLogisticRegression(fit_intercept=fit_intercept).fit(X, y)
+    long = ScaledLogisticRegression(fit_intercept=fit_intercept).fit(X, y.tolist())
+    assert vars(short).keys() == vars(long).keys()
+    for name in ("coef_", "intercept_", "classes_", "n_iter_", "n_features_in_"):
+        np.testing.assert_array_equal(getattr(short, name), getattr(long, name))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"tol": -1.0}, "'tol'"), ({"max_iter": 0.5}, "'max_iter'"), ({"C": -1}, "'C'")],
+)
+def test_settings_are_checked_also_for_plain_rows(wine, settings, message):
+    with pytest.raises(ValueError, match=message):
+        ScaledLogisticRegression(**settings).fit(*wine)

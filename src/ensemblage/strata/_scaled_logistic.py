@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ensemblage.messages import expect_array
+from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 
 Doubles = NDArray[np.float64]
 
@@ -82,6 +83,8 @@ class ScaledLogisticRegression(LogisticRegression):
         self : object
             Fitted classifier.
         """
+        if self._is_plain() and _are_plain(X, y, sample_weight) and self._fit_plain(X, y):
+            return self
         # double precision: columns far from zero cancel against the intercept
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         if sample_weight is not None:
@@ -92,6 +95,33 @@ class ScaledLogisticRegression(LogisticRegression):
         self.coef_ = self.coef_ / scale
         self.intercept_ = self.intercept_ - self.coef_ @ mean
         return self
+
+    def _is_plain(self) -> bool:
+        """Whether all settings but those that :func:`solve_plain` takes are the usual ones."""
+        return (
+            (self.solver, self.penalty, self.l1_ratio, self.dual)
+            == ("lbfgs", "deprecated", 0, False)
+            and (self.class_weight, self.n_jobs, self.verbose) == (None, None, 0)
+            and not (self.warm_start or hasattr(self, "_skl_callbacks"))
+            and type(self.max_iter) is int
+            and min(self.C, self.tol, self.max_iter) > 0
+            and np.inf > self.C
+        )
+
+    def _fit_plain(self, X: Any, y: Any) -> bool:
+        """Learn what needs no check, to the bit as otherwise; False if that is not possible."""
+        mean, scale = _moments(X, None)
+        classes, codes = np.unique(y, return_inverse=True)
+        rows = np.ascontiguousarray((X - mean) / scale)
+        if len(classes) < 2 or not np.isfinite(rows).all():
+            return False  # refused by the checks, in scikit-learn's words
+        settings = Settings(self.C, self.fit_intercept, self.tol, self.max_iter)
+        coef, intercept, n_iter = solve_plain(PlainRows(rows, codes, None), settings)
+        self.n_features_in_, self.classes_ = X.shape[1], classes
+        self.n_iter_ = np.array([n_iter], dtype=np.int32)
+        self.coef_ = coef / scale
+        self.intercept_ = intercept - self.coef_ @ mean
+        return True
 
     def decision_function(self, X: Any) -> Doubles:
         """Log odds; for more than two classes, one unnormalised log probability per class.
@@ -138,6 +168,21 @@ class ScaledLogisticRegression(LogisticRegression):
         tags.input_tags.sparse = False
         tags.array_api_support = False
         return tags
+
+
+def _are_plain(X: Any, y: Any, sample_weight: Any) -> bool:
+    """Tell finite doubles and numbered classes, as ensembles have them, from anything else."""
+    return (
+        sample_weight is None
+        and type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.size > 0
+        and type(y) is np.ndarray
+        and y.dtype == np.intp
+        and y.shape == X.shape[:1]
+        and bool(np.isfinite(X).all())
+    )
 
 
 def _moments(rows: Doubles, weights: Doubles | None) -> tuple[Doubles, Doubles]:
