@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ensemblage.datasets import Dataset, read_table, table_encoder
+from ensemblage.datasets import Dataset, read_table
 from ensemblage.fusion import LogPool
 from ensemblage.parallel import make_folds
 from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
@@ -31,6 +31,7 @@ from ensemblage.strata._stratum_members import (
     make_recipe,
     plan_jobs,
 )
+from ensemblage.tables import TableEncoder
 
 REPEATS = 5
 
@@ -67,7 +68,7 @@ def one_split(path, seed):
     data = Dataset.from_table(table, "class", drop=["source"])
     y = np.unique(data.y, return_inverse=True)[1]
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y)
-    encoder = table_encoder(data.kinds).fit(data.X[train])
+    encoder = TableEncoder(kinds=list(data.kinds)).fit(data.X[train])
     X, X_new = (np.asarray(encoder.transform(data.X[rows]), dtype=float) for rows in (train, test))
     alone = pool_alone(X, y[train], X_new, y.max() + 1, seed)
     model = StrataEnsembleClassifier(

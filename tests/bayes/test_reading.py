@@ -91,3 +91,20 @@ def test_rows_without_weight_are_dropped():
     assert training.target.labels.tolist() == [1, 1]
     assert training.target.categories.tolist() == ["a", "b"]
     assert training.weights.tolist() == [1, 2]
+
+
+def test_categories_can_be_declared_by_parameter():
+    X = np.array([["a", 1.0], ["b", 2.0]] * 10, dtype=object)
+    y = [0, 1] * 10
+    network = BayesNetClassifier(categories=[["c", "b", "a"], [1, 2, 3]]).fit(X, y)
+    assert network.categories_["x0"] == ["c", "b", "a"]
+    assert network.categories_["x1"] == [1, 2, 3]
+    frame = pd.DataFrame(
+        {"x0": pd.Categorical(X[:, 0], ["c", "b", "a"]), "x1": pd.Categorical(X[:, 1], [1, 2, 3])}
+    )
+    by_type = BayesNetClassifier().fit(frame, y)
+    np.testing.assert_array_equal(network.predict_proba(X), by_type.predict_proba(frame))
+    by_name = BayesNetClassifier(categories={"x0": ["c", "b", "a"]}).fit(frame, y)
+    assert by_name.categories_["x0"] == ["c", "b", "a"]
+    with pytest.raises(ValueError, match="'x0' holds 'b', which is not among its `categories`: a"):
+        BayesNetClassifier(categories=[["a"], None]).fit(X, y)

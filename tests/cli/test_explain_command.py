@@ -10,9 +10,10 @@ from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.datasets import make_multi_source, open_dataset, table_encoder
+from ensemblage.datasets import make_multi_source, open_dataset
 from ensemblage.persistence import load, save
 from ensemblage.strata import HISS, StrataEnsembleClassifier
+from ensemblage.tables import TableEncoder
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,9 @@ def folder(tmp_path_factory):
     dataset = open_dataset(str(folder / "rows.csv"), "class")
     few = StrataEnsembleClassifier(HISS(5, 0.3), random_state=0)
     for name, estimator in {"strata": few, "logistic": LogisticRegression()}.items():
-        model = make_pipeline(table_encoder(dataset.kinds), estimator).fit(dataset.X, dataset.y)
+        model = make_pipeline(TableEncoder(kinds=list(dataset.kinds)), estimator).fit(
+            dataset.X, dataset.y
+        )
         save(
             model, folder / f"{name}.skops",
             columns=dataset.feature_names, kinds=dataset.kinds, target="class",

@@ -21,7 +21,7 @@ def quick_model():
     @cache
     def fitted(method):
         iris = load_dataset("iris")
-        model = make_model(method, iris.kinds, seed=0).set_params(**SMALLER.get(method, {}))
+        model = make_model(method, iris.columns, seed=0).set_params(**SMALLER.get(method, {}))
         return model.fit(iris.X, iris.y)
 
     return fitted

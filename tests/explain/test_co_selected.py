@@ -10,7 +10,7 @@ from ensemblage.subspace import JointSubspaceClassifier
 
 def test_names_of_an_encoded_table():
     wine = load_dataset("wine")
-    model = make_model("subspace", wine.kinds, seed=0)
+    model = make_model("subspace", wine.columns, seed=0)
     model.set_params(model__n_estimators=2, model__fusion="product", model__max_iter=5)
     found = co_selected(model.fit(wine.X, wine.y), top=4)
     assert len(found.feature_names) == 4

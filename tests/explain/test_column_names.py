@@ -5,9 +5,9 @@ COLUMNS = ("age", "job")
 
 def test_features_are_named_after_their_columns():
     assert column_name("x1", COLUMNS) == "job"
-    assert column_name("numbers__x0", COLUMNS) == "age"
-    assert column_name("words__x1_cook", COLUMNS) == "job = cook"
-    assert column_name("numbers__missingindicator_x0", COLUMNS) == "age missing"
+    assert column_name("x1 = cook", COLUMNS) == "job = cook"
+    assert column_name("x0 missing", COLUMNS) == "age missing"
+    assert column_name("x1: share of yes", COLUMNS) == "job: share of yes"
     assert column_name("class", COLUMNS) == "class"
     assert column_name("x7", COLUMNS) == "x7"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
-from ensemblage.datasets import Dataset
+from ensemblage.datasets import Columns, Dataset
 from ensemblage.methods import _study_cell as module
 from ensemblage.methods import compare, get_method, make_model
 from ensemblage.methods._study_cell import (
@@ -20,7 +20,7 @@ from ensemblage.runs import Cell
 
 
 def test_a_tuned_parameter_that_is_given_is_fixed():
-    model = make_model("svm", ["number"], seed=0)
+    model = make_model("svm", Columns(("a",), ("number",), (None,)), seed=0)
     set_method_params(model, {"C": 5.0, "kernel": "rbf"})
     assert isinstance(model[-1], GridSearchCV)
     assert model[-1].estimator.C == 5.0

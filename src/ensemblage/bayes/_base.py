@@ -52,6 +52,9 @@ discretizer : {"mdlp", None}, default="mdlp"
     How numbers become categories; None takes each number as a category of its own.
 missing : {"mode", "marginal"}, default="mode"
     At prediction, a gap is filled with the column's mode, or summed over.
+categories : "auto", list or dict, default="auto"
+    Categories of columns whose type does not declare them, also of those that never occur: a
+    list per column, None where there are none, or lists by the column's name.
 parents_ : dict of str to list of str
     Parents of each node, in the order in which they were added; the class under its own
     name.
@@ -96,6 +99,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "order": ["array-like", None],
         "discretizer": [StrOptions({"mdlp"}), None],
         "missing": [StrOptions({"mode", "marginal"})],
+        "categories": [StrOptions({"auto"}), dict, list, tuple],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }

@@ -32,6 +32,7 @@ class BayesNetClassifier(BaseBayesNet):
         Cap on the entries of a table; :class:`EntryCapError` names the table that would exceed it.
     n_jobs : int, default=None
         Columns cut into bins at the same time.
+    {categories}
 
     Attributes
     ----------
@@ -90,6 +91,7 @@ class BayesNetClassifier(BaseBayesNet):
         missing: str = "mode",
         max_entries: int = MAX_ENTRIES,
         n_jobs: int | None = None,
+        categories: Any = "auto",
     ) -> None:
         self.max_parents = max_parents
         self.init = init
@@ -100,3 +102,4 @@ class BayesNetClassifier(BaseBayesNet):
         self.missing = missing
         self.max_entries = max_entries
         self.n_jobs = n_jobs
+        self.categories = categories

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.bayes._coding import Target, Training
-from ensemblage.tables import feature_names, read_features
+from ensemblage.tables import Column, per_column, read_features
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
@@ -23,8 +23,8 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    columns = read_features(estimator, X, reset=True)
-    target = read_target(y, feature_names(estimator))
+    columns = _declare(read_features(estimator, X, reset=True), estimator.categories)
+    target = read_target(y, [column.name for column in columns])
     check_consistent_length(X, target.labels)
     like = np.empty((len(target.labels), 1))
     weights = _check_sample_weight(sample_weight, like, dtype=np.float64, ensure_non_negative=True)
@@ -33,6 +33,13 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
         columns = [column.take(kept) for column in columns]
         target, weights = target._replace(labels=target.labels[kept]), weights[kept]
     return Training(columns, target, weights)
+
+
+def _declare(columns: list[Column], categories: Any) -> list[Column]:
+    """Take categories that the user declares beside those of the columns' own types."""
+    declared = per_column(categories, [column.name for column in columns], "categories")
+    pairs = zip(columns, declared, strict=True)
+    return [column if known is None else column.as_words(known) for column, known in pairs]
 
 
 def read_target(y: Any, taken: list[str]) -> Target:

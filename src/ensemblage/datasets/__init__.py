@@ -1,8 +1,7 @@
-"""Tables from files, datasets by name, and the preprocessing that goes with them."""
+"""Tables from files, and datasets by name."""
 
 from ensemblage.datasets._data_card import ColumnCard, DataCard
-from ensemblage.datasets._dataset import Dataset, align_table, dataset_fingerprint
-from ensemblage.datasets._encoder import table_encoder
+from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
 from ensemblage.datasets._files import read_table
 from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
 from ensemblage.datasets._open import (
@@ -18,6 +17,7 @@ from ensemblage.datasets._table import Table
 
 __all__ = [
     "ColumnCard",
+    "Columns",
     "DataCard",
     "Dataset",
     "DatasetInfo",
@@ -32,5 +32,4 @@ __all__ = [
     "make_video_standin",
     "open_dataset",
     "read_table",
-    "table_encoder",
 ]

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,30 @@ LARGEST = 1e100
 # With fewer rows, all values of a column may well differ by chance.
 ENOUGH_ROWS = 20
 NEARLY_ALL = 0.9
+
+
+class Columns(NamedTuple):
+    """What is known of the columns to learn from.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Their names.
+    kinds : tuple of {"number", "word", "date"}
+        Their kinds.
+    categories : tuple of tuple of str or None
+        The categories that are declared for each, in their order; None where there are none.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> load_dataset("iris").columns.kinds
+    ('number', 'number', 'number', 'number')
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
 
 
 @dataclass(frozen=True)
@@ -75,6 +99,12 @@ class Dataset:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: NDArray[np.str_] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> Columns:  # numpydoc ignore=RT01
+        """What a model is made for: names, kinds and declared categories of the columns."""
+        declared = tuple(self.categories.get(name) for name in self.feature_names)
+        return Columns(self.feature_names, self.kinds, declared)
 
     @property
     def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01

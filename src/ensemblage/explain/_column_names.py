@@ -9,15 +9,16 @@ from collections.abc import Sequence
 ENCODED = re.compile(r"^(?:[a-z]+__)?(missingindicator_)?x(\d+)(?:_(.*))?$")
 
 
+# "x3", "x3 missing", "x8 = cook": what TableEncoder makes of columns without names
+READABLE = re.compile(r"^x(\d+)(| missing| = .*|: .*)$", re.DOTALL)
+
+
 def column_name(encoded: str, columns: Sequence[str]) -> str:
-    """Name an encoded feature after its column, with the category where it is one of several."""
-    found = ENCODED.match(encoded)
-    if found is None or int(found[2]) >= len(columns):
+    """Name an encoded feature after its column."""
+    found = READABLE.match(encoded)
+    if found is None or int(found[1]) >= len(columns):
         return encoded
-    column = columns[int(found[2])]
-    if found[1] is not None:
-        return f"{column} missing"
-    return column if found[3] is None else f"{column} = {found[3]}"
+    return f"{columns[int(found[1])]}{found[2]}"
 
 
 def column_names(encoded: Sequence[str], columns: Sequence[str]) -> list[str]:

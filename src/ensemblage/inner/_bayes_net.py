@@ -196,6 +196,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         For views and bootstraps.
     n_jobs : int, default=None
         Columns or bootstraps at the same time.
+    {categories}
 
     Attributes
     ----------
@@ -268,6 +269,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         max_entries: int = MAX_ENTRIES,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categories: Any = "auto",
     ) -> None:
         self.n_views = n_views
         self.view_size = view_size
@@ -284,6 +286,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.max_entries = max_entries
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.categories = categories
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Let views score; let bootstraps, on bins of their own, make the tables."""

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
-from ensemblage.datasets import Table, table_encoder
+from ensemblage.datasets import Table
 from ensemblage.evaluation import nmi_score, purity_score
 from ensemblage.inner import InnerKMeans
 from ensemblage.methods._method_documents import Prototype
+from ensemblage.tables import TableEncoder
 
 CLUSTER_METHODS = {
     "inner": "Inner K-means",
@@ -104,7 +105,7 @@ def cluster_table(
     if not names:
         raise ValueError("No column is left to cluster by: drop fewer columns.")
     features = table.select(names)
-    X = table_encoder(features.kinds).fit_transform(features.to_array())
+    X = TableEncoder(kinds=list(features.kinds)).fit_transform(features.to_array())
     model = _model(method, n_clusters, seed, n_jobs).fit(X)
     return Clustering(
         method=method,

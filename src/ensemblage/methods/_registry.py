@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from ensemblage.datasets import table_encoder
+from ensemblage.datasets import Columns
 from ensemblage.messages import suggestion
+from ensemblage.tables import TableEncoder
 
 LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
 # "scale" stands for 1 over the number of features, as these are standardised.
@@ -245,16 +245,16 @@ def get_method(name: str) -> Method:
 
 
 def make_model(
-    name: str | Method, kinds: Sequence[str], seed: int, n_jobs: int | None = None
+    name: str | Method, columns: Columns, seed: int, n_jobs: int | None = None
 ) -> Pipeline:
-    """Make an unfitted model that takes a dataset's matrix: preprocessing, then a method.
+    """Make an unfitted model that takes a dataset's matrix: an encoder, then a method.
 
     Parameters
     ----------
     name : str or Method
         The method.
-    kinds : sequence of {"number", "word"}
-        The kind of each column.
+    columns : Columns
+        Kinds and declared categories, as in ``Dataset.columns``.
     seed : int
         The only source of randomness.
     n_jobs : int, default=None
@@ -263,15 +263,15 @@ def make_model(
     Returns
     -------
     Pipeline
-        With the steps ``table``, ``varying`` (which drops constant columns) and ``model``; the
-        first hands the values on as they are, and there is no second, if the method takes tables.
+        With the steps ``table``, a :class:`~ensemblage.tables.TableEncoder`, and ``model``; the
+        first hands the values on as they are if the method takes tables.
 
     Examples
     --------
     >>> from ensemblage.datasets import load_dataset
     >>> from ensemblage.methods import make_model
     >>> iris = load_dataset("iris")
-    >>> model = make_model("logistic", iris.kinds, seed=0).fit(iris.X, iris.y)
+    >>> model = make_model("logistic", iris.columns, seed=0).fit(iris.X, iris.y)
     >>> round(model.score(iris.X, iris.y), 2)
     0.98
     """
@@ -279,11 +279,13 @@ def make_model(
     estimator = method.factory(seed, n_jobs)
     if method.takes_tables:
         as_it_is = FunctionTransformer(feature_names_out="one-to-one")
+        estimator.set_params(categories=_listed(columns))
         return Pipeline([("table", as_it_is), ("model", estimator)])
-    return Pipeline(
-        [
-            ("table", table_encoder(kinds)),
-            ("varying", VarianceThreshold()),
-            ("model", estimator),
-        ]
+    encoder = TableEncoder(
+        kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
     )
+    return Pipeline([("table", encoder), ("model", estimator)])
+
+
+def _listed(columns: Columns) -> list[list[str] | None]:
+    return [None if known is None else list(known) for known in columns.categories]

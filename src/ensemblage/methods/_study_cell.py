@@ -100,7 +100,7 @@ def seeded_model(
     method: Method, params: Mapping[str, Any], dataset: Dataset, seed: int
 ) -> Pipeline:
     """Make a method's model with parameters; they may bring in randomness, which is seeded too."""
-    model = make_model(method, dataset.kinds, seed)
+    model = make_model(method, dataset.columns, seed)
     set_method_params(model, params)
     free = [name for name, value in model.get_params().items() if value is None]
     return model.set_params(**{name: seed for name in free if name.endswith("random_state")})

@@ -132,7 +132,7 @@ def check_method(point: MethodPoint, dataset: Dataset) -> None:
             f"{where} needs to know where rows come from, but the dataset {dataset.name!r} has no "
             'source: name the column by source = "...".'
         )
-    model = make_model(point.name, dataset.kinds, seed=0)
+    model = make_model(point.name, dataset.columns, seed=0)
     inner = model[-1].estimator if isinstance(model[-1], GridSearchCV) else model[-1]
     known = [name for name in inner.get_params() if not name.endswith("random_state")]
     for name, value in point.params.items():

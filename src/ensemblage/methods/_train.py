@@ -125,7 +125,7 @@ def train(
     scores = compare(
         dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
     )
-    model = make_model(method, dataset.kinds, seed, _jobs_for(scores, n_jobs))
+    model = make_model(method, dataset.columns, seed, _jobs_for(scores, n_jobs))
     # One BLAS thread, so that sums have one order, as in the worker processes.
     with threadpool_limits(1, "blas"), recorded_warnings() as said:
         model.fit(dataset.X, dataset.y, **extra)

@@ -296,10 +296,13 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         """Refuse members that do not go together as those of a fit do."""
         members = [*self.estimators_, *self.anchors_]
         expect(len(self.responses_) == len(members), "responses_ has not one entry per member")
-        expect(len(self.estimators_) == self.n_strata_, "estimators_ has not one per stratum")
-        strata = self.stratifier_.memberships_.shape[1]
+        several = len(self.estimators_) % self.n_strata_ == 0
+        expect(several and bool(self.estimators_), "estimators_ has not one per stratum")
+        strata = final_step(self.stratifier_).memberships_.shape[1]
         expect(strata == self.n_strata_, "stratifier_ has another number of strata")
-        taken = {each.n_features_in_ for each in [*members, self.stratifier_]}
+        # a member of one class only has looked at no column
+        looking = [each for each in members if len(each.classes_) > 1]
+        taken = {each.n_features_in_ for each in [*looking, self.stratifier_]}
         expect(taken == {self.n_features_in_}, "members take another number of columns")
 
     def _asks_for_choice(self) -> bool:

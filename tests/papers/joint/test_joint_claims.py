@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from ensemblage.datasets import load_dataset, table_encoder
+from ensemblage.datasets import load_dataset
+from ensemblage.tables import TableEncoder
 from papers.joint.claims import (
     COMPARED,
     compare_with_logistic,
@@ -49,7 +50,7 @@ def test_automatic_fusion_against_a_tuned_logistic_regression(shared):
     verdicts = {}
     for name in COMPARED:
         dataset = load_dataset(name, shared / "data")
-        X = table_encoder(dataset.kinds).fit_transform(dataset.X)
+        X = TableEncoder(kinds=list(dataset.kinds)).fit_transform(dataset.X)
         verdicts[name] = compare_with_logistic(X, np.unique(dataset.y, return_inverse=True)[1])
     for name, verdict in verdicts.items():
         assert verdict.gain >= -verdict.error, (name, verdict)
