@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 import ensemblage
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.inner import InnerKMeans
+from ensemblage.inner import InnerKMeans, InnerTreeClassifier
 from ensemblage.persistence import TRUSTED_TYPES, load, save
 from ensemblage.persistence._trusted import is_trusted
 from ensemblage.strata import (
@@ -99,6 +99,7 @@ MODELS = {
     "ensemble": lambda: StrataEnsembleClassifier(HISS(3, 0.5), random_state=0).fit(X, Y),
     "subspaces": lambda: JointSubspaceClassifier(3, random_state=0).fit(X, Y),
     "prototypes": lambda: InnerKMeans(3, random_state=0).fit(X),
+    "tree": lambda: InnerTreeClassifier(random_state=0).fit(X, Y),
     "network": lambda: BayesNetClassifier().fit(X, Y),
 }
 
@@ -122,6 +123,9 @@ MODELS = {
         ("subspaces", "coefs_", np.full((3, 2, 4), np.inf)),
         ("prototypes", "cluster_centers_", np.zeros((3, 1))),
         ("prototypes", "views_", "none"),
+        ("tree", "tree_", "none"),
+        ("tree", "n_features_in_", 1),
+        ("tree", "classes_", np.array(["yes"])),
     ],
 )
 def test_forged_arrays_are_refused(tmp_path, model, attribute, forged):
@@ -131,6 +135,16 @@ def test_forged_arrays_are_refused(tmp_path, model, attribute, forged):
     setattr(fitted, attribute, forged)
     save(fitted, path)
     with pytest.raises(ValueError, match=f"forged or damaged {type(fitted).__name__}"):
+        load(path)
+
+
+def test_a_tree_with_forged_nodes_is_refused(tmp_path):
+    fitted, path = MODELS["tree"](), tmp_path / "model.skops"
+    save(fitted, path)
+    assert (load(path).model.predict_proba(X) == fitted.predict_proba(X)).all()
+    fitted.tree_.left[0] = 10**6
+    save(fitted, path)
+    with pytest.raises(ValueError, match=r"forged or damaged .*Tree.* parent"):
         load(path)
 
 

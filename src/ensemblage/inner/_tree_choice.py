@@ -5,7 +5,7 @@ Each fold grows one tree; its losses for all :math:`\alpha \times \lambda` come 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ensemblage.kernels import (
     shrinkage_factors,
     shrunk_losses,
 )
-from ensemblage.parallel import Fold, draw_seeds
+from ensemblage.parallel import Fold, draw_seeds, make_folds, run_tasks
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,23 @@ class TreeRecipe(NamedTuple):
     n_views: int
     window: float
     crisp: bool
+
+
+class FoldPlan(NamedTuple):
+    """How many folds there are to be at most, which rows stay together, and who computes them."""
+
+    n_folds: int
+    groups: NDArray[Any] | None
+    seed: int
+    n_jobs: int | None
+
+
+class Chosen(NamedTuple):
+    """An alpha and a strength, and their mean loss over the folds; None without folds."""
+
+    alpha: float
+    strength: float
+    loss: float | None
 
 
 class Choice(NamedTuple):
@@ -95,6 +112,24 @@ def fold_losses(
     paths = shrunk_paths(tree, train, choice, structure.strengths)
     losses: Floats = shrunk_losses(tree, test.X, test.targets, paths)
     return losses
+
+
+def choose(rows: TreeRows, recipe: TreeRecipe, choice: Choice, plan: FoldPlan) -> Chosen:
+    """Take the alpha and the strength of least loss; of equal ones the smaller tree.
+
+    Where no class has two rows there are no folds: then it is the whole tree, middling shrunk.
+    """
+    labels = rows.y if rows.targets.n_classes else np.zeros(len(rows.y), dtype=np.int32)
+    n_folds = min(plan.n_folds, int(np.bincount(labels).max()))
+    if n_folds < 2:
+        return Chosen(0.0, float(choice.strengths[len(choice.strengths) // 2]), None)
+    fold_seed, *seeds = draw_seeds(plan.seed, 1 + n_folds)
+    folds = make_folds(labels, n_folds, fold_seed, plan.groups)
+    tasks = [(rows, fold, recipe, choice, seed) for fold, seed in zip(folds, seeds, strict=False)]
+    losses = np.sum(run_tasks(fold_losses, tasks, plan.n_jobs), axis=0)
+    a, s = np.unravel_index(np.argmin(losses), losses.shape)
+    loss = float(losses[a, s] / rows.targets.weights.sum())
+    return Chosen(float(choice.alphas[a]), float(choice.strengths[s]), loss)
 
 
 def shrunk_paths(tree: SoftTree, rows: TreeRows, choice: Choice, strengths: Floats) -> ShrunkPaths:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.inner._inner_ensemble import InnerEnsemble, Scores
-from ensemblage.inner._tree_structure import TreeRows
+from ensemblage.inner._tree_structure import LARGEST, TreeRows
 from ensemblage.kernels import (
     SQUARED,
     CutRule,
@@ -79,8 +79,7 @@ def place_thresholds(tree: SoftTree, rows: TreeRows, crowd: Crowd) -> SoftTree:
     for node in np.flatnonzero(tree.left >= 0).tolist():  # parents come first
         here, counts = waiting.pop(node)
         x, own = rows.X[here, tree.feature[node]], float(tree.thresholds[node, 0])
-        finite = np.isfinite(own)  # else the node tells missing values from the others
-        window = crowd.window if finite else 0.0
+        window = crowd.window if own < LARGEST else 0.0
         cuts = candidate_cuts(x, targets.weights[here], own, window)
         bins = bins_of(x, cuts.values, tree.missing_left[node])
         measure = ThresholdMeasure(bins, _at(targets, here), crowd.rule)

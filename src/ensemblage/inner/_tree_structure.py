@@ -28,6 +28,9 @@ CRITERIA = {
 }
 """What scikit-learn calls what the kernels score by."""
 
+LARGEST = float(np.finfo(np.float32).max)
+"""The threshold of a node that tells missing values from all others; rows are float32."""
+
 
 class TreeRows(NamedTuple):
     """Rows as trees read them, float32 in C order, with their weights and targets."""
@@ -82,7 +85,7 @@ def grow_structure(rows: TreeRows, rule: GrowthRule, seed: int) -> Structure:
         right,
         np.where(left < 0, -1, grown.feature).astype(np.int64),
         grown.missing_go_to_left.astype(np.bool_),
-        np.where(left < 0, 0.0, grown.threshold)[:, None],
+        np.where(left < 0, 0.0, np.minimum(grown.threshold, LARGEST))[:, None],
     )
     return Structure(tree, link_strengths(CostedTree(left, right, costs)))
 

@@ -1,0 +1,296 @@
+"""What trees of crowd-placed thresholds for classes and for numbers have in common."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from ensemblage.inner._fitted_tree import FittedTree, writable
+from ensemblage.inner._tree_choice import (
+    STRENGTHS,
+    Choice,
+    FoldPlan,
+    TreeRecipe,
+    alpha_grid,
+    choose,
+    shrunk_values,
+    soften,
+)
+from ensemblage.inner._tree_path import TreePath, follow_row
+from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text
+from ensemblage.inner._tree_structure import GrowthRule, TreeRows, grow_structure, pruned
+from ensemblage.kernels import RowTargets
+from ensemblage.messages import expect
+from ensemblage.parallel import draw_seeds
+
+Floats = NDArray[np.float64]
+
+TREE_DOCS = """
+n_views : int, default=30
+    Size of the crowd: bootstraps that place each threshold again.
+window : float, default=0.25
+    How far from CART's threshold a view may place its own: a share of the node's rows, by rank. At
+    0 the thresholds are CART's.
+max_leaves : int or None, default=16
+    Leaves at most. None has no limit, and is the most accurate.
+min_samples_leaf : int, default=1
+    Rows that a split leaves on each side at least.
+shrinkage : float or "cv", default="cv"
+    Strength by which a node is drawn towards its parent: as if so many rows of the parent's mean
+    had been added to the parent. "cv" chooses by folds, among 0.1, 1, 10, 25, 50 and 100.
+cv : int, default=5
+    Folds by which pruning and shrinkage are chosen together.
+crisp : bool, default=False
+    Keep the median of each node's thresholds only, so that every row has one leaf.
+random_state : int, RandomState instance or None, default=None
+    For the tree's ties, the bootstraps and the folds.
+n_jobs : int, default=None
+    Folds at the same time.
+tree_ : FittedTree
+    The nodes: ``left``, ``right``, ``feature``, ``missing_left``, ``thresholds`` of shape
+    (n_nodes, n_views) in ascending order, ``values`` (n_nodes, n_columns), ``weights``.
+alpha_ : float
+    Cost of a leaf by which the tree was pruned; ``ccp_alpha`` of scikit-learn's trees.
+shrinkage_ : float
+    The strength used.
+cv_loss_ : float or None
+    Its loss over the folds; None where there were too few rows for folds.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Share of each feature in what all splits explain, by squares of what they change.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if they were all strings.
+"""
+
+
+class BaseInnerTree(BaseEstimator, ABC):
+    """What trees for classes and for numbers have in common."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_views": [Interval(Integral, 1, None, closed="left")],
+        "window": [Interval(Real, 0, 1, closed="both")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"cv"})],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "crisp": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_views: int = 30,
+        window: float = 0.25,
+        max_leaves: int | None = 16,
+        criterion: str = "gini",
+        min_samples_leaf: int = 1,
+        shrinkage: Any = "cv",
+        cv: int = 5,
+        crisp: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_views = n_views
+        self.window = window
+        self.max_leaves = max_leaves
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.crisp = crisp
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Grow, choose by folds, let the crowd place the thresholds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows; NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; rows of no weight are left out.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are in one fold.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float32, order="C", ensure_all_finite="allow-nan")
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        counted = np.flatnonzero(weights > 0)
+        if groups is not None:
+            check_consistent_length(X, groups)
+            groups = np.asarray(groups)[counted]
+        rows = TreeRows(writable(X), self._targets(y, weights))
+        self._fit_rows(rows if len(counted) == len(X) else rows.at(counted), groups)
+        return self
+
+    @abstractmethod
+    def _targets(self, y: Any, weights: Floats) -> RowTargets:
+        """Check classes or numbers."""
+
+    def _fit_rows(self, rows: TreeRows, groups: Any) -> None:
+        growth = GrowthRule(self.criterion, self.max_leaves, self.min_samples_leaf)
+        recipe = TreeRecipe(growth, self.n_views, self.window, self.crisp)
+        grow_seed, fold_seed, view_seed = draw_seeds(self.random_state, 3)
+        structure = grow_structure(rows, growth, grow_seed)
+        strengths = STRENGTHS if self.shrinkage == "cv" else (self.shrinkage,)
+        choice = Choice(alpha_grid(structure), np.array(strengths, dtype=np.float64))
+        chosen = choose(rows, recipe, choice, FoldPlan(self.cv, groups, fold_seed, self.n_jobs))
+        tree = soften(pruned(structure, chosen.alpha), rows, recipe, view_seed)
+        self.tree_ = FittedTree.make(tree, shrunk_values(tree, rows, chosen.strength))
+        self.alpha_ = min(chosen.alpha, float(structure.strengths[0]))
+        self.shrinkage_ = chosen.strength
+        self.cv_loss_ = chosen.loss
+
+    def _rows(self, X: Any) -> NDArray[np.float32]:
+        check_is_fitted(self)
+        rows: NDArray[np.float32] = writable(
+            validate_data(
+                self, X, dtype=np.float32, order="C", ensure_all_finite="allow-nan", reset=False
+            )
+        )
+        return rows
+
+    @property
+    def feature_importances_(self) -> Floats:  # numpydoc ignore=RT01
+        """Share of each feature in what all splits explain."""
+        check_is_fitted(self)
+        return self.tree_.importances(self.n_features_in_)
+
+    def get_n_leaves(self) -> int:
+        """Count the leaves.
+
+        Returns
+        -------
+        int
+            At most ``max_leaves``.
+        """
+        check_is_fitted(self)
+        return int(self.tree_.is_leaf.sum())
+
+    def get_depth(self) -> int:
+        """Count the splits on the longest way to a leaf.
+
+        Returns
+        -------
+        int
+            0 for a tree that is its root.
+        """
+        check_is_fitted(self)
+        return int(self.tree_.depths.max())
+
+    def memberships(self, X: Any) -> csr_array:
+        """Share of each row in each leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_leaves)
+            Rows add up to one; leaves are in the order of their nodes.
+        """
+        rows = self._rows(X)
+        found = self.tree_.memberships(rows)
+        numbers = np.cumsum(self.tree_.is_leaf) - 1
+        shape = (len(found.starts) - 1, self.get_n_leaves())
+        return csr_array((found.shares, numbers[found.leaves], found.starts), shape=shape)
+
+    def explain(self, x: Any) -> TreePath:
+        """Follow one row through the tree.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row.
+
+        Returns
+        -------
+        TreePath
+            The splits on its way, its share on each side, and what each split adds: the start and
+            all contributions add up to the prediction.
+        """
+        if np.ndim(x) == 1 and not hasattr(x, "columns"):
+            x = np.asarray(x)[None]
+        rows = self._rows(x)
+        if len(rows) != 1:
+            raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
+        return follow_row(self.tree_, rows[0], self._words().columns)
+
+    def crisp_tree(self) -> Any:
+        """Follow the medians of the thresholds.
+
+        Returns
+        -------
+        estimator
+            A copy in which each node has one threshold, and each row one of the same leaves.
+        """
+        check_is_fitted(self)
+        made = copy.copy(self)
+        made.tree_ = self.tree_.crisp()
+        return made
+
+    def to_text(self) -> str:
+        """Write the tree as indented text.
+
+        Returns
+        -------
+        str
+            A line per node, with the crowd's thresholds from the least to the greatest.
+        """
+        check_is_fitted(self)
+        return as_text(self.tree_, self._words())
+
+    def to_dot(self) -> str:
+        """Write the tree in the language of Graphviz.
+
+        Returns
+        -------
+        str
+            To be drawn by ``dot``.
+        """
+        check_is_fitted(self)
+        return as_dot(self.tree_, self._words())
+
+    def _words(self) -> TreeWords:
+        columns = [str(name) for name in _check_feature_names_in(self)]
+        return TreeWords(columns, [str(label) for label in getattr(self, "classes_", ())])
+
+    def __check_state__(self) -> None:
+        """Refuse a tree that asks for columns or classes which there are not."""
+        expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
+        self.tree_.__check_state__()
+        expect(int(self.tree_.feature.max()) < self.n_features_in_, "a split has no column")
+        n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
+        expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

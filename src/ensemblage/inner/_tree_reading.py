@@ -1,0 +1,92 @@
+"""A fitted tree in words: as indented text, and as Graphviz's dot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ensemblage.inner._fitted_tree import FittedTree
+from ensemblage.inner._tree_structure import LARGEST
+
+
+class TreeWords(NamedTuple):
+    """Names of the columns, and of the classes; no classes where the tree gives numbers."""
+
+    columns: Sequence[str]
+    classes: Sequence[str]
+
+
+def question(tree: FittedTree, node: int, words: TreeWords) -> str:
+    """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
+    thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
+    if thresholds[0] >= LARGEST:
+        return f"{column} is known"
+    middle, low, high = written(
+        float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
+    )
+    crowd = "" if low == high else f" (crowd: {low} to {high})"
+    return f"{column} <= {middle}{crowd}"
+
+
+def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write numbers with as many digits as tell them apart, four at least."""
+    for digits in range(4, 17):
+        texts = tuple(f"{value:.{digits}g}" for value in (middle, low, high))
+        if len(set(texts)) == len({middle, low, high}):
+            break
+    return texts[0], texts[1], texts[2]
+
+
+def answer(tree: FittedTree, node: int, words: TreeWords) -> str:
+    """Say what a node predicts: its most probable classes, or its number."""
+    values = tree.values[node]
+    if not words.classes:
+        return f"{values[0]:.4g}"
+    order = np.argsort(-values, kind="stable")
+    told = [f"{words.classes[k]} {values[k]:.0%}" for k in order if values[k] >= 0.005][:3]
+    return ", ".join(told)
+
+
+def rows_in(tree: FittedTree, node: int) -> str:
+    """Say how many training rows a node has, by weight."""
+    weight = float(tree.weights[node])
+    return f"{weight:.0f} rows" if weight >= 9.95 else f"{weight:.1f} rows"
+
+
+def as_text(tree: FittedTree, words: TreeWords) -> str:
+    """Write a line per node, children below their parent, the side of "yes" first."""
+    return "\n".join(_lines(tree, words))
+
+
+def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
+    # node, what stands before it, and what before that which is below it
+    waiting = [(0, "", "")]
+    while waiting:
+        node, before, below = waiting.pop()
+        if tree.left[node] < 0:
+            yield f"{before}{answer(tree, node, words)}   [{rows_in(tree, node)}]"
+            continue
+        yield f"{before}{question(tree, node, words)}   [{rows_in(tree, node)}]"
+        sides = (("├─ yes: ", "│  ", tree.left[node]), ("└─ no: ", "   ", tree.right[node]))
+        waiting += [(int(child), below + mark, below + line) for mark, line, child in sides[::-1]]
+
+
+def as_dot(tree: FittedTree, words: TreeWords) -> str:
+    """Write Graphviz's language; leaves are round."""
+    lines = ["digraph tree {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
+    for node in range(len(tree.left)):
+        leaf = tree.left[node] < 0
+        said = answer(tree, node, words) if leaf else question(tree, node, words)
+        shape = ", shape=ellipse" if leaf else ""
+        lines.append(f"  n{node} [label={_quoted(said, rows_in(tree, node))}{shape}];")
+        if not leaf:
+            lines.append(f'  n{node} -> n{tree.left[node]} [label="yes"];')
+            lines.append(f'  n{node} -> n{tree.right[node]} [label="no"];')
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(*lines: str) -> str:
+    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + "\\n".join(escaped) + '"'

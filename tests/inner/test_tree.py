@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
+from ensemblage.parallel import draw_seeds
+
+DRAWN = {
+    "check_sample_weight_equivalence_on_dense_data": "bootstraps and folds are drawn among rows"
+}
+
+
+@parametrize_with_checks(
+    [
+        InnerTreeClassifier(n_views=5),
+        InnerTreeClassifier(n_views=3, max_leaves=None, crisp=True, criterion="entropy"),
+        InnerTreeRegressor(n_views=5),
+        InnerTreeRegressor(n_views=3, max_leaves=None, shrinkage=1.0),
+    ],
+    expected_failed_checks=lambda _: DRAWN,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("leaves", [16, None])
+def test_without_window_and_shrinkage_it_is_scikit_learns_tree_bit_for_bit(leaves):
+    X, y = load_breast_cancer(return_X_y=True)
+    X[::7, 20] = np.nan
+    ours = InnerTreeClassifier(window=0, shrinkage=0, max_leaves=leaves, random_state=3).fit(X, y)
+    assert ours.alpha_ > 0
+    theirs = DecisionTreeClassifier(
+        max_leaf_nodes=leaves, ccp_alpha=ours.alpha_, random_state=draw_seeds(3, 3)[0]
+    ).fit(X, y)
+    assert (ours.predict_proba(X) == theirs.predict_proba(X)).all()
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_numbers_without_window_and_shrinkage_are_scikit_learns_too():
+    X, y = load_diabetes(return_X_y=True)  # whole numbers, so that sums have no rounding
+    ours = InnerTreeRegressor(window=0, shrinkage=0, random_state=1).fit(X, y)
+    theirs = DecisionTreeRegressor(
+        max_leaf_nodes=16, ccp_alpha=ours.alpha_, random_state=draw_seeds(1, 3)[0]
+    ).fit(X, y)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_the_crowd_makes_thresholds_soft_and_medians_make_them_crisp():
+    X, y = load_iris(return_X_y=True)
+    soft = InnerTreeClassifier(random_state=0).fit(X, y)
+    inner = ~soft.tree_.is_leaf
+    assert (np.ptp(soft.tree_.thresholds[inner], axis=1) > 0).any()
+    assert soft.memberships(X).nnz > len(X)
+    followed = soft.crisp_tree()
+    assert followed.tree_.thresholds.shape[1] == 1
+    assert followed.memberships(X).nnz == len(X)
+    assert soft.tree_.thresholds.shape[1] == 30  # as it was
+    assert (followed.predict(X) == soft.predict(X)).mean() > 0.95
+    fitted = InnerTreeClassifier(crisp=True, random_state=0).fit(X, y)
+    assert fitted.memberships(X).nnz == len(X)
+
+
+def test_memberships_add_up_to_one_and_average_the_leaves():
+    X, y = load_iris(return_X_y=True)
+    tree = InnerTreeClassifier(random_state=0).fit(X, y)
+    shares = tree.memberships(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    leaves = tree.tree_.values[tree.tree_.is_leaf]
+    np.testing.assert_allclose(shares @ leaves, tree.predict_proba(X))
+    np.testing.assert_allclose(tree.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("kind", [InnerTreeClassifier, InnerTreeRegressor])
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs(kind):
+    X, y = load_iris(return_X_y=True)
+    one = kind(random_state=0, n_jobs=1).fit(X, y)
+    two = kind(random_state=0, n_jobs=2).fit(X, y)
+    assert one.tree_.thresholds.tobytes() == two.tree_.thresholds.tobytes()
+    assert one.tree_.values.tobytes() == two.tree_.values.tobytes()
+    assert one.cv_loss_ == two.cv_loss_
+
+
+def test_rows_without_weight_are_not_there():
+    X, y = load_iris(return_X_y=True)
+    weights = np.ones(150)
+    weights[::3] = 0
+    kept = weights > 0
+    one = InnerTreeClassifier(random_state=0).fit(X, y, sample_weight=weights)
+    other = InnerTreeClassifier(random_state=0).fit(X[kept], y[kept])
+    assert (one.predict_proba(X) == other.predict_proba(X)).all()
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        one.fit(X, y, sample_weight=np.zeros(150))
+
+
+def test_rows_of_a_group_stay_together():
+    """Groups of copies: only folds that keep them together see that nothing can be learned."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(40, 3)), 5, axis=0), np.repeat(rng.integers(0, 2, 40), 5)
+    groups = np.repeat(np.arange(40), 5)
+    apart = InnerTreeClassifier(random_state=0).fit(X, y)
+    together = InnerTreeClassifier(random_state=0).fit(X, y, groups=groups)
+    assert together.get_n_leaves() < apart.get_n_leaves()
+    assert together.cv_loss_ > apart.cv_loss_
+    with pytest.raises(ValueError, match="two or more"):
+        apart.fit(X, y, groups=np.zeros(200))
+
+
+def test_missing_values_go_the_way_that_was_learned():
+    X = np.r_[np.linspace(0, 1, 40), np.full(20, np.nan)][:, None]
+    y = np.r_[np.zeros(20), np.ones(20), np.zeros(20)]
+    tree = InnerTreeClassifier(random_state=0).fit(X, y)
+    assert tree.predict([[np.nan], [0.1], [0.9]]).tolist() == [0, 0, 1]
+    y[40:] = 1
+    tree.fit(X, y)
+    assert tree.predict([[np.nan], [0.1], [0.9]]).tolist() == [1, 0, 1]
+    alone = InnerTreeClassifier(random_state=0).fit(X, np.isnan(X).ravel())
+    assert alone.to_text().startswith("x0 is known")
+    assert np.isfinite(alone.tree_.thresholds).all()
+
+
+def test_columns_of_data_frames_are_named():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    plain = InnerTreeClassifier(random_state=0).fit(X.to_numpy(), y.to_numpy())
+    for frame in (pandas.DataFrame(X), polars.DataFrame({name: X[name] for name in X})):
+        tree = InnerTreeClassifier(random_state=0).fit(frame, y.to_numpy())
+        assert tree.to_text().startswith("petal")
+        assert (tree.predict_proba(frame) == plain.predict_proba(X.to_numpy())).all()
+        assert tree.explain(frame[:1]).steps[0].column.startswith("petal")
+
+
+def test_one_row_per_class_leaves_no_folds():
+    tree = InnerTreeClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    assert tree.cv_loss_ is None
+    assert tree.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+
+
+def test_poisson_trees_refuse_numbers_below_zero():
+    with pytest.raises(ValueError, match="the least is -1"):
+        InnerTreeRegressor(criterion="poisson").fit([[0.0], [1.0]], [-1.0, 2.0])
+    X, y = load_diabetes(return_X_y=True)
+    assert InnerTreeRegressor(criterion="poisson", random_state=0).fit(X, y).score(X, y) > 0.3
+
+
+def test_sizes_and_importances():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    assert 2 <= tree.get_n_leaves() <= 4
+    assert 1 <= tree.get_depth() <= 3
+    assert tree.feature_importances_.sum() == pytest.approx(1.0)
+    used = np.unique(tree.tree_.feature[~tree.tree_.is_leaf])
+    assert set(np.flatnonzero(tree.feature_importances_)) <= set(used)
+    root = InnerTreeClassifier(random_state=0).fit(X, np.zeros(len(X)))
+    assert root.get_depth() == 0
+    assert root.feature_importances_.sum() == 0
