@@ -1,19 +1,26 @@
 """Tables from files, and datasets by name."""
 
-from ensemblage.datasets._data_card import ColumnCard, DataCard
-from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
-from ensemblage.datasets._files import read_table
-from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
-from ensemblage.datasets._open import (
-    DatasetInfo,
-    TargetNotGivenError,
-    list_datasets,
-    load_dataset,
-    open_dataset,
-)
-from ensemblage.datasets._open import find_folder as find_folder
-from ensemblage.datasets._quarter_circle import make_quarter_circle
-from ensemblage.datasets._table import Table
+from typing import TYPE_CHECKING
+
+from ensemblage.messages import lazy_door
+
+if TYPE_CHECKING:
+    from ensemblage.datasets._data_card import ColumnCard, DataCard
+    from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
+    from ensemblage.datasets._files import read_table
+    from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
+    from ensemblage.datasets._open import (
+        DatasetInfo,
+        TargetNotGivenError,
+        list_datasets,
+        load_dataset,
+        open_dataset,
+    )
+    from ensemblage.datasets._open import find_folder as find_folder
+    from ensemblage.datasets._quarter_circle import make_quarter_circle
+    from ensemblage.datasets._table import Table
+else:
+    __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "ColumnCard",

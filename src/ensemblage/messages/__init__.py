@@ -3,6 +3,7 @@
 from ensemblage.messages._expectations import DamagedStateError as DamagedStateError
 from ensemblage.messages._expectations import expect as expect
 from ensemblage.messages._expectations import expect_array as expect_array
+from ensemblage.messages._lazy_door import lazy_door as lazy_door
 from ensemblage.messages._shared_docs import with_shared as with_shared
 from ensemblage.messages._wording import count as count
 from ensemblage.messages._wording import listed as listed

@@ -1,8 +1,15 @@
 """Save and load models without pickle, and write files whole or not at all."""
 
-from ensemblage.persistence._atomic import check_writable, write_atomically
-from ensemblage.persistence._models import SavedModel, load, save
-from ensemblage.persistence._trusted import TRUSTED_TYPES
+from typing import TYPE_CHECKING
+
+from ensemblage.messages import lazy_door
+
+if TYPE_CHECKING:
+    from ensemblage.persistence._atomic import check_writable, write_atomically
+    from ensemblage.persistence._models import SavedModel, load, save
+    from ensemblage.persistence._trusted import TRUSTED_TYPES
+else:
+    __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "TRUSTED_TYPES",

@@ -1,0 +1,45 @@
+import subprocess
+import sys
+
+import pytest
+
+from ensemblage import datasets, persistence
+from ensemblage.messages import lazy_door
+
+DOOR = """
+from typing import TYPE_CHECKING
+from json import dumps
+if TYPE_CHECKING:
+    from math import pi, tau as turn
+    from fractions import Fraction as Fraction
+"""
+
+
+def test_names_are_imported_when_asked_for(tmp_path):
+    path = tmp_path / "door.py"
+    path.write_text(DOOR)
+    get, names = lazy_door("door", str(path))
+    assert names() == ["Fraction", "pi", "turn"]
+    assert get("turn") == 2 * get("pi")
+    with pytest.raises(AttributeError, match="module 'door' has no attribute 'dumps'"):
+        get("dumps")
+
+
+@pytest.mark.parametrize("door", [datasets, persistence])
+def test_lazy_doors_have_all_that_they_promise(door):
+    assert set(door.__all__) <= set(dir(door))
+    for name in dir(door):
+        assert getattr(door, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        door.nothing  # noqa: B018
+
+
+def test_lazy_doors_import_nothing_by_themselves():
+    script = (
+        "import sys, ensemblage.datasets, ensemblage.persistence\n"
+        "print(sorted({'numpy', 'sklearn', 'msgspec'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[]"
