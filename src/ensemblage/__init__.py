@@ -23,6 +23,7 @@ __all__ = [
     "methods",
     "papers",
     "persistence",
+    "pool",
     "runs",
     "strata",
     "subspace",

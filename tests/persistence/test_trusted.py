@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ensemblage
 from ensemblage.bayes import BayesNetClassifier
@@ -19,6 +22,7 @@ from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
+    ScaledLogisticRegression,
     SourceStrata,
     StrataEnsembleClassifier,
 )
@@ -193,3 +197,19 @@ def test_types_are_judged_by_name_as_skops_judges_them():
 )
 def test_what_is_neither_listed_nor_public_is_not_trusted(name):
     assert not is_trusted(name)
+
+
+def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (20, 2))])
+    y = np.where(np.arange(60) < 40, np.arange(60) % 2, 1)
+    strata = make_pipeline(StandardScaler(), HISS(2, (0.2, 0.8), total_size=1.0))
+    kinds = [ScaledLogisticRegression(), GaussianNB()]
+    with pytest.warns(UserWarning, match="hold one class only"):
+        model = StrataEnsembleClassifier(strata, kinds, random_state=0).fit(X, y)
+    save(
+        model, tmp_path / "strata.skops",
+        columns=["a", "b"], kinds=["number"] * 2, target="class", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "strata.skops").model
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -10,6 +10,7 @@ from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
+from ensemblage.strata._strata_choice import fused_outputs as fused_outputs
 from ensemblage.strata._strata_description import (
     ColumnDifference,
     StrataDescription,

@@ -1,0 +1,243 @@
+"""All three places of diversity at once."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from ensemblage.fusion import FusedClassifierMixin, LogPool, member_outputs
+from ensemblage.parallel import draw_seeds
+from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
+from ensemblage.pool._leaderboard import Leaderboard
+from ensemblage.pool._members import POOLS, resolve_pool
+from ensemblage.pool._pool_rows import Array, PoolRows, shared_folds
+from ensemblage.pool._pooling import (
+    Member,
+    Verdict,
+    cross_fitted,
+    fit_counting,
+    fuse,
+    make_fusion,
+    standings,
+)
+
+# one layout in memory, so that a frame and an array of the same numbers give the same bits
+ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+MOST_KEPT = 20_000
+"""Rows whose held-out outputs a fitted pool keeps, to be drawn, pruned and taken apart."""
+
+
+class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
+    r"""A pool of members from all three places of diversity, which need no tuning by hand.
+
+    Members of the usual kinds and of this library are tuned on shared folds. What they say of
+    rows that they have not seen teaches a fusion how much to listen to each; those who count are
+    then fitted to all rows.
+
+    Parameters
+    ----------
+    pool : {"lean", "full", "ours", "anchors"} or list, default="lean"
+        The members. ``"anchors"`` are a support vector machine, logistic regression, two forests
+        and boosting; ``"lean"`` adds the inner network and the joint subspaces, ``"full"`` the
+        strata too; ``"ours"`` are these three alone. A list holds names of members, classifiers,
+        or pairs of a name and a classifier.
+    fusion : {"logpool", "stacking"} or Fusion, default="logpool"
+        How members' outputs become one. ``"logpool"`` is :class:`~ensemblage.fusion.LogPool` with
+        class biases, a temperature and a floor.
+    cv : int, splitter or iterable, default=5
+        The folds on which all members are tuned and held out.
+    time_budget : float, default=None
+        Seconds that ``fit`` may take; None for as long as it takes.
+    n_jobs : int, default=None
+        Fits at the same time, through joblib.
+    random_state : int, RandomState instance or None, default=None
+        For the folds and the members.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    estimators_ : list of classifiers
+        Fitted members that have a say; they know classes by their number.
+    member_names_ : list of str
+        Their names.
+    responses_ : list of {"predict_proba", "decision_function", "predict"}
+        What each is asked for.
+    fusion_ : Fusion
+        Fitted, for these members.
+    leaderboard_ : Leaderboard
+        What the pool and each member are worth on rows that they have not seen.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    ensemblage.fusion.LogPool : The fusion.
+    ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows alone.
+    ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns alone.
+    ensemblage.inner.InnerBayesNetClassifier : Diversity in the decisions alone.
+
+    Notes
+    -----
+    The pool is eq. 10 of the joint-subset paper with learned importances,
+    :math:`p(c|x) \propto \exp \frac1T (b_c + \sum_k i_k \log p_k(c|x))`. Forests are judged out of
+    bag and strata by their own folds, of which only the gate is fitted again; where rows belong to
+    ``groups``, forests are judged by the folds too, and there are no biases :math:`b_c`.
+
+    References
+    ----------
+    R. Gupta, K. Audhkhasi and S. Narayanan, "Training Ensemble of Diverse Classifiers on Feature
+    Subsets".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from ensemblage.pool import EnsemblageClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = EnsemblageClassifier(["logistic", "forest"], random_state=0).fit(X, y)
+    >>> bool(model.leaderboard_[0].accuracy > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "pool": [StrOptions(set(POOLS)), list, tuple],
+        "fusion": [StrOptions({"logpool", "stacking"}), HasMethods(["fit", "combine"])],
+        "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
+        "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        pool: Any = "lean",
+        *,
+        fusion: Any = "logpool",
+        cv: Any = 5,
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.pool = pool
+        self.fusion = fusion
+        self.cv = cv
+        self.time_budget = time_budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # prefer_skip_nested_validation=False: members validate their own parameters
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Tune the members on shared folds, learn to fuse them, and fit those who count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights; rows with weight zero are as good as absent.
+        groups : array-like of shape (n_samples,), default=None
+            Rows that belong together: no member speaks in training about a row whose group it
+            has seen.
+
+        Returns
+        -------
+        self : object
+            Fitted pool.
+        """
+        recipes = resolve_pool(self.pool, weighted=sample_weight is not None)
+        fusion = make_fusion(self.fusion, grouped=groups is not None)
+        fold_seed, *seeds = draw_seeds(self.random_state, 1 + len(recipes))
+        rows = self._read(X, y, sample_weight, groups, fold_seed)
+        candidates, left_out = hold_out_members(recipes, rows, seeds, self.n_jobs)
+        verdict = fuse(_any(candidates, left_out), rows, fusion)
+        members, failed = fit_counting(verdict, rows, self.n_jobs)
+        while failed:
+            left_out += failed.values()
+            verdict = fuse(_any(verdict.without([*failed]), left_out), rows, fusion)
+            members, failed = fit_counting(verdict, rows, self.n_jobs)
+        self._store(verdict, members, rows, left_out)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
+        """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
+        X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
+        check_classification_targets(y)
+        check_consistent_length(X, groups)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            present = weights > 0
+            X, y, weights = X[present], y[present], weights[present]
+            groups = None if groups is None else np.asarray(groups)[present]
+        self.classes_, y = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            named = "".join(f", {each!r}" for each in self.classes_.tolist())
+            raise ValueError(f"y holds one class only{named}; a classifier needs at least two.")
+        folds = shared_folds(y, self.cv, fold_seed, groups)
+        return PoolRows(X, y, len(self.classes_), weights, folds, groups is not None)
+
+    def _store(
+        self, verdict: Verdict, members: list[Member], rows: PoolRows, left_out: list[LeftOut]
+    ) -> None:
+        """Keep the members that have a say, and what is known of all; warn of those left out."""
+        self.member_names_ = [each.name for each in members]
+        self.estimators_ = [each.model for each in members]
+        self.responses_ = [each.response for each in members]
+        counting = verdict.counting
+        self.fusion_ = verdict.fusion
+        if isinstance(self.fusion_, LogPool):
+            self.fusion_ = self.fusion_.only(counting)
+        pooled = cross_fitted(make_fusion(self.fusion, grouped=rows.grouped), verdict, rows)
+        sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
+        self.leaderboard_ = Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences)
+        for sentence in sentences:
+            warnings.warn(sentence, UserWarning, stacklevel=3)
+
+    def _gives_probabilities(self) -> bool:
+        if hasattr(self, "responses_"):
+            responses, fusion = self.responses_, self.fusion_
+        else:
+            responses = [each.response for each in resolve_pool(self.pool)]
+            fusion = make_fusion(self.fusion, grouped=False)
+        probable = all(name == "predict_proba" for name in responses)
+        return bool(fusion.gives_probabilities(probable))
+
+    def _ask(self, X: Any) -> Array:
+        """Ask the members about rows, (n_members, n_samples, n_classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, **ARRAYS, reset=False)
+        pairs = zip(self.estimators_, self.responses_, strict=True)
+        return np.stack(
+            [member_outputs(each, X, len(self.classes_), response) for each, response in pairs]
+        )
+
+    def _scores(self, X: Any) -> Array:
+        outputs = self._ask(X)
+        return np.asarray(self.fusion_.combine(outputs))
+
+
+def _any(candidates: list[Candidate], left_out: list[LeftOut]) -> list[Candidate]:
+    """Give the candidates back, or say why there are none."""
+    if candidates:
+        return candidates
+    reasons = "; ".join(f"{each.name}: {each.reason}" for each in left_out)
+    raise ValueError(f"No member of the pool could be fitted. {reasons}.")

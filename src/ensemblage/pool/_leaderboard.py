@@ -1,0 +1,133 @@
+"""Who is in a pool and what each is worth, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ensemblage.pages import (
+    Column,
+    Field,
+    TableBlock,
+    count_field,
+    html_table,
+    mark_best,
+    number_field,
+    share_field,
+    text_table,
+)
+
+COLUMNS = (
+    Column("member"),
+    Column("place"),
+    Column("log loss", numeric=True, greater_is_better=False),
+    Column("accuracy", numeric=True, greater_is_better=True),
+    Column("weight", numeric=True),
+    Column("fit, s", numeric=True),
+    Column("predict, ms", numeric=True),
+    Column("rows", numeric=True),
+)
+LEGEND = (
+    "Log loss and accuracy are on rows that a member has not seen; a member's are its own, at its "
+    "best temperature. fit: seconds of all fits. predict: milliseconds for 100 rows."
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of a leaderboard.
+
+    Parameters
+    ----------
+    member : str
+        Its name; ``"pool"`` for all together.
+    place : str
+        Where its diversity is: ``"rows"``, ``"columns"``, ``"decisions"``; ``"anchor"`` for a
+        member of the usual kind, ``"given"`` for a user's own.
+    log_loss, accuracy : float
+        On rows that it has not seen, at its best temperature.
+    weight : float or None
+        Share of its influence on the pool; None where the fusion has no such number.
+    fit_seconds : float
+        Of all its fits.
+    predict_seconds : float or None
+        For 100 rows; None for a member that is not needed, and was not fitted to all rows.
+    rows : int
+        How many rows it has learned.
+    """
+
+    member: str
+    place: str
+    log_loss: float
+    accuracy: float
+    weight: float | None
+    fit_seconds: float
+    predict_seconds: float | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class Leaderboard(Sequence[Standing]):
+    """A pool's members by what they are worth, to be printed, or read line by line.
+
+    Parameters
+    ----------
+    standings : tuple of Standing
+        The pool, then its members by log loss.
+    left_out : tuple of str
+        A sentence for each member that is not in the pool, and why.
+
+    Examples
+    --------
+    >>> from ensemblage.pool import Leaderboard, Standing
+    >>> board = Leaderboard((Standing("svm", "anchor", 0.21, 0.9, 1.0, 0.5, 0.001, 400),))
+    >>> board[0].member
+    'svm'
+    """
+
+    standings: tuple[Standing, ...]
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.standings)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.standings[index]
+
+    def __iter__(self) -> Iterator[Standing]:
+        return iter(self.standings)
+
+    def as_table(self) -> TableBlock:
+        """Give the table as plain values.
+
+        Returns
+        -------
+        TableBlock
+            A line per member, the best figures marked.
+        """
+        rows = mark_best(COLUMNS, [_fields(each) for each in self.standings])
+        legend = " ".join([LEGEND, *self.left_out])
+        return TableBlock(COLUMNS, rows, "The pool and its members", legend)
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(self.as_table()), *self.left_out])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.as_table())
+
+
+def _fields(standing: Standing) -> list[Field]:
+    predict = standing.predict_seconds
+    return [
+        Field(standing.member),
+        Field(standing.place),
+        number_field(standing.log_loss, 4),
+        number_field(standing.accuracy, 3),
+        share_field(standing.weight),
+        number_field(standing.fit_seconds, 2),
+        number_field(None if predict is None else 1000 * predict, 1),
+        count_field(standing.rows),
+    ]

@@ -1,0 +1,187 @@
+"""LightGBM's trees as a member that a model file can hold: no pickle, only its own text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.messages import expect, require
+
+Array = NDArray[np.float64]
+
+FIXED = {
+    "verbosity": -1,
+    "deterministic": True,  # also for any number of threads
+    "force_col_wise": True,
+    "feature_pre_filter": False,
+}
+
+
+class Watched(NamedTuple):
+    """Rows that are not learned; growth stops after ``patience`` rounds in which they gain nothing.
+
+    Their classes are among those that are learned.
+    """
+
+    X: Any
+    y: NDArray[np.intp]
+    weights: Array | None
+    patience: int
+
+
+def lightgbm() -> Any:
+    """Import LightGBM, or say how to get it."""
+    return require(
+        "lightgbm", "This member", extra="boost",
+        otherwise="scikit-learn's boosting stands in for it in new pools.",
+    )  # fmt: skip
+
+
+class LightGBMTrees(ClassifierMixin, BaseEstimator):
+    """Gradient boosting by LightGBM, for so many rounds."""
+
+    def __init__(
+        self,
+        n_rounds: int = 100,
+        *,
+        learning_rate: float = 0.05,
+        max_leaves: int = 31,
+        min_leaf: int = 20,
+        columns: float = 1.0,
+        l2: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.min_leaf = min_leaf
+        self.columns = columns
+        self.l2 = l2
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def settings(self, n_classes: int) -> dict[str, Any]:
+        """Give LightGBM's own parameters."""
+        several = {"objective": "multiclass", "num_class": n_classes}
+        return {
+            **FIXED,
+            **({"objective": "binary"} if n_classes == 2 else several),
+            "learning_rate": self.learning_rate,
+            "num_leaves": self.max_leaves,
+            "min_data_in_leaf": self.min_leaf,
+            "feature_fraction": self.columns,
+            "lambda_l2": self.l2,
+            "num_threads": self.n_jobs or 1,
+            "seed": self.random_state or 0,
+        }
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
+    ) -> Self:
+        """Grow the trees, fewer if watched rows say so."""
+        lgb = lightgbm()
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self.n_features_in_ = X.shape[1]
+        settings, stop = self.settings(len(self.classes_)), {}
+        learned = lgb.Dataset(X, numbers, weight=sample_weight, params=settings)
+        if watched is not None:
+            seen = np.searchsorted(self.classes_, watched.y)
+            test = lgb.Dataset(watched.X, seen, weight=watched.weights, reference=learned)
+            stop = {
+                "valid_sets": [test],
+                "callbacks": [lgb.early_stopping(watched.patience, verbose=False)],
+            }
+        self.booster_ = lgb.train(settings, learned, self.n_rounds, **stop)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give probabilities, (n_samples, n_classes)."""
+        check_is_fitted(self)
+        return as_probabilities(
+            self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
+        )
+
+    def staged_proba(self, X: Any, stages: list[int]) -> Array:
+        """Give probabilities after so many rounds each, (n_stages, n_samples, n_classes)."""
+        total, done, staged = np.zeros(1), 0, []
+        last = self.booster_.current_iteration()
+        for stage in stages:
+            end = min(stage, last)
+            if end > done:
+                more = self.booster_.predict(
+                    X, raw_score=True, start_iteration=done, num_iteration=end - done
+                )
+                total, done = total + more, end
+            staged.append(as_probabilities(total))
+        return np.stack(staged)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give classes."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        booster = state.pop("booster_", None)
+        return state if booster is None else {**state, "text": booster.model_to_string()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        text = state.pop("text", None)
+        super().__setstate__(state)
+        if text is not None:
+            check_text(text, self.n_features_in_)
+            self.booster_ = lightgbm().Booster(model_str=text)
+
+
+def as_probabilities(raw: Any) -> Array:
+    """Turn log odds, (n_samples,), or scores, (n_samples, n_classes), into probabilities."""
+    raw = np.asarray(raw, dtype=float)
+    if raw.ndim == 1:
+        raw = np.stack([np.zeros(len(raw)), raw], axis=1)
+    raw = raw - raw.max(axis=1, keepdims=True)
+    odds = np.exp(raw)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def check_text(text: str, n_features: int) -> None:
+    """Refuse trees that point outside of their arrays: LightGBM follows them without looking."""
+    header, *trees = re.split(r"^Tree=\d+$", text.partition("end of trees")[0], flags=re.MULTILINE)
+    widest = _fields(header).get("max_feature_idx")
+    expect(widest == str(n_features - 1), f"its trees are not of {n_features} columns")
+    for each in trees:
+        fields = _fields(each)
+        n_inner = int(fields["num_leaves"]) - 1
+        features = _numbers(fields, "split_feature")
+        sound = (
+            fields["num_cat"] == "0"
+            and len(features) == n_inner
+            and bool(((features >= 0) & (features < n_features)).all())
+            and _children_are_sound(_numbers(fields, "left_child"), n_inner)
+            and _children_are_sound(_numbers(fields, "right_child"), n_inner)
+        )
+        expect(sound, "the nodes of a tree point elsewhere")
+
+
+def _fields(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def _numbers(fields: dict[str, str], name: str) -> NDArray[np.int64]:
+    return np.array(fields.get(name, "").split(), dtype=np.int64)
+
+
+def _children_are_sound(children: NDArray[np.int64], n_inner: int) -> bool:
+    """Tell whether inner children stand after their parent, and leaves, from -1 down, exist."""
+    inner = np.flatnonzero(children >= 0)
+    return bool(
+        len(children) == n_inner
+        and (children[inner] > inner).all()
+        and (children < n_inner).all()
+        and (children >= -n_inner - 1).all()
+    )

@@ -1,0 +1,69 @@
+"""Members that have held-out outputs of their own: forests out of bag, strata by their folds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+
+from ensemblage.parallel import Fold, set_seed
+from ensemblage.pool._pool_rows import PoolRows
+from ensemblage.pool._recipe import Attempt, Recipe, fit_fresh
+from ensemblage.strata import fit_held_out
+
+
+@dataclass(frozen=True)
+class OutOfBag(Recipe):
+    """A forest: each row is judged by the trees whose bootstrap left it out.
+
+    Where rows belong together that would not be honest, and folds are used.
+    """
+
+    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
+        """List all rows at once, or the folds."""
+        alone = rows.all_held_out and self.sees_all(rows) and not rows.grouped
+        return [None] if alone else rows.folds
+
+    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
+        """Fit to all rows, and ask each tree about the others."""
+        if part is not None:
+            return super().attempt(rows, part, seed)
+        start = time.perf_counter()
+        (forest,) = self.candidates
+        judged = clone(forest).set_params(oob_score=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            model = fit_fresh(judged, rows, np.arange(len(rows.y)), seed)
+        outputs = np.nan_to_num(model.oob_decision_function_)
+        # a row that every tree knows: nothing can be said of it but how frequent classes are
+        prior = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+        outputs[outputs.sum(axis=1) == 0] = prior / prior.sum()
+        del model.oob_decision_function_
+        return Attempt(outputs[None], time.perf_counter() - start, model)
+
+
+@dataclass(frozen=True)
+class OwnFolds(Recipe):
+    """An ensemble on strata: its members are held out by its own folds, only its gate again."""
+
+    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
+        """List all rows at once, or the folds."""
+        return [None] if rows.all_held_out and self.sees_all(rows) else rows.folds
+
+    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
+        """Fit to all rows with the shared folds, and cross-fit the gate."""
+        if part is not None:
+            return super().attempt(rows, part, seed)
+        start = time.perf_counter()
+        (ensemble,) = self.candidates
+        model = set_seed(clone(ensemble), seed).set_params(cv=rows.folds)
+        outputs = fit_held_out(model, rows.X, rows.y, sample_weight=rows.weights)
+        model.set_params(cv=len(rows.folds))  # folds need not be kept
+        prior = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
+        lacking = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
+        outputs[lacking] = prior / prior.sum()
+        return Attempt(outputs[None], time.perf_counter() - start, model)

@@ -1,0 +1,159 @@
+"""How a member of the pool comes about: tried on folds, chosen, and fitted to all rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from ensemblage.fusion import LogPool, common_response, member_outputs, take_rows
+from ensemblage.parallel import Fold, fit_parameter, set_seed
+from ensemblage.pool._pool_rows import Array, Indices, PoolRows, thin
+
+FLOOR = 1e-3
+"""Share of the classes' frequencies in every member's probabilities."""
+
+
+class Attempt(NamedTuple):
+    """What a recipe's candidates say of the test rows of one fold, or of all rows.
+
+    ``outputs`` are (n_candidates, n_test, n_classes). A member that is its own judge, such as a
+    forest out of bag, is fitted to all rows already: ``model``.
+    """
+
+    outputs: Array
+    seconds: float
+    model: Any = None
+
+
+class HeldOut(NamedTuple):
+    """A member as chosen, and what it says of rows that it has not seen.
+
+    ``outputs`` are (n_samples, n_classes), NaN for a row that no fold tests; ``chosen`` is the
+    number of the candidate.
+    """
+
+    outputs: Array
+    chosen: int
+    seconds: float
+    model: Any = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A member: candidates that are tried on the shared folds, the best of which is fitted.
+
+    The time of its fit grows with the rows to the power of ``growth``. It learns ``most_rows`` at
+    most, drawn at random; None for all.
+    """
+
+    name: str
+    place: str
+    candidates: tuple[Any, ...]
+    growth: float = 1.0
+    most_rows: int | None = None
+
+    @property
+    def response(self) -> str:
+        """Method that the member is asked for."""
+        return common_response(self.candidates)
+
+    def limited(self, rows: int) -> Self:
+        """Give the recipe of a member that learns so many rows at most."""
+        return replace(self, most_rows=min(rows, self.most_rows or rows))
+
+    def sees_all(self, rows: PoolRows) -> bool:
+        """Tell whether the member learns all rows."""
+        return self.most_rows is None or self.most_rows >= len(rows.y)
+
+    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
+        """List what can be tried at the same time: folds; None stands for all rows at once."""
+        return rows.folds
+
+    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
+        """Try the candidates on a fold, or what this kind of member does instead."""
+        start = time.perf_counter()
+        train, test = part or _everything(rows)
+        outputs = self.speak_elsewhere(rows, Fold(self.learned(rows, train, seed), test), seed)
+        return Attempt(outputs, time.perf_counter() - start)
+
+    def speak_elsewhere(self, rows: PoolRows, fold: Fold, seed: int) -> Array:
+        """Fit each candidate to a fold, and ask it about the other rows."""
+        asked = take_rows(rows.X, fold.test)
+        fitted = (fit_fresh(each, rows, fold.train, seed) for each in self.candidates)
+        return np.stack(
+            [member_outputs(each, asked, rows.n_classes, self.response) for each in fitted]
+        )
+
+    def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
+        """Take the candidate with the least loss on all held-out rows, once it is calibrated."""
+        n_candidates = len(attempts[0].outputs)
+        outputs = np.full((n_candidates, len(rows.y), rows.n_classes), np.nan)
+        for part, attempt in zip(self.parts(rows), attempts, strict=True):
+            test = slice(None) if part is None else part.test
+            outputs[:, test] = attempt.outputs
+        losses = [self.loss(each, rows) for each in outputs] if n_candidates > 1 else [0.0]
+        best = int(np.argmin(losses))
+        seconds = sum(attempt.seconds for attempt in attempts)
+        return HeldOut(outputs[best], best, seconds, attempts[0].model)
+
+    def loss(self, outputs: Array, rows: PoolRows) -> float:
+        """Judge a candidate by what it says of rows that it has not seen."""
+        return held_out_loss(outputs, rows)
+
+    def build(self, chosen: int) -> Any:
+        """Give the candidate of that number, not fitted."""
+        return self.candidates[chosen]
+
+    def refit(self, rows: PoolRows, held: HeldOut, seed: int) -> Any:
+        """Fit the chosen candidate to all rows, unless that is what was held out."""
+        if held.model is not None:
+            return held.model
+        learned = self.learned(rows, np.arange(len(rows.y)), seed)
+        return fit_fresh(self.build(held.chosen), rows, learned, seed)
+
+    def learned(self, rows: PoolRows, train: Indices, seed: int) -> Indices:
+        """Give those of some rows that the member learns."""
+        return thin(train, rows.y, self.most_rows, seed)
+
+
+def _everything(rows: PoolRows) -> Fold:
+    every = np.arange(len(rows.y))
+    return Fold(every, every)
+
+
+def fit_fresh(estimator: Any, rows: PoolRows, train: Indices, seed: int, **passed: Any) -> Any:
+    """Fit a copy to some rows; to rows of one class, a member that always says it."""
+    y = rows.y[train]
+    if (y == y[0]).all():
+        return DummyClassifier(strategy="prior").fit(np.zeros((len(y), 1)), y)
+    member = set_seed(clone(estimator), seed)
+    weights = rows.weights_at(train)
+    if weights is not None:
+        passed[fit_parameter(member, "sample_weight") or "sample_weight"] = weights
+    return member.fit(take_rows(rows.X, train), y, **passed)
+
+
+def calibrated(outputs: Array, rows: PoolRows, known: Indices) -> Array:
+    """Probabilities of a member alone, at its best temperature, (len(known), n_classes)."""
+    said = outputs[known][None]
+    alone = LogPool(ridge=1e9, floor=FLOOR)
+    alone.fit(said, rows.y[known], sample_weight=rows.weights_at(known))
+    return alone.combine(said)
+
+
+def held_out_loss(outputs: Array, rows: PoolRows) -> float:
+    """Mean log loss of a member alone on rows that it has not seen, once it is calibrated."""
+    known = rows.held_out
+    return log_loss(calibrated(outputs, rows, known), rows.y[known], rows.weights_at(known))
+
+
+def log_loss(probabilities: Array, y: Indices, weights: Array | None = None) -> float:
+    """Mean log loss, weighted where there are weights."""
+    true = np.maximum(probabilities[np.arange(len(y)), y], np.finfo(float).tiny)
+    return float(np.average(-np.log(true), weights=weights))

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from ensemblage.parallel import Fold
+from ensemblage.pool import _boosting
+from ensemblage.pool._boosting import FIVE, Boosting, staged_probabilities
+from ensemblage.pool._recipe import fit_fresh
+
+ENGINES = ["lightgbm", "sklearn"]
+STAGES = (5, 10, 40)
+
+
+def boosting(engine, settings=FIVE[:2]):
+    if engine == "lightgbm":
+        pytest.importorskip("lightgbm")
+    return Boosting("boosting", "anchor", settings, engine=engine, stages=STAGES)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_setting_is_judged_at_each_stage(rows, engine):
+    recipe = boosting(engine)
+    fold = rows.folds[0]
+    outputs = recipe.attempt(rows, fold, 0).outputs
+    assert outputs.shape == (2 * 3, len(fold.test), 3)
+    np.testing.assert_allclose(outputs.sum(axis=2), 1)
+    plain = fit_fresh(recipe.build(4), rows, fold.train, 0)
+    np.testing.assert_allclose(outputs[4], plain.predict_proba(rows.X[fold.test]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_best_pair_of_settings_and_rounds_is_fitted_again(rows, engine):
+    recipe = boosting(engine)
+    held = recipe.choose(rows, [recipe.attempt(rows, fold, 0) for fold in rows.folds])
+    model = recipe.refit(rows, held, 0)
+    rounds = model.n_rounds if engine == "lightgbm" else model.max_iter
+    assert rounds == STAGES[held.chosen % 3]
+    assert (model.predict(rows.X) == rows.y).mean() > 0.7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_stage_beyond_the_end_repeats_the_last_word(rows, engine):
+    model = fit_fresh(boosting(engine).build(1), rows, np.arange(150), 0)
+    staged = staged_probabilities(model, rows.X, [5, 10, 99])
+    np.testing.assert_array_equal(staged[1], staged[2])
+    np.testing.assert_allclose(staged[1], model.predict_proba(rows.X))
+    assert (staged[0] != staged[1]).any()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_growth_stops_when_held_out_rows_no_longer_gain(rows, engine, monkeypatch):
+    monkeypatch.setattr(_boosting, "PATIENCE", 3)
+    long = Boosting("boosting", "anchor", FIVE[3:4], engine=engine, stages=(5, 150, 300))
+    noise = rows._replace(X=np.random.default_rng(0).normal(size=(150, 4)))
+    outputs = long.attempt(noise, rows.folds[0], 0).outputs
+    np.testing.assert_array_equal(outputs[1], outputs[2])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_classes_that_a_fold_lacks(rows, engine):
+    test = rows.folds[0].test
+    two = Fold(np.flatnonzero(rows.y != 1), test)
+    outputs = boosting(engine).speak_elsewhere(rows, two, 0)
+    assert (outputs[:, :, 1] == 0).all()
+    one = boosting(engine).speak_elsewhere(rows, Fold(np.flatnonzero(rows.y == 1), test), 0)
+    assert (one[:, :, 1] == 1).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_weights_count_on_both_sides(rows, engine):
+    weighted = rows._replace(weights=np.where(rows.y == 0, 9.0, 1.0))
+    plain, heavy = (boosting(engine).attempt(each, rows.folds[0], 0) for each in (rows, weighted))
+    assert heavy.outputs[2, :, 0].mean() > plain.outputs[2, :, 0].mean() + 0.05

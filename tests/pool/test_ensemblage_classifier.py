@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage.fusion import Mean
+from ensemblage.persistence import load, save
+from ensemblage.pool import EnsemblageClassifier
+from pool.test_held_out import Fails
+
+SMALL = EnsemblageClassifier(["logistic", "svm", RandomForestClassifier(10)], cv=3, random_state=0)
+
+# the one expected failure that we accept: folds are drawn by lot, and a row that counts twice
+# is in one of them, two copies of it need not be
+BY_LOT = {"check_sample_weight_equivalence_on_dense_data": "folds depend on the number of rows"}
+
+
+@pytest.mark.filterwarnings("ignore:.* is left out")
+@parametrize_with_checks(
+    [
+        EnsemblageClassifier([GaussianNB(), SVC()], cv=2),
+        EnsemblageClassifier([GaussianNB(), RandomForestClassifier(5)], fusion="stacking", cv=2),
+    ],
+    expected_failed_checks=lambda _: BY_LOT,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* is left out")
+@parametrize_with_checks(
+    [EnsemblageClassifier(), EnsemblageClassifier("full")], expected_failed_checks=lambda _: BY_LOT
+)
+def test_sklearn_checks_of_whole_pools(estimator, check):
+    check(estimator)
+
+
+def test_probabilities_of_the_fused_members(clouds):
+    X, y = clouds
+    model = clone(SMALL).fit(X, y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert model.score(X, y) > 0.75
+    names = {each.member for each in model.leaderboard_}
+    assert {"pool", *model.member_names_} <= names
+    outputs = np.stack(
+        [
+            getattr(each, response)(X)
+            for each, response in zip(model.estimators_, model.responses_, strict=True)
+        ]
+    )
+    np.testing.assert_array_equal(proba, model.fusion_.combine(outputs))
+
+
+def test_one_worker_and_two_give_the_same_bits(clouds):
+    X, y = clouds
+    pool = ["logistic", "svm", "boosting", RandomForestClassifier(5)]
+    one, two = (
+        EnsemblageClassifier(pool, cv=2, n_jobs=n, random_state=3).fit(X, y) for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_array_equal(one.fusion_.weights_, two.fusion_.weights_)
+
+
+def test_a_member_that_fails_is_left_out_with_a_sentence(clouds):
+    X, y = clouds
+    with pytest.warns(UserWarning, match=r"^Fails is left out: it could not be fitted \(Runtime"):
+        model = EnsemblageClassifier([Fails(), GaussianNB()], cv=2).fit(X, y)
+    assert model.member_names_ == ["GaussianNB"]
+    assert model.leaderboard_.left_out[0].startswith("Fails is left out")
+
+
+class FailsOnMany(GaussianNB):
+    """Cannot be fitted to many rows."""
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) > 100:
+            raise MemoryError
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_member_that_fails_on_all_rows_only(clouds):
+    X, y = clouds
+    with pytest.warns(UserWarning, match=r"left out: it could not be fitted to all rows \(Memory"):
+        model = EnsemblageClassifier([FailsOnMany(), SVC()], cv=2).fit(X, y)
+    assert model.member_names_ == ["SVC"]
+
+
+def test_when_all_fail_the_reasons_are_told(clouds):
+    with pytest.raises(ValueError, match=r"No member of the pool could be fitted. Fails: .*memory"):
+        EnsemblageClassifier([Fails()], cv=2).fit(*clouds)
+
+
+def test_rows_without_weight_are_absent(clouds):
+    X, y = clouds
+    weights = np.ones(150)
+    weights[100:] = 0
+    with_zeros = clone(SMALL).fit(X, y, sample_weight=weights)
+    without = clone(SMALL).fit(X[:100], y[:100], sample_weight=weights[:100])
+    np.testing.assert_array_equal(with_zeros.predict_proba(X), without.predict_proba(X))
+
+
+def test_groups_are_kept_apart_and_have_no_biases(clouds):
+    X, y = clouds
+    # rows come in threes that are the same, but for the class: whoever has seen one knows nothing
+    groups = np.repeat(np.arange(50), 3)
+    model = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), y, groups=groups)
+    assert model.fusion_.biases_.tolist() == [0, 0, 0]
+    assert model.leaderboard_[0].accuracy < 0.6
+    honest = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), np.repeat(y[:50], 3), groups=groups)
+    leaky = clone(SMALL).fit(np.repeat(X[:50], 3, axis=0), np.repeat(y[:50], 3))
+    assert honest.leaderboard_[0].accuracy < leaky.leaderboard_[0].accuracy
+
+
+def test_classes_of_two_rows(clouds):
+    X, y = clouds
+    y = np.where(np.arange(150) < 2, "rare", y)
+    model = clone(SMALL).set_params(cv=5).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite([each.log_loss for each in model.leaderboard_]).all()
+
+
+def test_a_fusion_of_ones_own(clouds):
+    X, y = clouds
+    model = EnsemblageClassifier([GaussianNB(), "logistic"], fusion=Mean(), cv=2).fit(X, y)
+    both = [each.predict_proba(X) for each in model.estimators_]
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(both, axis=0))
+    decisions = EnsemblageClassifier([SVC()], fusion=Mean())
+    assert not hasattr(decisions, "predict_proba")
+    assert hasattr(decisions, "decision_function")
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="y holds one class only, 'a'"):
+        clone(SMALL).fit(np.eye(4), ["a"] * 4)
+
+
+@pytest.mark.parametrize("pool", [["logistic", "boosting"], ["strata", "network", "forest"]])
+def test_saved_and_loaded(tmp_path, clouds, pool):
+    X, y = clouds
+    model = EnsemblageClassifier(pool, cv=2, random_state=0).fit(X, y)
+    names = list("abcd")
+    save(
+        model, tmp_path / "pool.skops",
+        columns=names, kinds=["number"] * 4, target="class", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "pool.skops").model
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert str(loaded.leaderboard_) == str(model.leaderboard_)

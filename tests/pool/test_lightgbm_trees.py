@@ -1,0 +1,63 @@
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from ensemblage.messages import DamagedStateError
+from ensemblage.pool._lightgbm_trees import LightGBMTrees, as_probabilities, check_text
+
+pytest.importorskip("lightgbm")
+
+
+@pytest.fixture
+def fitted(rows):
+    return LightGBMTrees(10, max_leaves=4, random_state=0).fit(rows.X, rows.y)
+
+
+def test_probabilities_are_those_of_lightgbm(fitted, rows):
+    np.testing.assert_allclose(fitted.predict_proba(rows.X), fitted.booster_.predict(rows.X))
+    assert (fitted.predict(rows.X) == rows.y).mean() > 0.7
+
+
+def test_two_classes_and_labels_with_gaps(rows):
+    y = np.where(rows.y == 2, 7, 3)
+    model = LightGBMTrees(10, max_leaves=4).fit(rows.X, y)
+    assert model.classes_.tolist() == [3, 7]
+    np.testing.assert_allclose(model.predict_proba(rows.X)[:, 1], model.booster_.predict(rows.X))
+
+
+def test_any_number_of_threads_gives_the_same_bits(fitted, rows):
+    two = LightGBMTrees(10, max_leaves=4, random_state=0, n_jobs=2).fit(rows.X, rows.y)
+    np.testing.assert_array_equal(two.predict_proba(rows.X), fitted.predict_proba(rows.X))
+
+
+def test_it_is_kept_as_text(fitted, rows):
+    assert isinstance(fitted.__getstate__()["text"], str)
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    np.testing.assert_array_equal(again.predict_proba(rows.X), fitted.predict_proba(rows.X))
+    assert "text" not in LightGBMTrees().__getstate__()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "forged"),
+    [
+        (r"split_feature=\d+", "split_feature=99"),
+        (r"split_feature=\d+", "split_feature=-1"),
+        (r"left_child=-?\d+", "left_child=0"),
+        (r"right_child=-?\d+", "right_child=-99"),
+        (r"num_leaves=\d+", "num_leaves=2"),
+        (r"num_cat=0", "num_cat=1"),
+        (r"max_feature_idx=\d+", "max_feature_idx=40"),
+    ],
+)
+def test_forged_trees_are_refused(fitted, pattern, forged):
+    text = fitted.booster_.model_to_string()
+    check_text(text, 4)
+    with pytest.raises(DamagedStateError):
+        check_text(re.sub(pattern, forged, text, count=1), 4)
+
+
+def test_scores_become_probabilities_without_overflow():
+    np.testing.assert_allclose(as_probabilities([0.0, np.log(3)]), [[0.5, 0.5], [0.25, 0.75]])
+    assert as_probabilities([[1000.0, 0.0, 0.0]]).tolist() == [[1.0, 0.0, 0.0]]
