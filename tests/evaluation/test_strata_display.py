@@ -188,3 +188,14 @@ def test_without_matplotlib_the_message_names_the_extra():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert 'the extra `plot`: pip install "ensemblage[plot]"' in result.stdout
+
+
+@pytest.mark.parametrize("stratifier", [STRATA, make_pipeline(StandardScaler(), STRATA)])
+@pytest.mark.filterwarnings("ignore:.*hold one class only")
+def test_a_frame_is_taken_as_the_ensemble_takes_it(plane, stratifier):
+    X, y, _ = plane
+    frame = pd.DataFrame(X, columns=["height", "weight"])
+    ensemble = StrataEnsembleClassifier(stratifier, random_state=0).fit(frame, y)
+    display = StrataDisplay.from_estimator(ensemble, frame)  # warnings are errors
+    if stratifier is STRATA:
+        assert display.ax_.get_xlabel() == "height"

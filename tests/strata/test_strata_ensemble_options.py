@@ -19,6 +19,8 @@ from ensemblage.strata import (
     SourceStrata,
     StrataEnsembleClassifier,
 )
+from ensemblage.strata import _strata_ensemble as module
+from ensemblage.strata._stratum_members import hold_out
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -228,3 +230,57 @@ def test_what_was_resolved_in_fit_is_kept(groups):
     before = model.predict_proba(X)
     model.set_params(estimator=None, anchor="svm", fusion="mean")
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_groups_beside_a_group_wise_cv_reach_the_members_without_a_request(piped, monkeypatch):
+    seen = []
+
+    def record(data, cv, seed):
+        seen.append(data.groups)
+        return hold_out(data, cv, seed)
+
+    monkeypatch.setattr(module, "hold_out", record)
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(90, 2)), np.repeat(np.arange(9), 10)
+    y = (X[:, 0] > 0).astype(int)
+    model = StrataEnsembleClassifier(HISS(2, 0.6), cv=2, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        cross_validate(
+            make_pipeline(StandardScaler(), model) if piped else model, X, y, cv=GroupKFold(3),
+            params={"groups": groups}, error_score="raise",
+        )  # fmt: skip
+    assert [len(set(each)) for each in seen] == [6, 6, 6]
+
+
+class Counter:
+    """Counts the tasks of a fit, and asks to stop after some."""
+
+    def __init__(self, most):
+        self.count, self.most = 0, most
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.count += 1
+        return self.count >= self.most
+
+
+def test_callbacks_hear_of_each_setting_and_may_end_the_search():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] > 0).astype(int)
+    heard, ended = Counter(99), Counter(1)
+    full = StrataEnsembleClassifier(stratum_size="auto", cv=2, random_state=0)
+    full.set_callbacks(heard).fit(X, y)
+    # each setting, the members, and the fit itself
+    assert heard.count == len(full.trials_) + 2 > 4
+    short = StrataEnsembleClassifier(stratum_size="auto", cv=2, random_state=0)
+    assert len(short.set_callbacks(ended).fit(X, y).trials_) == 1

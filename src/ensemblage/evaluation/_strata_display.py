@@ -28,18 +28,25 @@ class _Stratified(NamedTuple):
 
     stratifier: Any
     rows: Any
+    names: Any = None
 
 
 def _unfold(model: Any, X: Any) -> _Stratified:
     last, rows = final_step(model), rows_at_final_step(model, X)
+    names = getattr(last, "feature_names_in_", None)
     if hasattr(last, "stratifier_"):
-        return _unfold(last.stratifier_, rows)
+        inner = last.stratifier_
+        if not hasattr(inner, "feature_names_in_"):  # the ensemble read a frame of numbers
+            rows = np.asarray(rows)
+        found = _unfold(inner, rows)
+        prepared = final_step(inner) is not inner
+        return found if prepared or found.names is not None else found._replace(names=names)
     if not (hasattr(last, "transform") and hasattr(last, "log_affinity")):
         raise TypeError(
             f"model={type(last).__name__} has no strata. Use a fitted stratifier such as HISS, a "
             "StrataEnsembleClassifier, or a pipeline that ends in one."
         )
-    return _Stratified(last, rows)
+    return _Stratified(last, rows, names)
 
 
 def _as_numbers(X: Any) -> Array:
@@ -190,7 +197,7 @@ class StrataDisplay:
             To be drawn by :meth:`plot`.
         """
         check_is_fitted(model)
-        stratifier, rows = _unfold(model, X)
+        stratifier, rows, names = _unfold(model, X)
         memberships = np.asarray(stratifier.transform(rows), dtype=float)
         affinity = np.asarray(stratifier.log_affinity(rows), dtype=float)
         if affinity.shape[1] > 1 and not np.ptp(affinity, axis=1).any():
@@ -201,7 +208,6 @@ class StrataDisplay:
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)
-        names = getattr(stratifier, "feature_names_in_", None)
         points, axis_names = project(_as_numbers(rows), names)
         return cls(
             points, memberships, affinity=affinity, classes=y, axis_names=axis_names,

@@ -163,6 +163,9 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
     ['x1']
     """
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "shared_penalty": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "own_penalty": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],

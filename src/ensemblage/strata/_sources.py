@@ -122,6 +122,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     True
     """
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sources": True}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "min_rows": [Interval(Integral, 1, None, closed="left")],
         "gate": [HasMethods(["fit", "predict_proba"]), None],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,10 +53,19 @@ class Trial(NamedTuple):
     error: float
 
 
-def choose_strata(search: Search, settings: list[dict[str, Any]]) -> tuple[Trial, list[Trial]]:
-    """Try each of the settings; give the trial with the least error, and all where several."""
+def choose_strata(
+    search: Search, settings: list[dict[str, Any]], step: Callable[[], bool]
+) -> tuple[Trial, list[Trial]]:
+    """Try each of the settings; give the trial with the least error, and all where several.
+
+    ``step`` is called after each; where it is true, no more are tried.
+    """
     several = len(settings) > 1
-    trials = [_try_strata(search, each, judge=several) for each in settings]
+    trials = []
+    for each in settings:
+        trials.append(_try_strata(search, each, judge=several))
+        if step():
+            break
     best = int(np.argmin([trial.error for trial in trials]))
     return trials[best], trials if several else []
 

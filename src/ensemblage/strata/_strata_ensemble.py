@@ -16,7 +16,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ensemblage.fusion import FusedClassifierMixin, FusionContext
 from ensemblage.messages import expect
-from ensemblage.parallel import draw_seeds, final_step, rows_at_final_step, set_seed
+from ensemblage.parallel import (
+    CallbackSupportMixin,
+    draw_seeds,
+    final_step,
+    fit_progress,
+    rows_at_final_step,
+    set_seed,
+    with_callbacks,
+)
 from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._member_report import held_out_errors, report_members
@@ -44,7 +52,7 @@ class Asked(NamedTuple):
     context: FusionContext
 
 
-class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
+class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseEstimator):
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata
@@ -155,6 +163,9 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
     True
     """
 
+    # what keeps folds apart outside keeps members apart inside, without being asked for
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "stratifier": [HasMethods(["fit", "transform"]), None],
         "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
@@ -253,7 +264,9 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`).
         groups : array-like of shape (n_samples,), default=None
             Rows that belong together: a member never speaks in training about a row whose group
-            it has seen. Pass the sources here if predictions are for new sources.
+            it has seen. Pass the sources here if predictions are for new sources. With
+            scikit-learn's routing, groups given to ``cross_validate`` or a search beside a
+            group-wise ``cv`` arrive here without a request.
 
         Returns
         -------
@@ -263,6 +276,7 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
         self._fit_trial(X, y, sample_weight, sources, groups)
         return self
 
+    @with_callbacks
     def _fit_trial(
         self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
     ) -> tuple[Trial, Training]:
@@ -283,8 +297,10 @@ class StrataEnsembleClassifier(FusedClassifierMixin, BaseEstimator):
             free=self.stratifier is None,
         )  # fmt: skip
         search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
-        trial, tried = choose_strata(search, settings)
-        members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
+        with fit_progress(self, "setting", len(settings) + 1) as step:
+            trial, tried = choose_strata(search, settings, step)
+            members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
+            step()
         self._store(recipe, trial, tried, members)
         self._fit_fusion(trial, data, members)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(self.fusion_, trial, data)
