@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import read_table
-from ensemblage.datasets._arff import parse_arff
+from ensemblage.datasets._arff import is_arff, parse_arff
+from ensemblage.datasets._encoding import Decoded
+from ensemblage.datasets._reading_options import Request
 
 ARFF = """% a comment
 @RELATION play
@@ -18,8 +20,16 @@ rainy,1e2,?,yes
 """
 
 
+def parse(text, **request):
+    return parse_arff(Decoded(text, "UTF-8"), Request("a.arff", **request))
+
+
+def declared(*rows, head="@attribute a real\n@attribute b {x,'y z'}\n@attribute c integer"):
+    return parse("\n".join(["@relation r", head, "@data", *rows]))
+
+
 def test_declarations_and_rows():
-    table = parse_arff(ARFF, "play.arff")
+    table = parse(ARFF)
     assert table.names == ("the outlook", "temp", "note", "class")
     assert table.kinds == ("word", "number", "word", "word")
     assert table.column("the outlook").tolist() == ["sunny", "over cast", "rainy"]
@@ -37,8 +47,8 @@ def test_declarations_and_rows():
             r"Line 8 of a\.arff has 'foggy' for 'the outlook'; declared are",
         ),
         ("rainy,1e2,?,yes", "rainy,1e2", "Line 11 .* has 2 values, but 4 attributes"),
-        ("rainy,1e2", "rainy,hot", "Column 'temp' holds 'hot'"),
-        ("rainy,1e2,?,yes", "{0 rainy}", "sparse ARFF"),
+        ("rainy,1e2", "rainy,hot", "Line 11 of a.arff has 'hot' for 'temp'; a finite number is"),
+        ("rainy,1e2,?,yes", "{7 1}", "a value for attribute 7, but 4 are declared"),
         ("rainy,1e2,?", "rainy,1e2,'x", "quotation mark that is not closed"),
         ("@RELATION play", "x,y", "Line 2 of a.arff is not an ARFF declaration"),
         (ARFF, "", "declares no @attribute"),
@@ -47,7 +57,7 @@ def test_declarations_and_rows():
 )
 def test_bad_arff_names_the_line(old, new, message):
     with pytest.raises(ValueError, match=message):
-        parse_arff(ARFF.replace(old, new), "a.arff")
+        parse(ARFF.replace(old, new))
 
 
 def test_arff_equals_csv_on_real_data(shared):
@@ -55,7 +65,75 @@ def test_arff_equals_csv_on_real_data(shared):
     header, *rows = text.splitlines()
     lines = [f"@attribute {name} string" for name in header.split(",")]
     rows = [",".join(value or "?" for value in row.split(",")) for row in rows]
-    arff = parse_arff("\n".join(["@relation v", *lines, "@data", *rows]), "v.arff")
+    arff = parse("\n".join(["@relation v", *lines, "@data", *rows]))
     csv = read_table(shared / "data" / "vote.csv")
     assert arff.names == csv.names
     assert arff.to_array().tolist() == csv.to_array().tolist()
+
+
+def test_a_quoted_question_mark_and_a_declared_na_are_values():
+    table = declared("?,NA", "NA,'?'", "1,?", head="@attribute a real\n@attribute b {NA,'?',x}")
+    assert table.column("b").tolist() == ["NA", "?", None]
+    assert np.isnan(table.column("a")).tolist() == [True, True, False]
+    assert table.categories == {"b": ("NA", "?", "x")}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1,'y z',2", "1 'y z' 2", "1\t'y z'\t2", "1\ty z\t2", "1, y z, 2,", "1,'y z',2 % a comment",
+        "1,\"y z\",2", "1,'y z',2,{5}", "{0 1, 1 'y z', 2 2}", "  1 , 'y z' , 2  ",
+    ],
+)  # fmt: skip
+def test_rows_by_the_rules_of_weka(row):
+    table = declared(row, "3 x 4")
+    assert table.to_array().tolist() == [[1.0, "y z", 2.0], [3.0, "x", 4.0]]
+
+
+def test_what_a_sparse_row_leaves_out_is_zero_or_the_first_category():
+    assert declared("{2 5}", "{0 ?}").to_array()[:, 1:].tolist() == [["x", 5.0], ["x", 0.0]]
+
+
+def test_dates_have_their_format():
+    head = "@attribute t date 'dd.MM.yyyy HH:mm'\n@attribute u DATE"
+    table = declared("'03.04.2021 10:11',2021-04-03T10:11:12", "?,?", head=head)
+    assert table.kinds == ("date", "date")
+    assert table.column("t")[0] == np.datetime64("2021-04-03T10:11", "ms")
+    assert table.column("u")[0] == np.datetime64("2021-04-03T10:11:12", "ms")
+    with pytest.raises(
+        ValueError, match=r"'2021' for 't'; a date of the form 'dd\.MM\.yyyy HH:mm'"
+    ):
+        declared("2021,?", head=head)
+
+
+def test_known_kinds_overrule_the_declared_ones():
+    text = "@attribute a {1,2}\n@attribute b real\n@attribute c string\n@data\n1,2,2021-04-03\n"
+    table = parse(text, kinds={"a": "number", "b": "word", "c": "date"})
+    assert table.kinds == ("number", "word", "date")
+    assert table.categories == {}
+    with pytest.raises(ValueError, match="has 'x' for 'c'; a date is expected"):
+        parse(text.replace("2021-04-03", "x"), kinds={"c": "date"})
+
+
+def test_equal_names_are_numbered_and_latin_1_is_said():
+    text = "@attribute a real\n@attribute a real\n@data\n1,2\n"
+    table = parse_arff(Decoded(text, "Latin-1"), Request("a.arff"))
+    assert table.names == ("a", "a_2")
+    assert table.notes == ("Read with Latin-1 as encoding.",)
+
+
+def test_arff_is_known_by_its_first_declaration():
+    assert is_arff("% c\n\n @RELATION x")
+    assert not is_arff("a,b\n@relation")
+    assert not is_arff("")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["@attribute a" + " " * 200_000, "@attribute a {b" + " " * 200_000, "' " * 100_000, " ," * 9],
+)
+def test_many_blanks_take_no_time(line):
+    with pytest.raises(ValueError, match="Line"):
+        declared(line + "x")
+    with pytest.raises(ValueError, match="Line"):
+        parse(line + "\n")

@@ -1,3 +1,5 @@
+import datetime as dt
+import decimal
 import sys
 
 import numpy as np
@@ -26,8 +28,62 @@ def test_kinds_and_missing_values(tmp_path):
     np.testing.assert_array_equal(table.column("i"), [1.0, np.nan, 3.0])
     assert table.column("b").tolist() == ["True", "False", None]
     assert table.column("s").tolist() == ["a", None, None]
+    assert table.categories == {"d": ("x", "y")}
     forced = read_table(tmp_path / "a.parquet", kinds={"i": "word"})
     assert forced.column("i").tolist() == ["1", None, "3"]
+
+
+def test_dates_decimals_and_digits_as_text(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    day, moment = dt.date(2021, 4, 3), dt.datetime(2021, 4, 3, 10, tzinfo=dt.UTC)
+    codes = pa.array(["NA", "b", None]).dictionary_encode()
+    columns = {
+        "day": [day, None, day],
+        "moment": pa.array([moment, None, moment], pa.timestamp("us", "Europe/Berlin")),
+        "money": [decimal.Decimal("1.50"), None, decimal.Decimal(2)],
+        "code": ["1", "2", "10"], "written": ["2021-04-03", None, "-"], "kind": codes,
+        "empty": pa.nulls(3), "half": pa.array([1, 2, None], pa.uint8()),
+    }  # fmt: skip
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    kinds = ("date", "date", "number", "word", "word", "word", "number", "number")
+    assert table.kinds == kinds
+    assert table.column("day")[0] == np.datetime64("2021-04-03", "ms")
+    assert table.column("moment")[0] == np.datetime64("2021-04-03T10:00", "ms")
+    np.testing.assert_array_equal(table.column("money"), [1.5, np.nan, 2.0])
+    assert table.column("code").tolist() == ["1", "2", "10"]
+    # declared, so that it is a value
+    assert table.column("kind").tolist() == ["NA", "b", None]
+    known = read_table(tmp_path / "a.parquet", kinds={"code": "number", "day": "word"})
+    assert known.column("code").tolist() == [1.0, 2.0, 10.0]
+    assert known.column("day").tolist() == ["2021-04-03", None, "2021-04-03"]
+
+
+def test_equal_names_are_numbered(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").names == ("x", "x_2")
+
+
+def test_damaged_files_and_files_that_fill_the_memory(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": np.arange(1000.0)}), path)
+    whole = path.read_bytes()
+    for data in (whole[:100], whole[:-20], b"PAR1" + bytes(300) + whole[-300:], b""):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=r"a\.parquet is not a Parquet file, or it is damaged"):
+            read_table(path)
+    parquet.write_table(pa.table({"x": np.zeros(12_000_000)}), path)
+    with pytest.raises(ValueError, match="has 12000000 rows and 1 columns, too many"):
+        read_table(path)
 
 
 def test_bad_parquet(tmp_path):

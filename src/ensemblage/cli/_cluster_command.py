@@ -20,7 +20,7 @@ from ensemblage.cli._console import (
     show_table,
     write_page,
 )
-from ensemblage.cli._options import Debug, Drop, Jobs, Json, Report, Seed
+from ensemblage.cli._options import Debug, Drop, Jobs, Json, Read, Report, Seed, as_reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A CSV, TSV, ARFF or Parquet file, or `-` for CSV from standard input.",
+            help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
         ),
     ],
     *,
@@ -67,6 +67,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     ] = None,
     report: Report = None,
     drop: Drop = None,
+    read: Read = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
     as_json: Json = False,
@@ -80,7 +81,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.persistence import write_atomically
 
     check_outputs(output, report)
-    table = read_table(data)
+    table = read_table(data, reading=as_reading(read))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = cluster_table(
@@ -91,7 +92,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         write_atomically(output, _csv_text(found))
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
     card = DataCard.of_table(table.select(list(found.columns)), data_name(data))
-    said = list(dict.fromkeys(str(each.message) for each in caught))
+    said = [*table.notes, *dict.fromkeys(str(each.message) for each in caught)]
     if report is not None:
         from ensemblage.report import clustering_page
 

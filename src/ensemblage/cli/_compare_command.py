@@ -31,12 +31,14 @@ from ensemblage.cli._options import (
     Json,
     Measure,
     MeasureName,
+    Read,
     Report,
     RetryFailed,
     Scheduler,
     Seed,
     Source,
     Target,
+    as_reading,
 )
 from ensemblage.messages import count
 
@@ -54,8 +56,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A CSV, TSV, ARFF or Parquet file, `-` for CSV from standard input, or the name "
-            "of a dataset; a bundled one if left out.",
+            help="A CSV, TSV, ARFF, Parquet or Excel file, `-` for CSV from standard input, or the "
+            "name of a dataset; a bundled one if left out.",
         ),
     ] = None,
     *,
@@ -110,6 +112,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     drop: Drop = None,
+    read: Read = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -130,8 +133,9 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
     names = [get_method(name).name for name in method or usual_methods(sources=source is not None)]
     dataset = open_dataset(
-        data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source
-    )
+        data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
+        reading=as_reading(read),
+    )  # fmt: skip
     with ExitStack() as stack:
         store = None if results is None else stack.enter_context(ResultStore(results))
         progress = stack.enter_context(

@@ -45,6 +45,10 @@ IN_COMMANDS = {
     "`quick`": "--quick",
     "`measure`": "--measure",
     "`data_dir`": "--data-dir",
+    "`decimal`": "--read decimal=MARK",
+    "`dates`": "--read dates=ORDER",
+    "`encoding`": "--read encoding=NAME",
+    "`sheet`": "--read sheet=NAME",
     "`list_datasets()`": "`ensemblage datasets`",
     "`save()`": "`ensemblage fit`",
 }

@@ -8,8 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import check_outputs, guarded, say, show_block, show_json, write_page
-from ensemblage.cli._options import PAGES, Debug, Json, Report, UnusedJobs, UnusedSeed
+from ensemblage.cli._console import (
+    check_outputs,
+    guarded,
+    note,
+    say,
+    show_block,
+    show_json,
+    write_page,
+)
+from ensemblage.cli._options import (
+    PAGES,
+    Debug,
+    Json,
+    Read,
+    Report,
+    UnusedJobs,
+    UnusedSeed,
+    as_reading,
+)
 
 if TYPE_CHECKING:
     from ensemblage.explain import Explanation
@@ -28,8 +45,8 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="Rows to look at: a CSV, TSV, ARFF or Parquet file, or `-` for CSV from standard "
-            "input. Columns are matched by name.",
+            help="Rows to look at: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
+            "standard input. Columns are matched by name.",
         ),
     ] = None,
     *,
@@ -49,6 +66,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Tell which strata and members decided about this row of DATA, counted from 0.",
         ),
     ] = None,
+    read: Read = None,
     seed: UnusedSeed = 0,
     jobs: UnusedJobs = 1,
     as_json: Json = False,
@@ -65,7 +83,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     X = y = None
     if kind_of(saved.model).takes_rows:
         _check_usage(data, output, row)
-        X, y = (None, None) if data is None else _read_rows(data, saved)
+        X, y = (None, None) if data is None else _read_rows(data, saved, read)
     explained = explain_model(saved.model, X, y, columns=saved.columns, row=row)
     if output is not None:
         write_atomically(output, explained.draw(output.suffix.lower().removeprefix(".")))
@@ -96,13 +114,14 @@ def _check_usage(data: str | None, output: Path | None, row: int | None) -> None
         raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
 
 
-def _read_rows(data: str, saved: SavedModel) -> tuple[Any, Any]:
+def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any]:
     """Read the model's columns, and the classes if they are there and complete."""
-    from ensemblage.datasets import align_table, read_table
+    from ensemblage.persistence import read_rows
 
-    kinds, target = dict(zip(saved.columns, saved.kinds, strict=True)), saved.target
-    table = read_table(data, kinds=kinds if target is None else kinds | {target: "word"})
-    X = align_table(table, saved.columns, target)
+    target = saved.target
+    X, table, notes = read_rows(saved, data, reading=as_reading(read))
+    for text in notes:
+        note(text)
     if target is None or target not in table.names or None in table.column(target).tolist():
         return X, None
     return X, table.column(target).astype(str)

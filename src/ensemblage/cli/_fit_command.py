@@ -17,9 +17,11 @@ from ensemblage.cli._options import (
     Folds,
     Jobs,
     Json,
+    Read,
     Seed,
     Source,
     Target,
+    as_reading,
 )
 from ensemblage.messages import count
 
@@ -35,8 +37,8 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A CSV, TSV, ARFF or Parquet file, `-` for CSV from standard input, or the name "
-            "of a dataset.",
+            help="A CSV, TSV, ARFF, Parquet or Excel file, `-` for CSV from standard input, or the "
+            "name of a dataset.",
         ),
     ],
     *,
@@ -51,6 +53,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     folds: Folds = 5,
     source: Source = None,
     drop: Drop = None,
+    read: Read = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -68,13 +71,17 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(output)
     label = get_method(method).label
-    dataset = open_dataset(data, target, data_dir=data_dir, drop=drop or (), source_column=source)
+    reading = as_reading(read)
+    dataset = open_dataset(
+        data, target, data_dir=data_dir, drop=drop or (), source_column=source, reading=reading
+    )
     with progress_bar(f"Fitting {label}") as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
     training = _training(dataset, trained, method)
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
-        target=dataset.target, details=to_builtins(training),
+        target=dataset.target, ignored=[*(drop or ()), *([source] if source else [])],
+        details=to_builtins(training),
     )  # fmt: skip
     if as_json:
         show_json(FitDocument(**asdict(training), model=str(output)))

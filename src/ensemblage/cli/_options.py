@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ensemblage.datasets import Reading
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 METHOD_NAMES = (
@@ -57,6 +60,18 @@ def _check_report(path: Path | None) -> Path | None:
     return path
 
 
+def as_reading(options: list[str] | None) -> Reading | None:
+    """Make of what ``--read`` was given how to read a file."""
+    if not options:
+        return None
+    from ensemblage.datasets import Reading  # noqa: PLC0415  numpy, which --help does without
+
+    try:
+        return Reading.from_options(options)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 Target = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict."),
@@ -70,6 +85,15 @@ Source = Annotated[
     typer.Option(
         "--source", metavar="COLUMN",
         help="The column that tells where a row comes from; known in training only.",
+    ),
+]  # fmt: skip
+Read = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read", metavar="NAME=VALUE",
+        help="How to read the file, where what is found out is wrong (may be repeated): "
+        "separator=semicolon, decimal=comma, thousands=point, encoding=cp1252, dates=day-first, "
+        "header=no, sheet=NAME.",
     ),
 ]  # fmt: skip
 DataDir = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import check_outputs, csv_text, guarded, note, say, show_json
-from ensemblage.cli._options import Debug, Json, UnusedJobs, UnusedSeed
+from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
 
 if TYPE_CHECKING:
     from ensemblage.methods import PredictionDocument, Predictions
@@ -25,8 +25,8 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="The new rows: a CSV, TSV, ARFF or Parquet file, or `-` for CSV from standard "
-            "input. Columns are matched by name.",
+            help="The new rows: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
+            "standard input. Columns are matched by name.",
         ),
     ],
     *,
@@ -39,6 +39,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Where to write the predictions; standard output if left out.",
         ),
     ] = None,
+    read: Read = None,
     seed: UnusedSeed = 0,
     jobs: UnusedJobs = 1,
     as_json: Json = False,
@@ -46,17 +47,13 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:
     """Predict the classes of new rows, with probabilities where the model has them."""
     del seed, jobs, debug
-    from ensemblage.datasets import align_table, read_table
     from ensemblage.methods import predict_rows
-    from ensemblage.persistence import load, write_atomically
+    from ensemblage.persistence import load, read_rows, write_atomically
 
     check_outputs(output)
     saved = load(model)
-    kinds = dict(zip(saved.columns, saved.kinds, strict=True))
-    if saved.target is not None:
-        kinds[saved.target] = "word"
-    table = read_table(data, kinds=kinds)
-    predictions = predict_rows(saved.model, align_table(table, saved.columns, saved.target))
+    X, table, notes = read_rows(saved, data, reading=as_reading(read))
+    predictions = predict_rows(saved.model, X)
     text = csv_text(*predictions.rows())
     if output is not None:
         write_atomically(output, text)
@@ -65,6 +62,8 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         show_json(_document(predictions, output))
     elif output is None:
         typer.echo(text, nl=False)
+    for text in notes:
+        note(text)
     if predictions.probabilities is None:
         note("this model gives no probabilities.")
     if saved.target is not None and saved.target in table.names:

@@ -7,6 +7,7 @@ from ensemblage.messages import lazy_door
 if TYPE_CHECKING:
     from ensemblage.datasets._data_card import ColumnCard, DataCard
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
+    from ensemblage.datasets._files import naming_file as naming_file
     from ensemblage.datasets._files import read_table
     from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
     from ensemblage.datasets._open import (
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     )
     from ensemblage.datasets._open import find_folder as find_folder
     from ensemblage.datasets._quarter_circle import make_quarter_circle
+    from ensemblage.datasets._reading_options import Reading
     from ensemblage.datasets._table import Table
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
@@ -28,6 +30,7 @@ __all__ = [
     "DataCard",
     "Dataset",
     "DatasetInfo",
+    "Reading",
     "Table",
     "TargetNotGivenError",
     "align_table",

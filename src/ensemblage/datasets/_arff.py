@@ -1,107 +1,205 @@
-"""ARFF, the format of Weka and OpenML: declared attributes, then rows."""
+"""ARFF, the format of Weka and OpenML: declared attributes, then rows, dense or sparse."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import io
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from ensemblage.datasets._table import NUMBER, WORD, Table
-from ensemblage.messages import listing
+import numpy as np
 
-# A value is quoted by ' or ", with backslash escapes, or runs to the next separator.
-VALUE = re.compile(r"""\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^,\t'"]*))\s*(?:[,\t]|$)""")
-ATTRIBUTE = re.compile(
-    r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|(\S+))\s+(.+)""", re.IGNORECASE
+from ensemblage.datasets._arff_declarations import (
+    Attribute,
+    date_pattern,
+    declare,
+    split_tokens,
+    split_values,
 )
-NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
+from ensemblage.datasets._date_texts import moment, read_dates
+from ensemblage.datasets._encoding import UTF_8, Decoded
+from ensemblage.datasets._reading_options import Request
+from ensemblage.datasets._row_layout import distinct_names
+from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column, Table, parse_number
+from ensemblage.messages import count, listing
+
+Row = list[str | None]
+
+# What else may stand above the rows; KEEL writes inputs and outputs.
+IGNORED = ("@relation", "@input", "@output")
+GAPS = {NUMBER: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
 
 
-@dataclass
-class _Header:
-    """What stands above ``@data``."""
+class _File(NamedTuple):
+    """What an ARFF file declares and holds, and the line that each row is on."""
 
-    names: list[str] = field(default_factory=list)
-    kinds: dict[str, str] = field(default_factory=dict)
-    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    attributes: list[Attribute]
+    rows: list[Row]
+    lines: list[int]
 
 
-def parse_arff(text: str, name: str, *, kinds: Mapping[str, str] | None = None) -> Table:
-    """Read ARFF text; ``kinds`` overrule the declared ones, and messages call the file ``name``."""
-    header = _Header()
-    rows: list[list[str]] = []
+class _UnfitError(ValueError):
+    """A value that its attribute does not allow."""
+
+    def __init__(self, value: str, reason: str) -> None:
+        super().__init__(reason)
+        self.value = value
+
+
+def is_arff(text: str) -> bool:
+    """Whether the first line that is neither blank nor a comment declares something."""
+    for line in io.StringIO(text):
+        stripped = line.strip().lower()
+        if stripped and not stripped.startswith("%"):
+            return stripped.startswith(("@relation", "@attribute"))
+    return False
+
+
+def parse_arff(source: Decoded, request: Request) -> Table:
+    """Read ARFF text; known kinds overrule the declared ones."""
+    file = _read(source.text, request.name)
+    names = distinct_names([each.name for each in file.attributes])
+    columns, categories = [], {}
+    values = zip(*file.rows, strict=True)
+    for name, attribute, column in zip(names, file.attributes, values, strict=True):
+        kind = request.kinds.get(name, attribute.kind)
+        try:
+            columns.append(_column(attribute, column, kind))
+        except _UnfitError as error:
+            line = file.lines[column.index(error.value)]
+            raise ValueError(
+                f"Line {line} of {request.name} has {error.value!r} for {name!r}; {error}."
+            ) from None
+        if attribute.categories and kind == WORD:
+            categories[name] = attribute.categories
+    notes = () if source.encoding == UTF_8 else (f"Read with {source.encoding} as encoding.",)
+    return Table(tuple(names), tuple(columns), categories, notes)
+
+
+def _read(text: str, name: str) -> _File:
+    file = _File([], [], [])
     in_data = False
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("%"):
+    for number, line in enumerate(map(str.strip, io.StringIO(text)), start=1):
+        if not line or line.startswith("%"):
             continue
         where = f"Line {number} of {name}"
         if in_data:
-            rows.append(_row(stripped, header, where))
-        elif stripped.lower().startswith("@data"):
+            file.rows.append(_row(line, file.attributes, where))
+            file.lines.append(number)
+        elif line[:5].lower() == "@data":
             in_data = True
         else:
-            _declare(stripped, header, where)
-    if not header.names:
+            _declare(line, file.attributes, where)
+    if not file.attributes:
         raise ValueError(f"{name} declares no @attribute: it is empty or not an ARFF file.")
-    if not rows:
+    if not file.rows:
         raise ValueError(f"{name} has attributes but no rows after @data.")
-    return Table.from_texts(
-        header.names,
-        list(zip(*rows, strict=True)),
-        kinds=header.kinds | dict(kinds or {}),
-        categories=header.categories,
-    )
+    return file
 
 
-def _declare(line: str, header: _Header, where: str) -> None:
-    if line.lower().startswith("@relation"):
-        return
-    match = ATTRIBUTE.match(line)
-    if match is None:
+def _declare(line: str, attributes: list[Attribute], where: str) -> None:
+    if line[:10].lower() == "@attribute":
+        attributes.append(declare(line[10:].strip(), where))
+    elif not line.lower().startswith(IGNORED):
         raise ValueError(f"{where} is not an ARFF declaration: {line[:40]!r}.")
-    name = _unquote(match.groups()[:3])
-    kind = match[4].strip()
-    header.names.append(name)
-    if kind.startswith("{"):
-        header.categories[name] = tuple(_split(kind.strip("{} \t"), where))
-    else:
-        header.kinds[name] = NUMBER if kind.split()[0].lower() in NUMERIC_TYPES else WORD
 
 
-def _row(line: str, header: _Header, where: str) -> list[str]:
+def _row(line: str, attributes: Sequence[Attribute], where: str) -> Row:
+    """Split a row at commas, or else at tabs, or else by Weka's own rule, at blanks too."""
+    line = _without_weight(line)
     if line.startswith("{"):
-        raise ValueError(f"{where} is sparse ARFF, which is not read: save the data as CSV.")
-    values = _split(line, where)
-    if len(values) != len(header.names):
+        return _sparse(line, attributes, where)
+    width = len(attributes)
+    if " %" not in line:
+        for row in _parted(line, where):
+            if len(row) == width:
+                return row
+            if len(row) == width + 1 and row[-1] == "":
+                return row[:-1]
+    tokens = split_tokens(line, where)
+    if len(tokens) != width:
         raise ValueError(
-            f"{where} has {len(values)} values, but {len(header.names)} attributes are declared."
+            f"{where} has {count(len(tokens), 'value')}, but {count(width, 'attribute')} "
+            f"{'is' if width == 1 else 'are'} declared."
         )
-    for name, value in zip(header.names, values, strict=True):
-        allowed = header.categories.get(name)
-        if allowed is not None and value not in allowed and value != "?":
+    return tokens
+
+
+def _parted(line: str, where: str) -> Iterator[Row]:
+    if "'" in line or '"' in line:
+        yield split_values(line, where)
+        return
+    for separator in (",", "\t"):
+        yield [None if text == "?" else text for text in map(str.strip, line.split(separator))]
+
+
+def _without_weight(line: str) -> str:
+    """Take off the weight that Weka lets follow a row in braces."""
+    start = line.rfind("{")
+    return line[:start].rstrip(", \t") if start > 0 and line.endswith("}") else line
+
+
+def _sparse(line: str, attributes: Sequence[Attribute], where: str) -> Row:
+    """Read a row that lists only what is not zero, each after its number, counted from 0."""
+    tokens = split_tokens(line.strip("{} \t"), where)
+    row = [each.default for each in attributes]
+    for place, value in zip(tokens[::2], tokens[1::2], strict=False):
+        if place is None or not place.isdecimal() or int(place) >= len(row):
             raise ValueError(
-                f"{where} has {value!r} for {name!r}; declared are: {listing(allowed)}."
+                f"{where} has a value for attribute {place}, but {len(row)} are declared, "
+                "counted from 0."
             )
-    return values
+        row[int(place)] = value
+    return row
 
 
-def _split(line: str, where: str) -> list[str]:
-    values, position = [], 0
-    while position <= len(line):
-        match = VALUE.match(line, position)
-        if match is None:
-            raise ValueError(f"{where} has a quotation mark that is not closed.")
-        values.append(_unquote(match.groups()))
-        if match.end() == len(line) and not match[0].endswith((",", "\t")):
-            break
-        position = match.end()
-    return values
+def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Column:
+    distinct = dict.fromkeys(value for value in values if value is not None)
+    known = [text for text in distinct if not _is_gap(text, attribute, kind)]
+    if kind == WORD:
+        found = dict(zip(known, known, strict=True))
+        column = np.empty(len(values), dtype=object)
+        column[:] = [None if value is None else found.get(value) for value in values]
+        _check_declared(attribute, known)
+        return column
+    read = _numbers if kind == NUMBER else _dates
+    gap, dtype = GAPS[kind]
+    lookup: dict[str | None, Any] = dict(zip(known, read(known, attribute), strict=True))
+    return np.array([lookup.get(value, gap) for value in values], dtype=dtype)
 
 
-def _unquote(groups: tuple[str | None, ...]) -> str:
-    single, double, plain = groups
-    if plain is not None:
-        return plain.strip()
-    quoted = single if single is not None else double
-    return re.sub(r"\\(.)", r"\1", quoted or "")
+def _is_gap(text: str, attribute: Attribute, kind: str) -> bool:
+    """Whether a text means nothing: among words only an empty one that is not declared."""
+    return text in MISSING if kind != WORD else not text and "" not in (attribute.categories or ())
+
+
+def _check_declared(attribute: Attribute, known: Collection[str]) -> None:
+    allowed = attribute.categories
+    if allowed is not None:
+        for text in known:
+            if text not in allowed:
+                raise _UnfitError(text, f"declared are: {listing(allowed)}")
+
+
+def _numbers(known: Sequence[str], _: Attribute) -> list[float]:
+    numbers = [parse_number(text) for text in known]
+    for text, number in zip(known, numbers, strict=True):
+        if math.isnan(number):
+            raise _UnfitError(text, "a finite number is expected")
+    return numbers
+
+
+def _dates(known: Sequence[str], attribute: Attribute) -> list[np.datetime64]:
+    if attribute.kind != DATE:
+        dates = read_dates(known) if known else None
+        if known and dates is None:
+            raise _UnfitError(known[0], "a date is expected")
+        return [] if dates is None else [*dates.moments]
+    pattern, found = date_pattern(attribute.form), []
+    for text in known:
+        match = pattern.fullmatch(text)
+        try:
+            found.append(moment({"month": "13"} if match is None else match.groupdict()))
+        except ValueError:
+            raise _UnfitError(text, f"a date of the form {attribute.form!r} is expected") from None
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -179,7 +179,12 @@ class Dataset:
         )  # fmt: skip
 
 
-def align_table(table: Table, columns: Sequence[str], target: str | None = None) -> NDArray[Any]:
+def align_table(
+    table: Table,
+    columns: Sequence[str],
+    target: str | None = None,
+    ignored: Collection[str] = (),
+) -> NDArray[Any]:
     """Match the columns of new rows to those that a model was fitted on, by name.
 
     Parameters
@@ -190,21 +195,27 @@ def align_table(table: Table, columns: Sequence[str], target: str | None = None)
         The model's columns, in their order.
     target : str, default=None
         The column that the model predicts; it may be there or not.
+    ignored : collection of str, default=()
+        Other columns that may be there and are not looked at.
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns)
         The values in the model's order.
     """
-    absent = [name for name in columns if name not in table.names]
-    extra = [name for name in table.names if name not in columns and name != target]
+    at_hand, expected = set(table.names), {*columns, target, *ignored}
+    absent = [name for name in columns if name not in at_hand]
+    extra = [name for name in table.names if name not in expected]
     if absent:
         raise ValueError(
             f"The model needs columns that are not there: {listing(absent)}."
             f"{suggestion(absent[0], extra)}"
         )
     if extra:
-        raise ValueError(f"There are columns that the model does not know: {listing(extra)}.")
+        raise ValueError(
+            f"There are columns that the model does not know: {listing(extra)}."
+            f"{suggestion(extra[0], columns)} Leave them out of the file, or out of the training."
+        )
     features = table.select(columns)
     check_magnitudes(features)
     return features.to_array()

@@ -14,8 +14,9 @@ from sklearn import datasets
 
 from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._files import FORMATS, read_table
+from ensemblage.datasets._files import called, format_of, naming_file, read_table
 from ensemblage.datasets._openml import fetch_dataset, is_cached
+from ensemblage.datasets._reading_options import Reading
 from ensemblage.datasets._table import NUMBER, WORD, Table
 from ensemblage.messages import listing, suggestion
 
@@ -64,14 +65,15 @@ def open_dataset(
     data_dir: str | PathLike[str] | None = None,
     drop: Sequence[str] = (),
     source_column: str | None = None,
+    reading: Reading | None = None,
 ) -> Dataset:
     """Open a file or a named dataset.
 
     Parameters
     ----------
     source : str
-        A CSV, TSV, ARFF or Parquet file, ``-`` for CSV from standard input, or a name of
-        ``list_datasets()``.
+        A file that ``read_table`` reads, ``-`` for delimited text from standard input, or a name
+        of ``list_datasets()``.
     target : str, default=None
         The column to predict; needed for a file.
     data_dir : str or path-like, default=None
@@ -80,6 +82,8 @@ def open_dataset(
         Columns of a file to leave out.
     source_column : str, default=None
         The column of a file that tells where each row comes from.
+    reading : Reading, default=None
+        How to read a file, where it is not to be found out.
 
     Returns
     -------
@@ -87,7 +91,14 @@ def open_dataset(
         Features and classes.
     """
     if _is_file(source, data_dir):
-        return _open_file(source, target, drop, source_column)
+        # Labels are kept as they are written: "01" is not "1".
+        kinds = {} if target is None else {target: WORD}
+        table = read_table(source, kinds=kinds, reading=reading)
+        with naming_file(source):
+            return Dataset.from_table(
+                table, _given(target, table), name=called(source), origin=source, drop=drop,
+                source=source_column,
+            )  # fmt: skip
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
         raise ValueError(
@@ -177,7 +188,7 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
 
 def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     path = Path(source)
-    if source == "-" or path.suffix.lower() in FORMATS or len(path.parts) != 1:
+    if source == "-" or format_of(path) is not None or len(path.parts) != 1:
         return True
     if not path.exists():
         return False
@@ -185,19 +196,12 @@ def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     return all(source != info.name for info in list_datasets(data_dir))
 
 
-def _open_file(
-    source: str, target: str | None, drop: Sequence[str], source_column: str | None
-) -> Dataset:
-    # Labels are kept as they are written: "01" is not "1".
-    table = read_table(source, kinds={} if target is None else {target: WORD})
+def _given(target: str | None, table: Table) -> str:
     if target is None:
         raise TargetNotGivenError(
             f"Name the column to predict by `target`. The columns are: {listing(table.names)}."
         )
-    name = "standard input" if source == "-" else Path(source).name
-    return Dataset.from_table(
-        table, target, name=name, origin=source, drop=drop, source=source_column
-    )
+    return target
 
 
 def _bundled(name: str) -> Dataset:

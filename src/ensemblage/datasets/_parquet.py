@@ -2,48 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensemblage.datasets._table import MISSING, WORD, Column, Table, column_from_texts
+from ensemblage.datasets._date_texts import read_dates
+from ensemblage.datasets._reading_options import Request
+from ensemblage.datasets._row_layout import distinct_names
+from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column, Table, column_from_texts
 from ensemblage.messages import require
+
+# Bytes of a value in memory, while it is read and after; a word is an object.
+NUMBER_BYTES = 24
+WORD_BYTES = 100
+# A file of equal values can be tiny and fill the memory.
+LARGEST_RATIO = 500
+ALWAYS_FINE = 256 * 2**20
 
 
 def _arrow(module: str) -> Any:
     return require(module, "Reading Parquet", extra="all", otherwise="Or save the data as CSV.")
 
 
-def read_parquet(path: Path, *, kinds: Mapping[str, str] | None = None) -> Table:
-    """Read a Parquet file: numbers stay numbers; truth values, texts and dates become words."""
-    parquet = _arrow("pyarrow.parquet")
+def read_parquet(path: Path, request: Request) -> Table:
+    """Read a Parquet file: numbers, dates and truth values as stored, texts as words."""
+    parquet, arrow = _arrow("pyarrow.parquet"), _arrow("pyarrow")
     try:
-        stored = parquet.read_table(path)
-    except _arrow("pyarrow").ArrowInvalid as error:
-        raise ValueError(f"{path.name} is not a Parquet file, or it is damaged.") from error
+        with parquet.ParquetFile(path) as file:
+            _check_size(file, path)
+            stored = file.read()
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(
+            f"{path.name} is not a Parquet file, or it is damaged: copy it again."
+        ) from error
     if not stored.num_rows or not stored.num_columns:
         raise ValueError(f"{path.name} has no rows.")
-    names = [name or f"column_{j + 1}" for j, name in enumerate(stored.column_names)]
-    wanted = kinds or {}
-    columns = [_column(name, stored.column(j), wanted.get(name)) for j, name in enumerate(names)]
-    return Table(tuple(names), tuple(columns))
+    names = distinct_names([n or f"column_{j + 1}" for j, n in enumerate(stored.column_names)])
+    kinds = [request.kinds.get(name) for name in names]
+    columns = [_column(*each) for each in zip(names, stored.columns, kinds, strict=True)]
+    categories = {
+        name: declared
+        for name, column, kind in zip(names, stored.columns, kinds, strict=True)
+        if kind in {None, WORD} and (declared := _declared(column))
+    }
+    return Table(tuple(names), tuple(columns), categories)
+
+
+def _check_size(file: Any, path: Path) -> None:
+    """Refuse a table that would fill the memory, by what the file says of itself."""
+    kinds = file.schema_arrow.types
+    row = sum(NUMBER_BYTES if _is_number(kind) else WORD_BYTES for kind in kinds)
+    rows = file.metadata.num_rows
+    most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, _free_memory()))
+    if rows * row > most:
+        raise ValueError(
+            f"{path.name} has {rows} rows and {len(kinds)} columns, too many for the memory or "
+            "for a file of its size: read a part of it."
+        )
+
+
+def _free_memory() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return 2**63
 
 
 def _column(name: str, stored: Any, kind: str | None) -> Column:
-    if _arrow("pyarrow.types").is_nested(stored.type):
+    types = _arrow("pyarrow.types")
+    if types.is_nested(stored.type):
         raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
-    if _is_number(stored.type) and kind != WORD:
-        column = np.array([np.nan if x is None else float(x) for x in stored.to_pylist()])
+    if _is_number(stored.type) and kind in {None, NUMBER}:
+        column = np.asarray(stored.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if np.isinf(column).any():
             raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
-        return column.astype(np.float64)
-    texts = [None if x is None or str(x) in MISSING else str(x).strip() for x in stored.to_pylist()]
+        return column
+    if _is_date(stored.type) and kind in {None, DATE}:
+        moments = _arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
+        return np.asarray(stored.cast(moments, safe=False).to_numpy(), dtype="datetime64[ms]")
+    gaps = MISSING if not types.is_dictionary(stored.type) else frozenset({""})
+    texts = [
+        None if x is None or str(x).strip() in gaps else str(x).strip() for x in stored.to_pylist()
+    ]
+    return _from_texts(name, texts, WORD if kind is None else kind)
+
+
+def _from_texts(name: str, texts: list[str | None], kind: str) -> Column:
+    if kind == DATE:
+        known = list(dict.fromkeys(text for text in texts if text is not None))
+        dates = read_dates(known) if known else None
+        if dates is not None:
+            found = dict(zip(known, dates.moments, strict=True))
+            gap = np.datetime64("NaT")
+            return np.array([gap if x is None else found[x] for x in texts], dtype="datetime64[ms]")
     try:
-        return column_from_texts(texts, WORD if kind is None else kind)
+        return column_from_texts(texts, kind)
     except ValueError as error:
-        raise ValueError(f"Column {name!r} {error}; numbers are expected in it.") from None
+        raise ValueError(f"Column {name!r} {error}; {kind}s are expected in it.") from None
+
+
+def _declared(stored: Any) -> tuple[str, ...]:
+    """Give the categories of a column that was stored with them, also those that never occur."""
+    if not _arrow("pyarrow.types").is_dictionary(stored.type) or not stored.num_chunks:
+        return ()
+    words = stored.unify_dictionaries().chunk(0).dictionary.to_pylist()
+    return tuple(dict.fromkeys(str(word).strip() for word in words if word not in {None, ""}))
 
 
 def _is_number(kind: Any) -> bool:
@@ -52,3 +117,8 @@ def _is_number(kind: Any) -> bool:
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         or types.is_null(kind)
     )  # fmt: skip
+
+
+def _is_date(kind: Any) -> bool:
+    types = _arrow("pyarrow.types")
+    return bool(types.is_date(kind) or types.is_timestamp(kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -128,7 +129,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        repeated = sorted({name for name in self.names if self.names.count(name) > 1})
+        repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise ValueError(
                 f"Column names must differ, but {listing(map(repr, repeated))} occurs more than "
@@ -222,7 +223,8 @@ class Table:
             A table of these columns.
         """
         kept = {name: self.categories[name] for name in names if name in self.categories}
-        columns = tuple(self.column(name) for name in names)
+        at_hand = dict(zip(self.names, self.columns, strict=True))
+        columns = tuple(at_hand[name] if name in at_hand else self.column(name) for name in names)
         return replace(self, names=tuple(names), columns=columns, categories=kept)
 
     def take(self, rows: NDArray[Any]) -> Table:

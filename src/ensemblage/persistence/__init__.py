@@ -7,15 +7,18 @@ from ensemblage.messages import lazy_door
 if TYPE_CHECKING:
     from ensemblage.persistence._atomic import check_writable, write_atomically
     from ensemblage.persistence._models import SavedModel, load, save
+    from ensemblage.persistence._new_rows import NewRows, read_rows
     from ensemblage.persistence._trusted import TRUSTED_TYPES
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "TRUSTED_TYPES",
+    "NewRows",
     "SavedModel",
     "check_writable",
     "load",
+    "read_rows",
     "save",
     "write_atomically",
 ]

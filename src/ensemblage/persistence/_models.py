@@ -37,6 +37,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     target: str | None
     classes: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
     details: dict[str, Any]
     versions: dict[str, str]
 
@@ -57,6 +58,9 @@ class SavedModel:
         The name of the column that it predicts.
     classes : tuple of str, default=()
         The classes in the order of the model's probabilities.
+    ignored : tuple of str, default=()
+        The columns of the training file that were left out or told the source; new files may have
+        them.
     details : mapping, default={}
         Anything else that was saved along: the method, the cross-validated score.
     versions : mapping of str to str, default={}
@@ -68,6 +72,7 @@ class SavedModel:
     kinds: tuple[str, ...] = ()
     target: str | None = None
     classes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,6 +84,7 @@ def save(
     columns: Sequence[str] = (),
     kinds: Sequence[str] = (),
     target: str | None = None,
+    ignored: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a fitted model in one file.
@@ -97,6 +103,8 @@ def save(
         The kind of each column.
     target : str, default=None
         The name of the column that it predicts.
+    ignored : sequence of str, default=()
+        Columns of the training file that were left out or told the source.
     details : mapping, default=None
         Anything else to keep, of the types that JSON has.
 
@@ -123,6 +131,7 @@ def save(
         kinds=tuple(kinds),
         target=target,
         classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        ignored=tuple(ignored),
         details=dict(details or {}),
         versions=versions,
     )
@@ -167,6 +176,7 @@ def load(path: str | PathLike[str]) -> SavedModel:
         kinds=header.kinds,
         target=header.target,
         classes=header.classes,
+        ignored=header.ignored,
         details=header.details,
         versions=header.versions,
     )

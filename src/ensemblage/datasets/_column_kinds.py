@@ -1,0 +1,213 @@
+"""From columns of texts to columns of numbers, dates and words, decided over the whole file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensemblage.datasets._date_texts import Dates, read_dates
+from ensemblage.datasets._number_marks import (
+    PLAIN,
+    FoundMarks,
+    Marks,
+    find_marks,
+    parse_numbers,
+    quick_numbers,
+    strip_sign,
+)
+from ensemblage.datasets._reading_options import AS_WORDS, DAY_FIRST, MONTH_FIRST, Reading, Request
+from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column
+from ensemblage.messages import listing
+
+# Read as gaps beside numbers or dates only; among words they stay words.
+GAP_WORDS = frozenset({
+    "n/a", "#n/a", "na", "n.a.", "nan", "<na>", "-", "--", "---", "\u2013", "\u2014", ".", "..",
+    "...", "*", "none", "null", "(null)", "nil", "missing", "unknown", "nd", "n.d.", "k.a.", "\\n",
+    "#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?",
+})  # fmt: skip
+SPOKEN = {DAY_FIRST: "day first", MONTH_FIRST: "month first"}
+EXPECTED = {NUMBER: "a finite number", DATE: "a date"}
+
+
+class Columns(NamedTuple):
+    """Columns of a table, the marks that their numbers had, and what a reader should know."""
+
+    columns: tuple[Column, ...]
+    marks: Marks
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Texts:
+    """A column as it stands in the file; what is asked of it is asked of its distinct texts."""
+
+    name: str
+    values: Sequence[str]
+    kind: str | None
+
+    @cached_property
+    def stripped(self) -> dict[str, str]:
+        """Each distinct text that is not missing, without its blanks."""
+        distinct = {text: text.strip() for text in dict.fromkeys(self.values)}
+        return {text: bare for text, bare in distinct.items() if bare not in MISSING}
+
+    @cached_property
+    def gap_words(self) -> frozenset[str]:
+        """The distinct texts that are words for a gap."""
+        return frozenset(bare for bare in self.stripped.values() if bare.lower() in GAP_WORDS)
+
+    @cached_property
+    def known(self) -> list[str]:
+        """The distinct texts that are neither missing nor words for a gap."""
+        return [t for t in dict.fromkeys(self.stripped.values()) if t not in self.gap_words]
+
+    @cached_property
+    def plain(self) -> Column | None:
+        """The column as plain numbers, if it holds such."""
+        column = quick_numbers(self.values)
+        if column is not None or not self.known:
+            return column
+        numbers = parse_numbers(self.known)
+        return None if numbers is None else self.column(numbers, math.nan, "float64")
+
+    @cached_property
+    def signed(self) -> tuple[str, list[str]]:
+        """The sign that all known texts have, and the texts without it."""
+        return strip_sign(self.known) or ("", self.known)
+
+    def numbers(self, marks: Marks) -> Column | None:
+        """Give the column as numbers with these marks, else as plain ones, if it holds such."""
+        # without points between thousands a plain column reads the same by any marks
+        if (self.plain is not None and marks.thousands != ".") or not self.known:
+            return self.plain
+        found = parse_numbers(self.signed[1], marks)
+        if found is None:
+            found = parse_numbers(self.signed[1])
+        return self.plain if found is None else self.column(found, math.nan, "float64")
+
+    def column(self, values: Sequence[Any], gap: Any, dtype: str) -> Column:
+        """Put the values of the known texts in their places."""
+        by_text = dict(zip(self.known, values, strict=True))
+        found = {text: by_text.get(bare, gap) for text, bare in self.stripped.items()}
+        return np.array([found.get(text, gap) for text in self.values], dtype=dtype)
+
+    def words(self) -> Column:
+        """Give the column as words."""
+        column = np.empty(len(self.values), dtype=object)
+        column[:] = list(map(self.stripped.get, self.values))
+        return column
+
+
+def type_columns(
+    texts: Mapping[str, Sequence[str]], request: Request, separator: str = ","
+) -> Columns:
+    """Decide the kind of each column that has no known one, and the marks of the numbers."""
+    reading = request.reading
+    every = [_Texts(name, values, request.kinds.get(name)) for name, values in texts.items()]
+    free = [each for each in every if each.kind not in {WORD, DATE}]
+    odd = [each.signed[1] for each in free if each.plain is None and each.known]
+    plain = (each.known for each in free if each.plain is not None)
+    found = find_marks(odd, plain, reading, separator)
+    numbers = {each.name: each.numbers(found.marks) for each in free}
+    rest = [each for each in every if each.kind in {None, DATE} and numbers.get(each.name) is None]
+    comma = found.marks.decimal == "," or separator == ";"
+    dates = _all_dates(rest, reading, DAY_FIRST if comma else MONTH_FIRST)
+    columns = tuple(_column(each, numbers.get(each.name), dates.get(each.name)) for each in every)
+    kept = [each for each in free if numbers[each.name] is not None]
+    read = [*kept, *(each for each in rest if each.name in dates)]
+    notes = (*_mark_notes(found, kept, separator), *_date_notes(dates), *_gap_notes(read))
+    return Columns(columns, found.marks, notes)
+
+
+def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str, Dates]:
+    """Read the columns of dates; one that tells the order of day and month tells it to all."""
+    keep_words = reading.dates == AS_WORDS
+    order = None if keep_words else reading.dates
+    wanted = [each for each in rest if each.known and (each.kind == DATE or not keep_words)]
+    found = {each.name: read_dates(each.known, order) for each in wanted}
+    sure = {dates.order for dates in found.values() if dates and dates.is_sure} - {None}
+    order = sure.pop() if len(sure) == 1 else order
+    for each in wanted:
+        dates = found[each.name]
+        if dates is not None and not dates.is_sure:
+            found[each.name] = read_dates(each.known, order, hint)
+    return {name: dates for name, dates in found.items() if dates is not None}
+
+
+def _column(texts: _Texts, numbers: Column | None, dates: Dates | None) -> Column:
+    if numbers is not None:
+        return numbers
+    if dates is not None:
+        return texts.column([*dates.moments], np.datetime64("NaT"), "datetime64[ms]")
+    if texts.kind == DATE and not texts.known:
+        return np.full(len(texts.values), np.datetime64("NaT"), dtype="datetime64[ms]")
+    if not texts.stripped or (texts.kind == NUMBER and not texts.known):
+        return np.full(len(texts.values), math.nan)
+    if texts.kind in EXPECTED:
+        raise ValueError(_unexpected(texts))
+    return texts.words()
+
+
+def _unexpected(texts: _Texts) -> str:
+    read = read_dates if texts.kind == DATE else parse_numbers
+    bad = next((text for text in texts.known if read([text]) is None), texts.known[0])
+    return (
+        f"Column {texts.name!r} holds {bad!r}, which is not {EXPECTED[texts.kind or NUMBER]}; "
+        f"{texts.kind}s are expected in this column."
+    )
+
+
+def _mark_notes(found: FoundMarks, kept: Sequence[_Texts], separator: str) -> Iterator[str]:
+    text = found.doubtful
+    if text is None and found.marks == PLAIN and separator == ";":
+        text = next((each.known[0] for each in kept if _is_grouped(each.known)), None)
+    if text is not None:
+        bare = text.replace(",", "").replace(".", "")
+        small = found.marks == PLAIN or found.marks.decimal == ","
+        yield (
+            f"{text!r} may stand for {bare} or for {text.replace(',', '.')}; it is read as the "
+            f"{'second' if small else 'first'}: if that is wrong, say so by `decimal`."
+        )
+    for each in kept:
+        if each.plain is None and each.signed[0]:
+            yield f"Column {each.name!r} is read without its {each.signed[0]!r}."
+
+
+def _is_grouped(texts: Sequence[str]) -> bool:
+    """Whether every point stands before three digits, as a mark of thousands does."""
+    return "." in "".join(texts) and parse_numbers(texts, Marks(",", ".")) is not None
+
+
+def _date_notes(dates: Mapping[str, Dates]) -> Iterator[str]:
+    for order in dict.fromkeys(each.order for each in dates.values()):
+        names = [name for name, each in dates.items() if each.order == order]
+        first = f" ({SPOKEN[order]})" if order else ""
+        yield (
+            f"{_columns(names)} hold{'s' * (len(names) == 1)} dates{first}; they become days since "
+            "1970-01-01."
+        )
+    unsure = [name for name, each in dates.items() if not each.is_sure]
+    if unsure:
+        yield (
+            f"Nothing in {listing(map(repr, unsure))} tells whether day or month comes first; "
+            f"{SPOKEN[dates[unsure[0]].order or DAY_FIRST]} is taken: if that is wrong, say so by "
+            "`dates`."
+        )
+
+
+def _gap_notes(read: Sequence[_Texts]) -> Iterator[str]:
+    # a column that was read at one go has no words in it
+    gappy = [each for each in read if "stripped" in vars(each) and each.gap_words]
+    if gappy:
+        words = sorted({word for each in gappy for word in each.gap_words})
+        names = _columns([each.name for each in gappy]).removeprefix("C")
+        yield f"Read as missing in c{names}: {listing(map(repr, words))}."
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"Column{'s' * (len(names) > 1)} {listing(map(repr, names))}"

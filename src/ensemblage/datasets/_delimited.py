@@ -1,0 +1,139 @@
+"""CSV and its relatives: which character stands between values, the whole file decides."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from ensemblage.datasets._encoding import Decoded
+from ensemblage.datasets._header_row import is_number_like
+from ensemblage.datasets._reading_options import Request
+from ensemblage.datasets._row_layout import Lines
+from ensemblage.datasets._row_table import Written, table_from_lines
+from ensemblage.datasets._table import Table
+
+BLANKS = " "
+# Of separators that fit equally well, the first: a comma also occurs in numbers and in words.
+SEPARATORS = ("\t", ";", "|", ",")
+# Below this a separator does not explain a file, and blanks may.
+GOOD = 0.8
+# Spreadsheets may say on the first line which separator follows.
+SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+QUOTED_OR_WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
+
+
+class Split(NamedTuple):
+    """The rows of a text split by a separator, and how well it explains them."""
+
+    separator: str
+    lines: Lines
+    fit: float = 1.0
+
+
+def parse_delimited(source: Decoded, request: Request, *, tabs: bool = False) -> Table:
+    """Read delimited text; ``tabs`` if the name of the file promises them."""
+    text, separator = source.text, request.reading.separator
+    if not text.strip():
+        raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
+    said = SAID.match(text)
+    if said:
+        text, separator = text[said.end() :], separator or said[1]
+    if separator is None and tabs and "\t" in text:
+        separator = "\t"
+    split = split_text(text, request.name, separator)
+    return table_from_lines(split.lines, request, Written(split.separator, source.encoding))
+
+
+def split_text(text: str, name: str, separator: str | None = None) -> Split:
+    """Split a text into rows, by the separator that gives most rows the header's length."""
+    if separator is not None:
+        return _split(text, name, separator)
+    enough = text.count("\n") / 2
+    likely = [each for each in SEPARATORS if text.count(each) > enough]
+    splits = [split for each in likely if (split := _attempt(text, name, each)) is not None]
+    best = max(splits, key=lambda split: split.fit, default=None)
+    if best is None or best.fit < GOOD:
+        blanks = _split(text, name, BLANKS)
+        if blanks.fit > (0.0 if best is None else best.fit):
+            return blanks
+    return best or _split(text, name, ",")
+
+
+def _attempt(text: str, name: str, separator: str) -> Split | None:
+    try:
+        return _split(text, name, separator)
+    except ValueError:
+        return None
+
+
+def _split(text: str, name: str, separator: str) -> Split:
+    blanks = separator == BLANKS
+    lines = _by_blanks(text) if blanks else _by_character(text, name, separator)
+    return Split(separator, lines, _fit(lines, separator))
+
+
+def _fit(lines: Lines, separator: str) -> float:
+    """Give the share of rows of the usual length, half of it if the first long one differs."""
+    lengths = [len(row) for row in lines.rows]
+    if max(lengths, default=1) == 1:
+        return 0.0
+    usual, times = Counter(lengths).most_common(1)[0]
+    header = next(length for length in lengths if length > 1)
+    # words apart by blanks are a sentence more often than a table
+    if usual == 1 or (separator == BLANKS and not _has_numbers(lines)):
+        return 0.0
+    return times / len(lengths) / (1 if abs(header - usual) <= 1 else 2)
+
+
+def _has_numbers(lines: Lines) -> bool:
+    return any(is_number_like(text) for text in lines.rows[min(1, len(lines.rows) - 1)])
+
+
+def _by_blanks(text: str) -> Lines:
+    rows, numbers = [], []
+    for number, line in enumerate(io.StringIO(text), start=1):
+        if '"' in line:
+            row = [a.replace('""', '"') or b for a, b in QUOTED_OR_WORD.findall(line)]
+        else:
+            row = line.split()
+        if row:
+            rows.append(row)
+            numbers.append(number)
+    return Lines(rows, numbers)
+
+
+def _by_character(text: str, name: str, separator: str) -> Lines:
+    try:
+        return _csv_rows(text, name, separator)
+    except ValueError as error:
+        # a mark of inches inside a quoted value; one that is never closed stays an error
+        if "expected after" not in str(error):
+            raise
+        plain = _csv_rows(text, name, separator, quotes=False)
+        if len(set(map(len, plain.rows))) > 1:
+            raise
+        return plain
+
+
+def _csv_rows(text: str, name: str, separator: str, *, quotes: bool = True) -> Lines:
+    """Split into rows, without the blank ones."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, strict=True,
+        skipinitialspace=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    )  # fmt: skip
+    rows, numbers, line = [], [], 0
+    try:
+        for row in reader:
+            line = reader.line_num
+            if any(row):
+                rows.append(row)
+                numbers.append(line)
+    except csv.Error as error:
+        raise ValueError(
+            f"Line {line + 1} of {name} cannot be read ({error}): "
+            "look for a quotation mark that is not closed."
+        ) from None
+    return Lines(rows, numbers)

@@ -1,0 +1,107 @@
+"""Spreadsheets through calamine, which is an extra."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from ensemblage.datasets._encoding import ALWAYS_FINE, LARGEST_RATIO
+from ensemblage.datasets._reading_options import Request
+from ensemblage.datasets._row_layout import Lines
+from ensemblage.datasets._row_table import table_from_lines
+from ensemblage.datasets._table import Table
+from ensemblage.messages import listing, require, suggestion
+
+Cell = tuple[int, int]
+
+
+def read_spreadsheet(data: bytes, request: Request) -> Table:
+    """Read one sheet of an Excel or OpenDocument file, as if it had been saved as text."""
+    calamine = require(
+        "python_calamine", "Reading a spreadsheet", extra="excel",
+        otherwise="Or save the data as CSV.",
+    )  # fmt: skip
+    _check_size(data, request.name)
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        chosen = _choose(book.sheet_names, request.reading.sheet)
+        sheet = book.get_sheet_by_name(chosen)
+        rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges
+    except calamine.PasswordError:
+        raise ValueError(f"{request.name} has a password: save it without, or as CSV.") from None
+    except (calamine.CalamineError, OSError) as error:
+        raise ValueError(
+            f"{request.name} is no spreadsheet that can be read, or it is damaged ({error}): "
+            "open it and save it again, or save it as CSV."
+        ) from None
+    _refuse_merged(rows, merged or (), chosen)
+    texts = [[_text(value) for value in row] for row in rows]
+    kept = [i for i, row in enumerate(texts) if any(map(str.strip, row))]
+    table = table_from_lines(Lines([texts[i] for i in kept], [i + 1 for i in kept]), request)
+    if len(book.sheet_names) == 1 or request.reading.sheet is not None:
+        return table
+    others = listing((each for each in book.sheet_names if each != chosen), 4)
+    note = f"Read from the sheet {chosen!r}; others are to be named by `sheet`: {others}."
+    return replace(table, notes=(note, *table.notes))
+
+
+def _check_size(data: bytes, name: str) -> None:
+    """Refuse an archive that unpacks to far more than a spreadsheet does."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(each.file_size for each in archive.infolist())
+    if size > max(ALWAYS_FINE, LARGEST_RATIO * len(data)):
+        raise ValueError(
+            f"{name} unpacks to more than {LARGEST_RATIO} times its size, which data do not: "
+            "save it as CSV if you trust it."
+        )
+
+
+def _choose(names: Sequence[str], sheet: str | None) -> str:
+    if sheet is None:
+        return names[0]
+    if sheet in names:
+        return sheet
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(names):
+        return names[int(sheet) - 1]
+    raise ValueError(
+        f"There is no sheet {sheet!r}.{suggestion(sheet, names)} The sheets are: {listing(names)}."
+    )
+
+
+def _refuse_merged(
+    rows: Sequence[Sequence[Any]], merged: Iterable[tuple[Cell, Cell]], sheet: str
+) -> None:
+    """Refuse merged cells, except for one that is alone in its row, as a title is."""
+    for (top, left), (bottom, _) in merged:
+        if top < len(rows) and (bottom > top or sum(value != "" for value in rows[top]) > 1):
+            raise ValueError(
+                f"Cell {_place(top, left)} of the sheet {sheet!r} is merged with its neighbours: "
+                "unmerge the cells, so that every column has one name and every row its values."
+            )
+
+
+def _place(row: int, column: int) -> str:
+    """Name a cell as spreadsheets do: A1, AB12."""
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return f"{letters}{row + 1}"
+
+
+def _text(value: Any) -> str:
+    """Write a value as it would stand in a text file."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, datetime) and value.time() == datetime.min.time():
+        value = value.date()
+    return value.isoformat() if isinstance(value, date) else str(value)

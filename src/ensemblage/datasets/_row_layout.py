@@ -1,0 +1,206 @@
+"""From rows of texts to named columns: where the header is, and what is not part of the table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from ensemblage.datasets._header_row import is_number_like, looks_like_data
+from ensemblage.datasets._reading_options import Request
+from ensemblage.datasets._table import MISSING
+from ensemblage.messages import count, listing
+
+Row = list[str]
+
+COMMENTS = ("#", "%")
+UNNAMED = re.compile(r"column_\d+")
+UNIT = re.compile(r"[(\[].*[)\]]")
+ENOUGH = 1000
+
+
+class Lines(NamedTuple):
+    """The rows of a file that are not blank, and the numbers of the lines that they end on."""
+
+    rows: list[Row]
+    numbers: list[int]
+
+
+class Layout(NamedTuple):
+    """Named columns of texts, and what a reader should know of how they were found."""
+
+    texts: dict[str, Sequence[str]]
+    notes: tuple[str, ...]
+
+
+def lay_out(lines: Lines, request: Request) -> Layout:
+    """Find the header and the columns."""
+    name, header = request.name, request.reading.header
+    rows, numbers, notes = _without_surroundings(lines, name)
+    first = [_clean(text) for text in rows[0]]
+    if header is None:
+        header = _has_header(first, rows, request.kinds)
+    if header:
+        names, rows, numbers = first, rows[1:], numbers[1:]
+        names = _match_width(names, rows, notes)
+    else:
+        names = [""] * _width(rows)
+        notes.append(
+            f"There is no header line; the columns are called column_1 to column_{len(names)}."
+        )
+    if not rows:
+        raise ValueError(f"{name} has a header line but no rows.")
+    _even_out(rows, numbers, len(names), name)
+    columns: list[Sequence[str]] = list(zip(*rows, strict=True))
+    if header and _is_units(columns):
+        units = [column[0].strip() for column in columns if column[0].strip()]
+        notes.append(
+            f"The row below the header looks like units ({listing(units, 4)}); it is left out."
+        )
+        columns = [column[1:] for column in columns]
+    return _named(names, columns, notes)
+
+
+def _width(rows: Sequence[Row]) -> int:
+    """Give the number of values that most rows have."""
+    return Counter(map(len, rows)).most_common(1)[0][0]
+
+
+def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int], list[str]]:
+    """Leave out comments, a title above the table and remarks below it."""
+    if not lines.rows:
+        raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
+    rows, width = lines.rows, _width(lines.rows)
+    kept = [i for i, row in enumerate(rows) if not _is_comment(row, width)]
+    start, stop = 0, len(kept)
+    while stop - start > 2 and _is_remark(rows[kept[start]], width):
+        start += 1
+    while stop - start > 2 and _is_remark(rows[kept[stop - 1]], width, below=True):
+        stop -= 1
+    start += _leading_comments([rows[i] for i in kept[start:stop]])
+    notes = []
+    if start:
+        title = count(start, "line"), rows[kept[0]][0].strip()[:40]
+        notes.append(f"{title[0]} above the table left out, such as {title[1]!r}.")
+    if stop < len(kept):
+        remark = count(len(kept) - stop, "line"), rows[kept[stop]][0].strip()[:40]
+        notes.append(f"{remark[0]} below the table left out, such as {remark[1]!r}.")
+    if not notes and len(kept) == len(rows):
+        return rows, lines.numbers, notes
+    kept = kept[start:stop] or [len(rows) - 1]
+    return [rows[i] for i in kept], [lines.numbers[i] for i in kept], notes
+
+
+def _is_comment(row: Row, width: int) -> bool:
+    """Whether a row begins like a comment and has not the shape of the others."""
+    return row[0].startswith(COMMENTS) and len(row) != width
+
+
+def _leading_comments(rows: Sequence[Row]) -> int:
+    """Count the comments at the top, which have the shape of a row by chance.
+
+    The last of them is the header, without its mark, if what follows are values.
+    """
+    marked = next((i for i, row in enumerate(rows) if not row[0].startswith(COMMENTS)), 0)
+    if not marked:
+        return 0
+    last, rest = rows[marked - 1], rows[marked : marked + ENOUGH]
+    below = list(zip(*(row for row in rest[1:] if len(row) == len(rest[0])), strict=True))
+    glued = marked == 1 and not last[0][1:2].isspace()
+    if len(last) == len(rest[0]) and (glued or looks_like_data(rest[0], below)):
+        last[0] = last[0].lstrip("#% ")
+        return marked - 1
+    return marked
+
+
+def _is_remark(row: Row, width: int, *, below: bool = False) -> bool:
+    """Whether a row has one text only, in its first place, where the others have several."""
+    text = row[0].strip()
+    alone = bool(text) and not any(map(str.strip, row[1:])) and not is_number_like(text)
+    shape = width > 2 or (width == 2 and len(row) == 1 and not below)
+    return alone and shape and (not below or len(row) == 1 or " " in text)
+
+
+def _has_header(first: Row, rows: Sequence[Row], known: Collection[str]) -> bool:
+    """Look for names that the file is expected to have, else compare the rows."""
+    if any(name in first for name in known):
+        return True
+    if known and all(map(UNNAMED.fullmatch, known)):
+        return False
+    same = [row for row in islice(rows, 1, ENOUGH) if len(row) == len(first)]
+    return not looks_like_data(first, list(zip(*same, strict=True)))
+
+
+def _match_width(names: Row, rows: Sequence[Row], notes: list[str]) -> Row:
+    """Fit the header to the rows: without empty names at its end, or with one for names of rows."""
+    width = _width(rows) if rows else len(names)
+    while len(names) > width and not names[-1]:
+        names = names[:-1]
+    # as R writes it, the names of the rows have no heading
+    named = len(rows) > 1 and all(len(row) == len(names) + 1 for row in rows)
+    if named and any(row[-1].strip() for row in rows):
+        notes.append("Rows have one value more than the header; the first is called 'row'.")
+        return ["row", *names]
+    return names
+
+
+def _even_out(rows: Sequence[Row], numbers: Sequence[int], width: int, name: str) -> None:
+    """Cut off empty values beyond the header, and refuse rows of another length."""
+    for row, number in zip(rows, numbers, strict=True):
+        if len(row) > width and not any(map(str.strip, row[width:])):
+            del row[width:]
+        if len(row) != width:
+            raise ValueError(
+                f"Line {number} of {name} has {count(len(row), 'value')}, but the header has "
+                f"{width}: every row needs the same number."
+            )
+
+
+def _is_units(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row says in which units the numbers below it are."""
+    if len(columns[0]) < 3 or any(is_number_like(column[0].strip()) for column in columns):
+        return False
+    below = [
+        column[0].strip()
+        for column in columns
+        if all(is_number_like(t) for t in map(str.strip, column[1:ENOUGH]) if t not in MISSING)
+        and any(text.strip() not in MISSING for text in column[1:])
+    ]
+    units = [text for text in below if text not in MISSING]
+    return len(units) > 1 or any(map(UNIT.fullmatch, units))
+
+
+def _named(names: Row, columns: Sequence[Sequence[str]], notes: list[str]) -> Layout:
+    """Name what has no name, tell equal names apart, leave out what is empty altogether."""
+    kept = [j for j, name in enumerate(names) if name or any(map(str.strip, columns[j]))]
+    if len(kept) < len(names):
+        empty = count(len(names) - len(kept), "column")
+        notes.append(f"{empty} without a name and without values left out.")
+    wanted = [names[j] or f"column_{j + 1}" for j in kept]
+    unique = distinct_names(wanted)
+    if unique != wanted:
+        renamed = [f"{new!r}" for new, old in zip(unique, wanted, strict=True) if new != old]
+        notes.append(f"Names of columns that occur twice were numbered: {listing(renamed)}.")
+    texts = {name: columns[j] for name, j in zip(unique, kept, strict=True)}
+    return Layout(texts, tuple(notes))
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Give names that occur again a number: x, x_2, x_3."""
+    taken, seen, found = set(names), Counter[str](), []
+    for name in names:
+        seen[name] += 1
+        new = name
+        while seen[name] > 1 and new in taken:
+            new = f"{name}_{seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        found.append(new)
+    return found
+
+
+def _clean(text: str) -> str:
+    """Write a heading on one line."""
+    return re.sub(r"\s*[\r\n]+\s*", " ", text.strip())

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from ensemblage.datasets import Reading
+from ensemblage.persistence import SavedModel, read_rows
+
+SAVED = SavedModel(
+    None, ("size", "code", "when"), ("number", "word", "date"), "class", ignored=("id", "site")
+)
+
+
+def write(folder, text):
+    path = folder / "new.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_rows_are_read_with_the_kinds_of_the_model(tmp_path):
+    path = write(tmp_path, "site;when;code;size;class\nA;03.04.2021;1;1,5;01\nB;-;2;2;1\n")
+    rows = read_rows(SAVED, path)
+    assert rows.X[0].tolist() == [1.5, "1", 18720.0]
+    assert np.isnan(rows.X[1, 2])
+    assert rows.table.column("class").tolist() == ["01", "1"]
+    assert rows.notes[0] == "Read with ';' between values and ',' as decimal mark."
+    assert rows.notes[-1] == "Not looked at, as in training: 'site'."
+
+
+def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
+    path = write(tmp_path, "when,code,size,ids\n2021-04-03,1,1,5\n")
+    with pytest.raises(ValueError, match=r"In new\.csv: There are .* not know: ids\. Leave"):
+        read_rows(SAVED, path)
+    assert read_rows(SAVED, path, keep=["ids"]).X.shape == (1, 3)
+    with pytest.raises(ValueError, match=r"In new\.csv: There is no column 'idx'\. Did you mean"):
+        read_rows(SAVED, path, keep=["idx"])
+    with pytest.raises(ValueError, match=r"In new\.csv: The model needs .* not there: code"):
+        read_rows(SAVED, write(tmp_path, "when,cod,size\n2021-04-03,1,1\n"))
+    with pytest.raises(ValueError, match=r"In new\.csv: Column 'size' holds 'big'"):
+        read_rows(SAVED, write(tmp_path, "when,code,size\n2021-04-03,1,big\n"))
+
+
+def test_reading_can_be_said(tmp_path):
+    path = write(tmp_path, "when,code,size\n03/04/2021,1,1\n")
+    day = read_rows(SAVED, path, reading=Reading(dates="day-first")).X[0, 2]
+    month = read_rows(SAVED, path, reading=Reading(dates="month-first")).X[0, 2]
+    assert (day, month) == (18720.0, 18690.0)
