@@ -17,7 +17,13 @@ import msgspec
 
 from ensemblage.datasets import DatasetInfo
 from ensemblage.explain import explanation_documents
-from ensemblage.methods import ClusteringDocument, Comparison, FitDocument, PredictionDocument
+from ensemblage.methods import (
+    ClusteringDocument,
+    Comparison,
+    DoctorDocument,
+    FitDocument,
+    PredictionDocument,
+)
 from ensemblage.runs import RunDocument
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -31,6 +37,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "cluster": _schema("cluster", ClusteringDocument),
         "compare": _schema("compare", Comparison),
         "datasets": _schema("datasets", list[DatasetInfo]),
+        "doctor": _schema("doctor", DoctorDocument),
         "explain": _schema("explain", *explanation_documents()),
         "fit": _schema("fit", FitDocument),
         "predict": _schema("predict", PredictionDocument),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from ensemblage.cli._cluster_command import CLUSTER_NAMES
-from ensemblage.cli._options import METHOD_NAMES, Budget, parse_time
+from ensemblage.cli._options import METHOD_NAMES, Budget, complete_method, parse_time
 from ensemblage.methods import CLUSTER_METHODS, METHODS
 
 
@@ -47,3 +47,9 @@ def test_a_budget_reaches_a_command_in_seconds():
     assert CliRunner().invoke(app, ["--budget", "1h30m"]).exit_code == 0
     assert CliRunner().invoke(app, []).exit_code == 0
     assert given == [5400, None]
+
+
+def test_methods_are_completed():
+    assert complete_method("strata-") == ["strata-sources", "strata-paper"]
+    assert ", ".join(complete_method("")) == METHOD_NAMES
+    assert complete_method("x") == []

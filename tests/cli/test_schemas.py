@@ -79,6 +79,10 @@ def test_datasets(checked, table_file):
     assert {"people", "iris"} <= names
 
 
+def test_doctor(checked):
+    assert checked("doctor")["healthy"]
+
+
 def test_compare(checked, table_file):
     chosen = ["-m", "majority", "-m", "svm", "-m", "logistic"]
     facts = checked("compare", table_file, "-t", "class", *chosen, "-j", 1, "--quick")

@@ -10,6 +10,7 @@ from ensemblage import __version__
 from ensemblage.cli._cluster_command import cluster_command
 from ensemblage.cli._compare_command import compare_command
 from ensemblage.cli._datasets_command import datasets_command
+from ensemblage.cli._doctor_command import doctor_command
 from ensemblage.cli._experiment_commands import reproduce_command, run_command
 from ensemblage.cli._explain_command import explain_command
 from ensemblage.cli._fit_command import fit_command
@@ -30,6 +31,7 @@ app.command("cluster")(cluster_command)
 app.command("run")(run_command)
 app.command("reproduce")(reproduce_command)
 app.command("datasets")(datasets_command)
+app.command("doctor")(doctor_command)
 
 
 def _print_version(wanted: bool) -> None:

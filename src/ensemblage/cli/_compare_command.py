@@ -39,6 +39,7 @@ from ensemblage.cli._options import (
     Source,
     Target,
     as_reading,
+    complete_method,
 )
 from ensemblage.messages import count
 
@@ -68,6 +69,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "--method",
             "-m",
             metavar="METHOD",
+            autocompletion=complete_method,
             help=f"A method (may be repeated), all if left out: {METHOD_NAMES}.",
         ),
     ] = None,

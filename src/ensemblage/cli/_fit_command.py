@@ -22,6 +22,7 @@ from ensemblage.cli._options import (
     Source,
     Target,
     as_reading,
+    complete_method,
 )
 from ensemblage.messages import count
 
@@ -48,7 +49,14 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     ],
     target: Target = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", metavar="METHOD", help=f"One of: {METHOD_NAMES}.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="METHOD",
+            autocompletion=complete_method,
+            help=f"One of: {METHOD_NAMES}.",
+        ),
     ] = "strata",
     folds: Folds = 5,
     source: Source = None,

@@ -48,6 +48,11 @@ def parse_time(text: str) -> float:
     return seconds
 
 
+def complete_method(start: str) -> list[str]:
+    """Give the methods whose names begin so, to a shell that completes them."""
+    return [name for name in METHOD_NAMES.split(", ") if name.startswith(start)]
+
+
 def _check_jobs(jobs: int) -> int:
     if jobs == 0:
         raise typer.BadParameter("0 processes can do nothing; use 1 or more, or -1 for all cores.")

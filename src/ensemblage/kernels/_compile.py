@@ -56,6 +56,12 @@ class CompiledKernel(Generic[P, R]):
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, **self._options)(function)
         return compiled
 
+    @property
+    def cache_folder(self) -> str:
+        """Where the machine code is kept for the next process."""
+        folder: str = self.dispatcher.stats.cache_path  # type: ignore[attr-defined]
+        return folder
+
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle by name, as a plain function would be."""
         name: str = self._function.__qualname__

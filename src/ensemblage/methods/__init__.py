@@ -7,6 +7,8 @@ from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluste
 from ensemblage.methods._compare import compare
 from ensemblage.methods._comparison_table import comparison_block as comparison_block
 from ensemblage.methods._comparison_table import comparison_title as comparison_title
+from ensemblage.methods._doctor import DoctorDocument as DoctorDocument
+from ensemblage.methods._doctor import examine as examine
 from ensemblage.methods._given_methods import usual_methods as usual_methods
 from ensemblage.methods._measures import LABELS as LABELS
 from ensemblage.methods._measures import values_of as values_of
