@@ -1,24 +1,17 @@
 """Strata in words and tables, of made-up facts."""
 
 import msgspec
-import numpy as np
 
-from ensemblage.explain._explanation import Subject
 from ensemblage.explain._strata_blocks import (
     closest_bars,
     members_table,
     members_text,
     row_blocks,
     row_text,
-    strata_map,
     strata_summary,
 )
 from ensemblage.explain._strata_facts import MemberFacts, RowFacts, StrataFacts
-from ensemblage.pages import TextBlock
-from ensemblage.report._svg import drawn_svg
-from ensemblage.strata import HISS, BootstrapStrata
 
-HOSTILE = "<script>alert(1)</script>"
 MEMBER = MemberFacts("0", "SVC", 50, ["a", "b"], None, 0.9, 0.6)
 FACTS = StrataFacts(
     "HISS", "Gate", 2, 0.3, "training",
@@ -74,23 +67,3 @@ def test_one_rows_way_in_a_terminal_ends_in_the_fused_answer():
     assert first == "Row 7: predicted a"
     assert [field.text for field in table.rows[-1]] == ["fused", "", "", "0.750", "0.250"]
     assert left == "Left out: 1 member without a part in it."
-
-
-def test_strata_on_a_map():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    strata = HISS(3, 0.3, random_state=0).fit(X)
-    block = strata_map(Subject(strata, X=X, y=np.array(["a", HOSTILE] * 30)))
-    svg = drawn_svg(block)
-    assert "alert(1)" in svg
-    assert "<script" not in svg
-    assert "3 strata" in block.alt
-    assert "coloured by their stratum" in strata_map(Subject(strata, X=X)).caption
-
-
-def test_no_map_where_there_is_none():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    alike = BootstrapStrata(3, random_state=0).fit(X)
-    assert isinstance(strata_map(Subject(alike, X=X)), TextBlock)
-    narrow = HISS(2, 0.4, random_state=0).fit(X[:, :1])
-    said = strata_map(Subject(narrow, X=X[:, :1])).paragraphs
-    assert said == ["A map needs at least two columns; the strata see 1."]

@@ -5,7 +5,7 @@ import pytest
 
 from ensemblage.datasets import make_multi_source
 from ensemblage.explain import explain_model
-from ensemblage.pages import FigureBlock, TextBlock
+from ensemblage.pages import MapBlock, TextBlock
 from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
 
 
@@ -67,4 +67,4 @@ def test_strata_without_places_say_so(data):
     assert isinstance(block, TextBlock)
     assert block.paragraphs[0].startswith("No row is closer to one stratum of BootstrapStrata")
     drawn = explain_model(fitted(X, y, HISS(3, 0.4)), X).page().sections[0].blocks[0]
-    assert isinstance(drawn, FigureBlock)
+    assert isinstance(drawn, MapBlock)

@@ -21,10 +21,10 @@ def test_a_page_tells_use_and_pairs():
         ("age", "100%", True), ("pay", "50%", False),
     ]  # fmt: skip
     figure, table = together.blocks
-    assert "Most often together: age and pay, in 50% of the members." in figure.alt
+    assert "Most often together: age and pay, in 50% of the members." in figure.caption
     assert [field.text for field in table.rows[0]] == ["age", "100%", "50%"]
 
 
 def test_a_single_feature_has_no_pair():
     alone = SubspacesExplanation(SubspacesFacts(["age"], [[1.0]]))
-    assert alone.page().sections[1].blocks[0].alt.endswith("that use both.")
+    assert alone.page().sections[1].blocks[0].caption.endswith("at all.")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.pages._wrapped_names import longest_part, text_width, wrapped
+from ensemblage.pages._wrapped_names import longest_part, pieces_of, text_width, wrapped
 
 
 def test_widths_by_hand():
@@ -43,3 +43,9 @@ def test_a_whole_name_loses_no_letter_and_no_line_is_too_wide(name, width):
     assert all(text_width(line) <= width for line in lines)
     if whole:
         assert "".join("".join(lines).split()) == "".join(name.split())
+
+
+def test_numbers_stay_whole_and_endless_words_have_pieces():
+    assert pieces_of("0.3526") == ["0.3526"]
+    assert pieces_of("a file.csv") == ["a ", "file.", "csv"]
+    assert pieces_of("x" * 25) == ["x" * 12, "x" * 12, "x"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.pages import Bar, BarsBlock
-from ensemblage.report._axis import bar_axis
+from ensemblage.pages import Bar, BarsBlock, Ranked, RanksBlock
+from ensemblage.report._axis import bar_axis, rank_axis
 
 numbers = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
 
@@ -71,3 +71,11 @@ def test_every_number_is_on_the_axis_and_ticks_ascend(values):
     assert 2 <= len(axis.ticks) <= 7
     assert all(0 <= float(axis.place(value)) <= 100 for value in values)
     assert len({axis.label(tick) for tick in axis.ticks}) == len(axis.ticks)
+
+
+def test_ranks_run_from_one_to_the_last_and_not_every_one_is_written():
+    few = RanksBlock([Ranked("a", 1.0, ours=False, ties=())] * 3, 1.0, "", "")
+    assert rank_axis(few).ticks == (1.0, 2.0, 3.0)
+    many = RanksBlock([Ranked("a", 1.0, ours=False, ties=())] * 30, 1.0, "", "")
+    assert rank_axis(many).ticks == (1, 4, 7, 10, 13, 16, 19, 22, 25, 28)
+    assert rank_axis(many).place(30) == "100"

@@ -4,7 +4,7 @@ import numpy as np
 from msgspec import structs
 
 from ensemblage.methods import ClusteringDocument, Prototype
-from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, TableBlock
+from ensemblage.pages import NOTHING, BarsBlock, ShadesBlock, TableBlock
 from ensemblage.report import clustering_page
 
 DOCUMENT = ClusteringDocument(
@@ -23,7 +23,7 @@ def test_sizes_prototypes_and_agreement():
     sizes, prototypes, notes = page.sections
     assert isinstance(sizes.blocks[0], BarsBlock)
     figure, table = prototypes.blocks
-    assert isinstance(figure, FigureBlock)
+    assert isinstance(figure, ShadesBlock)
     assert isinstance(table, TableBlock)
     assert [field.text for field in table.rows[0]] == [
         "cluster 0", "2", "75.0%", "\N{MINUS SIGN}1.5", "a",

@@ -31,7 +31,7 @@ def test_numbers_are_those_of_the_document():
     assert scores.rows[0][1].text == "0.8833"
     assert scores.rows[0][1].quiet == "± 0.0100"
     assert scores.rows[0][1].best
-    assert scores.rows[0][0].tag == "Ensemblage"
+    assert scores.rows[0][0].ours
     assert [field.text for field in folds.rows[1]] == ["forest", "0.8000", "0.8500", "0.9000"]
     assert [field.best for field in folds.rows[1]] == [False, False, True, False]
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from ensemblage.pages import NOTHING, BarsBlock, FigureBlock, NotesBlock, TableBlock
+from ensemblage.pages import NOTHING, BarsBlock, NotesBlock, RanksBlock, TableBlock
 from ensemblage.report._result_blocks import result_blocks
 from ensemblage.runs import TableDocument
 from report.documents import entry, small_table, table
@@ -19,7 +19,7 @@ def kinds(shown):
 
 def test_a_table_is_drawn_ranked_and_listed():
     shown = blocks(small_table(notes=["A deviation."]))
-    assert kinds(shown) == [BarsBlock, FigureBlock, TableBlock, TableBlock, NotesBlock]
+    assert kinds(shown) == [BarsBlock, RanksBlock, TableBlock, TableBlock, NotesBlock]
     bars, ranks, matrix, entries, _ = shown
     assert (bars.bars[0].group, bars.bars[0].label, bars.bars[0].reference) == (
         "pima", "bagging", 0.1,
@@ -66,11 +66,31 @@ def test_stand_ins_failures_and_gaps():
         entry("b", "y", 0.2, 0.1),
     ]
     shown = blocks(table(rows))
-    entries = shown[-1]
-    assert [column.name for column in entries.columns][-2:] == ["failed", "note"]
-    assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0", "A stand-in."]
+    entries, notes = shown[-2:]
+    assert [column.name for column in entries.columns][-2:] == ["repeats", "failed"]
+    assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0"]
+    assert notes.notes == ["a: A stand-in."]
     assert [field.text for field in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]
-    assert FigureBlock not in kinds(shown)
+    assert RanksBlock not in kinds(shown)
+
+
+def test_each_note_stands_once_with_what_it_is_of():
+    rows = [entry(row, column, 0.1, note="Odd." if (row, column) != ("b", "y") else "Late.")
+            for row in "ab" for column in "xy"]  # fmt: skip
+    assert blocks(table(rows, notes=["All."]))[-1].notes == [
+        "a and b (x): Odd.", "b (y): Late.", "All.",
+    ]  # fmt: skip
+    alike = [entry(row, "x", 0.1, note="Odd.") for row in "ab"]
+    assert blocks(table(alike))[-1].notes == ["All rows: Odd."]
+
+
+def test_the_librarys_methods_are_marked_everywhere():
+    shown = blocks(small_table() | {"library": ["ours"]})
+    bars, ranks, matrix, entries = shown
+    assert {bar.label for bar in bars.bars if bar.ours} == {"ours"}
+    assert [each.name for each in ranks.methods if each.ours] == ["ours"]
+    assert [column.name for column in matrix.columns if column.ours] == ["ours"]
+    assert {row[1].text for row in entries.rows if row[1].ours} == {"ours"}
 
 
 @pytest.mark.parametrize(("largest", "text"), [(0.5, "0.5000"), (87.5, "87.50"), (5000.4, "5000")])

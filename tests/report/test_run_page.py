@@ -20,6 +20,15 @@ def test_several_tables_say_their_own_summaries():
     page = experiment_page(experiment(small_table(), small_table(name="other")))
     assert kinds(page)[0] is kinds(page, 1)[0] is TextBlock
     assert page.sections[1].title == "Title of other"
+    assert page.summary[0] == "Bagging has the lowest error."
+
+
+def test_what_several_tables_note_is_said_once():
+    one, other = small_table(notes=["Alike.", "One."]), small_table(name="b", notes=["Alike."])
+    page = experiment_page(experiment(one, other))
+    text = render(page)
+    assert text.count("Alike.") == text.count("One.") == 1
+    assert page.sections[-1].title == "Notes"
 
 
 def test_a_table_named_like_its_page_is_called_the_results():

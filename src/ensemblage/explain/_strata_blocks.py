@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from ensemblage.evaluation import StrataDisplay
-from ensemblage.explain._explanation import Subject
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
 from ensemblage.messages import count
 from ensemblage.pages import (
     NOTHING,
-    QUIET,
     Bar,
     BarsBlock,
     Block,
     Column,
     Field,
-    FigureBlock,
     TableBlock,
     TextBlock,
     count_field,
     number_field,
     share_field,
-    short,
 )
 
 # What would be printed as 0.0 % is no part.
 SMALLEST_PART = 0.0005
-MOST_MAP_ROWS = 20_000
-MOST_PLACES = 12
 WEIGHT = "the member's share in this decision; then what it says of each class"
 
 
@@ -167,41 +157,3 @@ def _has_part(voice: MemberVoice) -> bool:
 def _classes(labels: Sequence[str], most: int) -> str:
     only = " only" if len(labels) == 1 else ""
     return f"{', '.join(labels)}{only}" if len(labels) <= most else f"{len(labels)} classes"
-
-
-def strata_map(subject: Subject) -> Block:
-    """Map the strata with the rows given, or say why there is no map."""
-    model, _, X, y, _ = subject
-    step = -(-len(X) // MOST_MAP_ROWS)
-    classes = None if y is None else [short(str(each)) for each in y[::step]]
-    try:
-        display = StrataDisplay.of_model(model, X[::step], classes)
-    except ValueError as error:
-        return TextBlock([str(error)])
-    n_strata = len(display.sizes)
-    alt = f"Map of {len(display.points)} rows with the outlines of {n_strata} strata."
-    if n_strata <= MOST_PLACES:
-        places = [f"{j} at {x:.2g}, {z:.2g}" for j, (x, z) in enumerate(display.centres)]
-        alt += f" Centres of the strata: {'; '.join(places)}."
-    colours = "their stratum" if y is None else "their class"
-    return FigureBlock(
-        lambda ax: _draw_map(ax, display), 7.2, 5.4, alt,
-        f"The rows, coloured by {colours}, and where each of the {n_strata} strata lies. An "
-        "ellipse spans one and a half standard deviations of the stratum's rows; strata that "
-        "overlap here may lie apart in the other dimensions.",
-    )  # fmt: skip
-
-
-def _draw_map(ax: Any, display: Any) -> None:
-    display.plot(ax=ax)
-    for points in ax.collections:  # faint points vanish on a dark page
-        points.set_facecolor(np.minimum(points.get_facecolor() * (1, 1, 1, 1.5), 1))
-    if display.classes is not None:
-        for outline in ax.patches:
-            outline.set_edgecolor(QUIET)
-    # below the map, where a legend does not take its width
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False,
-        fontsize="small", ncols=min(3, len(labels)),
-    )  # fmt: skip

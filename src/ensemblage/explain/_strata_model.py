@@ -21,10 +21,10 @@ from ensemblage.explain._strata_blocks import (
     members_text,
     row_blocks,
     row_text,
-    strata_map,
     strata_summary,
 )
 from ensemblage.explain._strata_facts import RowFacts, StrataFacts, row_facts, strata_facts
+from ensemblage.explain._strata_map import strata_map
 from ensemblage.pages import Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step
 from ensemblage.strata import StrataEnsembleClassifier
@@ -85,8 +85,15 @@ class StrataExplanation(Explanation):
     def page(self) -> ModelPage:
         """Show the row, the map, the members."""
         facts, story, subject = self.facts, self.story, self.subject
+        names = [f"stratum {each.member}" for each in facts.members if each.closest is not None]
+        shares = None if story is None else [
+            each.weight or 0.0 for each in story.members if each.membership is not None
+        ]  # fmt: skip
         sections = [
-            Section("Map", [TextBlock([NO_ROWS]) if subject is None else strata_map(subject)]),
+            Section(
+                "Map",
+                [TextBlock([NO_ROWS]) if subject is None else strata_map(subject, names, shares)],
+            ),
             Section("Members", [closest_bars(facts), members_table(facts)]),
         ]
         if story is not None:

@@ -27,10 +27,10 @@ from ensemblage.pages import (
     Block,
     Column,
     Field,
-    FigureBlock,
     Section,
+    Shade,
+    ShadesBlock,
     TableBlock,
-    short_names,
 )
 
 MOST_FEATURES = 12
@@ -139,30 +139,24 @@ class SubspacesExplanation(Explanation):
         return zip(self.facts.features, self.facts.co_selection, strict=True)
 
 
-def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> FigureBlock:
-    """Draw which features are chosen together."""
+def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> ShadesBlock:
+    """Colour which features are chosen together."""
     pairs = [(matrix[i][j], i, j) for i in range(len(names)) for j in range(i)]
     best = max(pairs, default=None)
     most = "" if best is None else (
         f" Most often together: {names[best[2]]} and {names[best[1]]}, in {best[0]:.0%} of the "
         "members."
     )  # fmt: skip
-    size = max(1.6, 0.34 * len(names))
-    return FigureBlock(
-        lambda ax: _draw_matrix(ax, names, matrix),
-        # wider by the colour bar's fifth; squares that fill the axes leave it as high as they are
-        1.25 * size, size,
-        f"Matrix of {len(names)} features by the share of members that use both.{most}",
-        "Share of the members that use both features; on the diagonal, that use the feature at "
-        "all. Darker is more often.",
-    )  # fmt: skip
-
-
-def _draw_matrix(ax: Any, names: Sequence[str], matrix: Sequence[Sequence[float]]) -> None:
-    shares = np.asarray(matrix, dtype=float)
-    CoSelectionDisplay(shares, feature_names=short_names(names)).plot(ax=ax, cmap="GnBu")
-    ax.set_aspect("auto")
-    ax.set_title("")
+    return ShadesBlock(
+        "feature",
+        [str(d + 1) for d in range(len(names))],
+        [
+            (f"{d + 1} {name}", [Shade(f"{100 * share:.0f}", share) for share in matrix[d]])
+            for d, name in enumerate(names)
+        ],
+        "Per cent of the members that use both features; on the diagonal, that use the feature at "
+        f"all.{most}",
+    )
 
 
 def _are(number: int) -> str:

@@ -16,6 +16,7 @@ from ensemblage.evaluation import compare_methods
 from ensemblage.methods._choice import corrected_error
 from ensemblage.methods._fold_scores import Scores
 from ensemblage.methods._measures import LABELS
+from ensemblage.methods._registry import get_method
 from ensemblage.parallel import Fold, draw_seeds, make_folds
 from ensemblage.runs import DEFAULT_FOLDS, MEASURES, Cell, CellResult, Plain, ResultRow, ResultTable
 
@@ -151,6 +152,7 @@ def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultT
             study.name, study.title, LABELS[study.measure], rows,
             summary=_summary(rows, study), notes=_notes(study),
             greater_is_better=MEASURES[study.measure],
+            library=[each.label for each in study.methods if get_method(each.name).ours],
         )
     ]  # fmt: skip
 

@@ -1,11 +1,7 @@
 """A page as plain data: what it says, before anybody decides how it looks."""
 
 from ensemblage.pages._drawn_names import INK as INK
-from ensemblage.pages._drawn_names import QUIET as QUIET
-from ensemblage.pages._drawn_names import WARM as WARM
 from ensemblage.pages._drawn_names import printable as printable
-from ensemblage.pages._drawn_names import short as short
-from ensemblage.pages._drawn_names import short_names as short_names
 from ensemblage.pages._fields import MINUS as MINUS
 from ensemblage.pages._fields import NOTHING as NOTHING
 from ensemblage.pages._fields import count_field as count_field
@@ -14,7 +10,13 @@ from ensemblage.pages._fields import mark_best_of as mark_best_of
 from ensemblage.pages._fields import number_field as number_field
 from ensemblage.pages._fields import share_field as share_field
 from ensemblage.pages._fields import signed_field as signed_field
+from ensemblage.pages._figure_parts import Ranked as Ranked
+from ensemblage.pages._figure_parts import RanksBlock, ShadesBlock
+from ensemblage.pages._figure_parts import Shade as Shade
 from ensemblage.pages._html_table import html_table as html_table
+from ensemblage.pages._map_parts import MapBlock, MapPanel
+from ensemblage.pages._map_parts import Outline as Outline
+from ensemblage.pages._map_parts import Point as Point
 from ensemblage.pages._network_arrows import Arrow as Arrow
 from ensemblage.pages._network_arrows import Box as Box
 from ensemblage.pages._network_drawing import FONT as FONT
@@ -40,6 +42,7 @@ from ensemblage.pages._page_parts import Block as Block
 from ensemblage.pages._text_table import fold_sentence as fold_sentence
 from ensemblage.pages._text_table import text_table as text_table
 from ensemblage.pages._text_table import text_width as text_width
+from ensemblage.pages._wrapped_names import pieces_of as pieces_of
 
 __all__ = [
     "Bar",
@@ -48,10 +51,14 @@ __all__ = [
     "FactsBlock",
     "Field",
     "FigureBlock",
+    "MapBlock",
+    "MapPanel",
     "NetworkBlock",
     "NotesBlock",
     "Page",
+    "RanksBlock",
     "Section",
+    "ShadesBlock",
     "TableBlock",
     "TextBlock",
 ]

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ensemblage.pages._figure_parts import RanksBlock, ShadesBlock
+from ensemblage.pages._map_parts import MapBlock
+
 
 @dataclass(frozen=True)
 class Column:
@@ -21,12 +24,15 @@ class Column:
         Which of the numbers is marked as the best; None for no mark.
     wide : bool, default=False
         Whether it holds sentences, which need room.
+    ours : bool, default=False
+        Whether it is of a method of this library, which has a mark and a colour everywhere.
     """
 
     name: str
     numeric: bool = False
     greater_is_better: bool | None = None
     wide: bool = False
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Field:
         Whether to mark it.
     tag : str
         A word in a small box after the text.
+    ours : bool
+        Whether it names a method of this library, which has a mark and a colour everywhere.
     """
 
     text: str
@@ -52,6 +60,7 @@ class Field:
     quiet: str = ""
     best: bool = False
     tag: str = ""
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +153,8 @@ class Bar:
         Whether it stands out.
     group : str
         Bars of one group stand together under its name.
+    ours : bool
+        Whether it is of a method of this library, which has a mark and a colour everywhere.
     """
 
     label: str
@@ -153,6 +164,7 @@ class Bar:
     reference: float | None = None
     strong: bool = False
     group: str = ""
+    ours: bool = False
 
 
 @dataclass(frozen=True)
@@ -221,7 +233,16 @@ class NotesBlock:
 
 
 Block: TypeAlias = (
-    TableBlock | FigureBlock | NetworkBlock | BarsBlock | FactsBlock | TextBlock | NotesBlock
+    TableBlock
+    | FigureBlock
+    | NetworkBlock
+    | MapBlock
+    | RanksBlock
+    | ShadesBlock
+    | BarsBlock
+    | FactsBlock
+    | TextBlock
+    | NotesBlock
 )
 """What a section is made of."""
 

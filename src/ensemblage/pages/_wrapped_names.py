@@ -17,7 +17,13 @@ LETTERS = {
 FULL_WIDTH = 1.3
 
 # A line may end after a space or a mark, and between "blood" and "Pressure".
-BREAKS = re.compile(r"(?<=[\s_\-./:;,=)\]}>|+&])(?=[^\s])|(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[(\[{<])")
+BREAKS = re.compile(
+    r"(?<=[\s_\-/:;=)\]}>|+&])(?=\S)"
+    r"|(?<=[.,])(?=[^\s\d])"  # not inside a number
+    r"|(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[(\[{<])"
+)
+LONG_WORD, PIECE = 24, 12
+"""What is longer than any word is broken into pieces."""
 ELLIPSIS = "…"
 
 
@@ -28,6 +34,20 @@ class Wrapped(NamedTuple):
     whole: bool
 
 
+def parts_of(name: str) -> list[str]:
+    """Split a name where a line may end."""
+    return BREAKS.split(name)
+
+
+def pieces_of(name: str) -> list[str]:
+    """Split a name where a line may end; what is too long to be a word, also inside."""
+    return [
+        piece
+        for part in parts_of(name)
+        for piece in ([part] if len(part) <= LONG_WORD else re.findall(f".{{1,{PIECE}}}", part))
+    ]
+
+
 def text_width(text: str) -> float:
     """Estimate a text's width in em, rather too wide than too narrow."""
     return sum(_width(letter) for letter in text)
@@ -35,13 +55,13 @@ def text_width(text: str) -> float:
 
 def longest_part(name: str) -> float:
     """Width of the widest part that stays in one piece."""
-    return max((text_width(part.strip()) for part in BREAKS.split(name)), default=0.0)
+    return max((text_width(part.strip()) for part in parts_of(name)), default=0.0)
 
 
 def wrapped(name: str, width: float, most: int = 4) -> Wrapped:
     """Break a name into lines of so many em, and cut what is left over."""
     lines = [""]
-    for part in BREAKS.split(name):
+    for part in parts_of(name):
         if lines[-1] and text_width((lines[-1] + part).rstrip()) > width:
             lines.append("")
         lines[-1] += part

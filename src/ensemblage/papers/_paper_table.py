@@ -24,13 +24,14 @@ class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What to know when reading a table; several tables of a paper may share some of it.
 
     Stand-ins are rows of generated data: the paper's figures beside them are of data that cannot
-    be had.
+    be had. The columns of the library's methods are named by how they start.
     """
 
     notes: tuple[str, ...] = ()
     row_note: str = ""
     row_notes: dict[str, str] = {}
     stand_ins: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
 
 
 class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -73,6 +74,7 @@ def read_printed(name: str) -> PrintedTable:
         notes=own.notes + shared.notes,
         row_notes=shared.row_notes | own.row_notes,
         stand_ins=own.stand_ins + shared.stand_ins,
+        library=own.library + shared.library,
     )
 
 
@@ -247,10 +249,19 @@ class PaperTable(ABC, Generic[ScaleT]):
         scope = find_scope(request, self.datasets(scale), self.generated(scale))
         family = self.family or self.name
         cells = [scope.cell(family, self.version, params) for params in self.grid(scope)]
-        summarise = partial(self.summarise, scope=scope)
+        summarise = partial(self._tables, scope=scope)
         return Experiment(
             self.name, self.printed.title, cells, self.compute, summarise, request.data_dir
         )
+
+    def _tables(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Summarise, and tell which columns are methods of this library."""
+        return [self._with_library(table) for table in self.summarise(results, scope)]
+
+    def _with_library(self, table: ResultTable) -> ResultTable:
+        columns = dict.fromkeys(row.column for row in table.rows)
+        own = [name for name in columns if name.startswith(self.printed.library)]
+        return msgspec.structs.replace(table, library=own)
 
     def scale_of(self, scope: PaperScope) -> ScaleT:
         """Give what is declared for the scale."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemblage.pages import MINUS, Bar, BarsBlock
+from ensemblage.pages import MINUS, Bar, BarsBlock, RanksBlock
 
 # Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4
+MOST_RANKS = 10
+"""Written on an axis."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,14 @@ def bar_axis(block: BarsBlock) -> Axis:
         (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
     )
     return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
+
+
+def rank_axis(block: RanksBlock) -> Axis:
+    """Choose an axis from the first rank to the last."""
+    last = max(len(block.methods), 2)
+    step = 1 if last <= MOST_RANKS else -(-last // MOST_RANKS)
+    ticks = tuple(float(rank) for rank in range(1, last + 1, step))
+    return Axis(1.0, float(last), ticks, 0, bars=False)
 
 
 def _extent(bar: Bar, signed: bool) -> Sequence[float]:

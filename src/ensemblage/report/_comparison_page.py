@@ -103,13 +103,13 @@ def _bars(document: Comparison) -> BarsBlock:
         Bar(
             row.label, row.score,
             "failed" if row.accuracy is None else "-" if row.score is None else f"{row.score:.4f}",
-            error=row.score_se, strong=row.ours,
+            error=row.score_se, ours=row.ours,
         )
         for row in document.summary
     ]  # fmt: skip
     return BarsBlock(
-        bars, f"Mean {LABELS[document.measure]} with its standard error, best first; methods of "
-        "this library in colour."
+        bars, f"Mean {LABELS[document.measure]} with its standard error, best first. "
+        "◆ marks the methods of this library."
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _scores(document: Comparison) -> TableBlock:
     ]  # fmt: skip
     fields = [
         [
-            Field(row.label, tag="Ensemblage" if row.ours else ""),
+            Field(row.label, ours=row.ours),
             number_field(row.score, MEASURES[names[0]], row.score_se),
             *(number_field(getattr(row, name), MEASURES[name]) for name in names[1:]),
             number_field(row.mean_rank, 2),
@@ -148,7 +148,7 @@ def _folds(document: Comparison) -> TableBlock:
     ]
     rows = [
         [
-            Field(each.label),
+            Field(each.label, ours=each.ours),
             *(number_field(value, 4) for value in values_of(each, document.measure)),
         ]
         for each in methods

@@ -30,6 +30,7 @@ class Difference(NamedTuple):
     mean: float
     reach: float
     apart: bool
+    ours: bool
 
 
 def difference_blocks(document: Comparison) -> list[Block]:
@@ -42,7 +43,7 @@ def difference_blocks(document: Comparison) -> list[Block]:
     bars = [
         Bar(
             each.label, each.mean, f"{each.mean:+.4f}".replace("-", MINUS), error=each.reach,
-            reference=0.0, strong=each.apart, group=APART if each.apart else ALIKE,
+            reference=0.0, ours=each.ours, group=APART if each.apart else ALIKE,
         )
         for each in differences(whole, choice, design)
     ]  # fmt: skip
@@ -87,6 +88,6 @@ def differences(
         quantile = float(student.ppf(1 - level / 2, len(each.accuracy) - 1))
         gap = gaps[each.name]
         apart = each.name not in choice.not_told_apart
-        found.append(Difference(each.label, gap.mean, quantile * gap.error, apart))
+        found.append(Difference(each.label, gap.mean, quantile * gap.error, apart, each.ours))
     sign = -1 if design.measure == "log_loss" else 1
     return sorted(found, key=lambda each: (each.apart, -sign * each.mean))

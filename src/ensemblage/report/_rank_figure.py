@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from ensemblage.evaluation import CriticalDifferenceDisplay, compare_methods
-from ensemblage.pages import INK, QUIET, WARM, FigureBlock, short_names
-from ensemblage.report._svg import recolour
-
-WIDTH = 7.2
-THEMED = {"#000000": INK, "#737373": QUIET, "#c23b22": WARM}
+from ensemblage.evaluation import compare_methods
+from ensemblage.pages import Ranked, RanksBlock
 
 
 def critical_difference_figure(
-    names: Sequence[str], scores: Any, *, greater_is_better: bool, over: str
-) -> FigureBlock:
-    """Draw mean ranks with Nemenyi's critical difference.
+    scores: Any, names: Sequence[str], library: Collection[str], *, greater: bool, over: str
+) -> RanksBlock:
+    """Rank methods, with Nemenyi's critical difference.
 
-    Scores are of shape (n_rows, n_methods); ``over`` says what the rows are: "5 datasets".
+    Scores are of shape (n_rows, n_methods), the greater the better if ``greater``; ``library`` are
+    the methods of this library; ``over`` says what the rows are: "5 datasets".
     """
     table = np.asarray(scores, dtype=float)
-    found = compare_methods(table, names=short_names(names), greater_is_better=greater_is_better)
-    ranks = ", ".join(f"{name} {found.mean_ranks[name]:.2f}" for name in found.ranking())
+    found = compare_methods(table, names=names, greater_is_better=greater)
+    order = found.ranking()
+    ties = [tie for tie in found.cliques() if len(tie) > 1]
+    methods = [
+        Ranked(name, found.mean_ranks[name], name in library, tuple(name in tie for tie in ties))
+        for name in order
+    ]
+    ranks = ", ".join(f"{each.name} {each.rank:.2f}" for each in methods)
     apart = f"{found.critical_difference:.2f}"
-    return FigureBlock(
-        lambda ax: _draw(ax, found), WIDTH, 2.0,
+    return RanksBlock(
+        methods,
+        found.critical_difference,
         f"Critical-difference diagram. Mean ranks over {over}: {ranks}. Ranks less than {apart} "
         "apart may differ by chance.",
-        f"Mean rank over {over}, 1 for the best. Methods joined by a line are less than the "
-        f"critical difference of {apart} apart, so that Nemenyi's test does not tell them apart "
-        "at the level of 5 %.",
-    )  # fmt: skip
-
-
-def _draw(ax: Any, found: Any) -> None:
-    CriticalDifferenceDisplay(found).plot(ax=ax)
-    # the display measures heights in inches
-    low, high = ax.get_ylim()
-    ax.figure.set_size_inches(WIDTH, high - low)
-    ax.set_position((0, 0, 1, 1))
-    recolour(ax, THEMED)
+        f"Mean rank over {over}, 1 for the best. Methods along one bar at the side are less than "
+        f"the critical difference of {apart} apart, so that Nemenyi's test does not tell them "
+        "apart at the level of 5 %.",
+    )

@@ -8,9 +8,10 @@ from itertools import count
 from typing import Any
 
 from ensemblage import __version__
-from ensemblage.pages import Page
-from ensemblage.report._axis import bar_axis
+from ensemblage.pages import Page, pieces_of
+from ensemblage.report._axis import bar_axis, rank_axis
 from ensemblage.report._extras import need
+from ensemblage.report._map_pictures import map_pictures
 from ensemblage.report._network_pictures import network_pictures
 from ensemblage.report._svg import drawn_svg, numbered
 
@@ -44,8 +45,11 @@ def render(page: Page) -> str:
     )
     environment.globals |= {
         "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
+        "map_pictures": map_pictures,
+        "rank_axis": rank_axis,
     }  # fmt: skip
     environment.tests["block"] = _is_block
+    environment.filters["breakable"] = _breakable
     style, script = (_source(environment, name) for name in ("page.css", "page.js"))
     markup = need("markupsafe").Markup
     numbers = count(1)
@@ -61,6 +65,12 @@ def render(page: Page) -> str:
         script=markup(script),
     )
     return text
+
+
+def _breakable(text: str) -> Any:
+    """Let a long name break between its words, inside them only if they are too long."""
+    markupsafe = need("markupsafe")
+    return markupsafe.Markup("<wbr>").join(markupsafe.escape(part) for part in pieces_of(text))
 
 
 def _source(environment: Any, name: str) -> str:

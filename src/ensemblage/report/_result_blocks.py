@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
+from ensemblage.messages import listed
 from ensemblage.pages import (
     NOTHING,
     Bar,
@@ -24,6 +26,8 @@ from ensemblage.runs import RowDocument, TableDocument
 # More bars than this are no picture, and more columns than that no table to look at.
 MOST_BARS = 60
 MOST_COLUMNS = 12
+OURS = "◆"
+"""What the page's style sets before the names of the library's methods."""
 FEWEST_RANKED = 3
 
 
@@ -48,7 +52,8 @@ def result_blocks(table: TableDocument, heads: tuple[str, str]) -> list[Block]:
         blocks += _ranks(shown)
         blocks.append(_matrix(shown))
     blocks.append(_entries(shown))
-    return [*blocks, NotesBlock(table.notes)] if table.notes else blocks
+    notes = [*_entry_notes(shown), *table.notes]
+    return [*blocks, NotesBlock(notes)] if notes else blocks
 
 
 def _layout(table: TableDocument, heads: tuple[str, str]) -> Layout:
@@ -71,13 +76,15 @@ def _bars(shown: Layout) -> BarsBlock:
         Bar(
             row.column if grouped else row.row, row.ours,
             NOTHING.text if row.ours is None else f"{row.ours:.{shown.digits}f}",
-            error=row.standard_error, reference=row.paper, strong=True,
-            group=row.row if grouped else "",
+            error=row.standard_error, reference=row.paper, strong=not shown.table.library,
+            group=row.row if grouped else "", ours=row.column in shown.table.library,
         )
         for row in rows
     ]  # fmt: skip
     said = "ours with its standard error; the upright line is the paper's value"
     said = said if shown.has_paper else "mean with its standard error"
+    if shown.table.library:
+        said += f". {OURS} marks this library's methods"
     measure = shown.table.measure
     return BarsBlock(bars, f"{measure[:1].upper()}{measure[1:]}: {said}.")
 
@@ -99,7 +106,10 @@ def _ranks(shown: Layout) -> list[Block]:
         return []
     of = "" if len(whole) == len(datasets) else f" of {len(datasets)}"
     over = f"{len(whole)}{of} rows"
-    return [critical_difference_figure(shown.columns, whole, greater_is_better=better, over=over)]
+    found = critical_difference_figure(
+        whole, shown.columns, shown.table.library, greater=better, over=over
+    )
+    return [found]
 
 
 def _matrix(shown: Layout) -> TableBlock:
@@ -113,7 +123,7 @@ def _matrix(shown: Layout) -> TableBlock:
             for column in shown.columns
         ]
         rows.append([Field(name), *(fields if better is None else mark_best_of(fields, better))])
-    heads = [Column(shown.heads[0]), *(Column(name, numeric=True) for name in shown.columns)]
+    heads = [Column(shown.heads[0]), *(_method_column(name, shown) for name in shown.columns)]
     legend = "± is a standard error." + ("" if better is None else " The best of a row is marked.")
     return TableBlock(heads, rows, f"Side by side: {shown.table.measure}", legend)
 
@@ -123,7 +133,7 @@ def _entries(shown: Layout) -> TableBlock:
     first, second = shown.heads
     columns = {
         Column(first): [Field(row.row) for row in rows],
-        Column(second): [Field(row.column) for row in rows],
+        Column(second): [Field(row.column, ours=row.column in shown.table.library) for row in rows],
         Column("paper", numeric=True): [number_field(row.paper, digits) for row in rows],
         Column("ours" if paper else "mean", numeric=True): [_ours(row, digits) for row in rows],
         Column("difference", numeric=True): [signed_field(row.difference, digits) for row in rows],
@@ -131,8 +141,6 @@ def _entries(shown: Layout) -> TableBlock:
     }
     if any(row.failures for row in rows):
         columns[Column("failed", numeric=True)] = [count_field(row.failures) for row in rows]
-    if any(row.note for row in rows):
-        columns[Column("note", wide=True)] = [Field(row.note) for row in rows]
     # a user's own experiment has no paper
     kept = {
         column: fields
@@ -146,6 +154,32 @@ def _entries(shown: Layout) -> TableBlock:
         list(kept), list(zip(*kept.values(), strict=True)),
         f"Every entry: {shown.table.measure}", legend,
     )  # fmt: skip
+
+
+def _entry_notes(shown: Layout) -> list[str]:
+    """Say each note once, and of which rows or entries it is."""
+    found: dict[str, list[RowDocument]] = {}
+    for row in shown.table.rows:
+        if row.note:
+            found.setdefault(row.note, []).append(row)
+    return [f"{_of_which(entries, shown)}: {note}" for note, entries in found.items()]
+
+
+def _of_which(entries: list[RowDocument], shown: Layout) -> str:
+    if len(entries) == len(shown.table.rows) > 1:
+        return "All rows"
+    noted = Counter(entry.row for entry in entries)
+    names = []
+    for row, times in noted.items():
+        if times == len(shown.grid[row]):
+            names.append(row)
+        else:
+            names += [f"{row} ({entry.column})" for entry in entries if entry.row == row]
+    return listed(names)
+
+
+def _method_column(name: str, shown: Layout) -> Column:
+    return Column(name, numeric=True, ours=name in shown.table.library)
 
 
 def _ours(row: RowDocument, digits: int) -> Field:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from ensemblage.pages import Block, FactsBlock, Page, Section, TextBlock
+import msgspec
+
+from ensemblage.pages import Block, FactsBlock, NotesBlock, Page, Section, TextBlock
 from ensemblage.report._data_section import datasets_section
 from ensemblage.report._result_blocks import result_blocks
 from ensemblage.runs import RowDocument, RunDocument, TableDocument
@@ -29,16 +32,18 @@ def experiment_page(document: RunDocument) -> Page:
     tables = [table for table in document.tables if table.rows]
     heads = ("dataset", "method") if document.scale == OWN else ("row", "column")
     alone = len(tables) == 1  # then the page's summary is the table's
+    shared = _shared_notes(tables)
     sections = [
         Section(
             "Results" if table.title == document.title else table.title,
-            ([] if alone else _said(table)) + result_blocks(table, heads),
+            ([] if alone else _said(table)) + result_blocks(_without(table, shared), heads),
         )
         for table in tables
     ]
+    sections += [*datasets_section(document.data), Section("Notes", _notes(shared))]
     return Page(
         document.title, document.experiment, _summary(document, tables),
-        _facts(document), [*sections, *datasets_section(document.data)],
+        _facts(document), sections,
     )  # fmt: skip
 
 
@@ -60,6 +65,8 @@ def _summary(document: RunDocument, tables: Sequence[TableDocument]) -> list[str
         told.append("Nothing has been computed yet.")
     if len(tables) == 1:
         told += tables[0].summary
+    elif tables:
+        told += tables[0].summary[:1]
     near = _nearness([row for table in tables for row in table.rows])
     told += [near] if near else []
     if not told:
@@ -91,6 +98,21 @@ def _nearness(rows: Sequence[RowDocument]) -> str:
         f"Of {len(sure):,} values that can be compared with the paper's, {near:,} are within two "
         "standard errors of ours."
     )
+
+
+def _shared_notes(tables: Sequence[TableDocument]) -> list[str]:
+    """Find what several tables note, to say it once for all of them."""
+    counts = Counter(note for table in tables for note in dict.fromkeys(table.notes))
+    return [note for note, times in counts.items() if times > 1]
+
+
+def _without(table: TableDocument, notes: Sequence[str]) -> TableDocument:
+    kept = [note for note in dict.fromkeys(table.notes) if note not in notes]
+    return msgspec.structs.replace(table, notes=kept)
+
+
+def _notes(notes: Sequence[str]) -> list[Block]:
+    return [NotesBlock(notes)] if notes else []
 
 
 def _said(table: TableDocument) -> list[Block]:

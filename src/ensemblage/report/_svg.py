@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ensemblage.pages import INK, QUIET, WARM, FigureBlock, printable
+from ensemblage.pages import INK, FigureBlock, printable
 from ensemblage.report._extras import need
 
 PREFIX = "fig-"
 """What names inside a figure start with; see :func:`numbered`."""
 NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
 
-THEMED = {INK: "currentColor", QUIET: "var(--quiet)", WARM: "var(--warm)"}
+THEMED = {INK: "currentColor"}
 FONT_PARTS = ("font-family", "font-stretch")
 
 
@@ -25,13 +24,6 @@ def drawn_svg(block: FigureBlock) -> str:
     figure = need("matplotlib.figure").Figure(figsize=(block.width, block.height))
     block.draw(figure.subplots())
     return inline_svg(figure)
-
-
-def recolour(ax: Any, colours: Mapping[str, str]) -> None:
-    """Change the colours of lines and texts, from and to hexadecimal ones."""
-    to_hex = need("matplotlib.colors").to_hex
-    for part in (*ax.lines, *ax.texts):
-        part.set_color(colours.get(to_hex(part.get_color()), part.get_color()))
 
 
 def inline_svg(figure: Any) -> str:

@@ -92,6 +92,9 @@ class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
     greater_is_better: Annotated[
         bool | None, Meta(description="Direction of the measure; null if it has none.")
     ] = None
+    library: Annotated[
+        Sequence[str], Meta(description="Columns that are methods of this library.")
+    ] = ()
 
 
 class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):

@@ -70,7 +70,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     themeButton(document.getElementById("theme"));
     const said = document.getElementById("said");
-    for (const table of document.querySelectorAll("table")) sortable(table, said);
+    for (const table of document.querySelectorAll("table:not(.plain)")) sortable(table, said);
     stops();
     addEventListener("resize", stops);
     document.addEventListener("toggle", stops, true);
