@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
+from ensemblage.pages import FactsBlock, NetworkBlock, Page, Section
 from ensemblage.report import experiment_page, render
 from report.documents import entry, experiment, large_experiment, table
 
@@ -142,13 +143,63 @@ def test_the_differences_behind_the_verdict_are_there_and_whole(pages, open_tab,
         assert box["x"] + box["width"] <= width
 
 
+# text wider than its box, names of nodes beyond theirs, figures that would have to be scrolled
+CUT = """() => {
+  const cut = [];
+  const whole = "th, td, dt, dd, p, h1, h2, li, summary, figcaption, .name, .value, .title, figure";
+  for (const each of document.querySelectorAll(whole)) {
+    if (each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1
+        && !each.classList.contains("unseen")) cut.push(each.outerHTML.slice(0, 120));
+  }
+  for (const node of document.querySelectorAll(".network .node")) {
+    const box = node.querySelector("rect").getBoundingClientRect();
+    for (const text of node.querySelectorAll("text")) {
+      const own = text.getBoundingClientRect();
+      if (own.width && (own.left < box.left || own.right > box.right)) cut.push(text.textContent);
+    }
+  }
+  return cut;
+}"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_on_a_phone_nothing_is_cut_and_every_figure_is_whole(pages, open_tab, kind):
+    page = open_tab(width=390).open(pages[kind])
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate(CUT) == []
+    for figure in page.locator("figure").all():
+        box = figure.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_network_of_sixty_long_names_is_whole(open_tab, tmp_path, width):
+    names = [f"a column name that has forty letters {k:03d}" for k in range(58)]
+    names += ["x" * 45, COLUMN]
+    above = {name: ["class", *names[max(0, k - 2) : k]] for k, name in enumerate(names)}
+    block = NetworkBlock({"class": [], **above}, "class", "A network.", "Sixty-one nodes.")
+    path = tmp_path / "network.html"
+    page = Page("A network", "n", ["Many."], FactsBlock([]), [Section("Network", [block])])
+    path.write_text(render(page), encoding="utf-8")
+    tab = open_tab(width=width)
+    shown = tab.open(path)
+    assert shown.evaluate(CUT) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    drawing = shown.locator(".network svg:visible")
+    assert drawing.count() == 1
+    assert drawing.locator(".node").count() == 61
+    size = drawing.locator("text").first.evaluate("e => e.getBoundingClientRect().height")
+    assert size >= 11
+    assert tab.said == []
+
+
 def test_the_critical_difference_figure_is_there(pages, open_tab):
     page = open_tab().open(pages["run"])
     figure = page.get_by_role("img", name="Critical-difference diagram")
     assert figure.count() == 1
-    box = figure.locator("svg").bounding_box()
-    assert box["width"] > 300
-    assert box["height"] > 60
+    assert figure.locator(".dot").count() == 4
+    assert figure.locator(".ours").count() == 3  # all but the majority class
     assert "critical difference" in figure.inner_text()
     assert "Mean ranks over" in figure.get_attribute("aria-label")
 
