@@ -66,5 +66,16 @@ def test_offsets_add_up_to_nothing_and_a_tight_prior_changes_nothing(seed, n_cla
     assert still.slope == pytest.approx(1.0, abs=1e-6)
 
 
+def test_caution_follows_the_chance_of_a_change():
+    found = SiteCalibration(4.0, np.array([-1.0, 1.0]), np.eye(3), chance=0.5).cautious()
+    assert found.slope == pytest.approx(2.0)
+    np.testing.assert_allclose(found.offsets, [-0.5, 0.5])
+    log_proba, _, weights = made(3, 400, 2)
+    rng = np.random.default_rng(0)
+    as_said = (rng.random(400) < np.exp(log_proba)[:, 1]).astype(int)
+    assert calibrate_site(log_proba, as_said, weights).chance < 0.2
+    assert calibrate_site(log_proba, 1 - as_said, weights).chance > 0.99
+
+
 def test_probabilities_of_zero_have_logs():
     assert np.isfinite(as_log_proba(np.array([[0.0, 1.0]]))).all()

@@ -1,7 +1,9 @@
 """What ensembles and clusterings are worth, and pictures of it."""
 
+from ensemblage.evaluation._audited_sources import AuditedSource, SourceAudit
 from ensemblage.evaluation._clustering_scores import nmi_score, purity_score
 from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
+from ensemblage.evaluation._column_shift import ColumnShift
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
 from ensemblage.evaluation._critical_difference_display import CriticalDifferenceDisplay
 from ensemblage.evaluation._diversity import (
@@ -19,11 +21,14 @@ from ensemblage.evaluation._oracle import OracleScore, oracle_score
 from ensemblage.evaluation._pairwise import MethodPair
 from ensemblage.evaluation._pairwise import holm as holm
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
+from ensemblage.evaluation._source_audit import source_audit
 from ensemblage.evaluation._stability import stability_score
 from ensemblage.evaluation._strata_display import StrataDisplay
 
 __all__ = [
+    "AuditedSource",
     "CoSelectionDisplay",
+    "ColumnShift",
     "CriticalDifferenceDisplay",
     "DiversityMeasures",
     "KappaError",
@@ -33,6 +38,7 @@ __all__ = [
     "NetworkDisplay",
     "OracleScore",
     "PrototypeDisplay",
+    "SourceAudit",
     "StrataDisplay",
     "compare_methods",
     "disagreement",
@@ -43,5 +49,6 @@ __all__ = [
     "oracle_score",
     "purity_score",
     "q_statistic",
+    "source_audit",
     "stability_score",
 ]

@@ -8,6 +8,10 @@ from ensemblage.strata._mixture import MixtureStrata
 from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
 from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
+from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
+from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
+from ensemblage.strata._source_codes import number_sources as number_sources
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
 from ensemblage.strata._strata_choice import fused_outputs as fused_outputs

@@ -127,7 +127,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         codes = _codes(labels, self.classes_)
-        found = calibrate_site(as_log_proba(shares), codes, weights)
+        found = calibrate_site(as_log_proba(shares), codes, weights).cautious()
         self.slope_, self.offsets_ = found.slope, found.offsets
         self.deviations_ = found.deviations
         self.telling_ = bool((np.abs(found.deviations) >= TELLING).any())

@@ -26,12 +26,19 @@ class CalibrationPrior(NamedTuple):
 class SiteCalibration(NamedTuple):
     """A slope and an offset per class, which add up to zero, and how sure they are.
 
-    The covariance is of the log slope, then of the offsets.
+    The covariance is of the log slope, then of the offsets; ``chance`` is that of a change at all.
     """
 
     slope: float
     offsets: Doubles
     covariance: Doubles
+    chance: float = 1.0
+
+    def cautious(self) -> SiteCalibration:
+        """Draw slope and offsets towards no change, by the chance that there is one."""
+        return self._replace(
+            slope=float(self.slope**self.chance), offsets=self.chance * self.offsets, chance=1.0
+        )
 
     def log_proba(self, log_proba: Doubles) -> Doubles:
         """Give calibrated log probabilities."""
@@ -56,7 +63,7 @@ def calibrate_site(
     weights: Doubles,
     prior: CalibrationPrior = CalibrationPrior(),  # noqa: B008  a constant
 ) -> SiteCalibration:
-    r"""Find slope b and offsets a of a site: their posterior mode, times the chance of a change.
+    r"""Find slope b and offsets a of a site by their posterior mode.
 
     .. math:: -\sum_m w_m \log \mathrm{softmax}(b \log p_m + a)_{y_m} +
         \frac{(\log b)^2}{2 \sigma_b^2} + \frac{\|a\|^2}{2 \sigma_a^2}
@@ -84,8 +91,8 @@ def calibrate_site(
     # log evidence of a change against none, by Laplace's approximation
     gain = loss(np.zeros(n_classes + 1))[0] - loss(best)[0]
     evidence = gain + 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
-    best = best * expit(evidence - LOG_ODDS_OF_NONE)
-    return SiteCalibration(float(np.exp(best[0])), best[1:], _centred(covariance))
+    chance = float(expit(evidence - LOG_ODDS_OF_NONE))
+    return SiteCalibration(float(np.exp(best[0])), best[1:], _centred(covariance), chance)
 
 
 def _centred(covariance: Doubles) -> Doubles:

@@ -1,0 +1,251 @@
+"""What to expect of a model on the sources that it knows, and on new ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ensemblage.evaluation._audited_sources import AuditedSource, SourceAudit
+from ensemblage.evaluation._column_shift import ColumnShift, column_shift
+from ensemblage.evaluation._site_facts import (
+    SiteCalibrations,
+    compared_class,
+    coverages,
+    rank_agreement,
+    recalibrated_loss,
+    runs_against,
+    site_calibrations,
+)
+from ensemblage.evaluation._source_predictions import (
+    Codes,
+    HeldOut,
+    held_out,
+    ordinary_folds,
+    source_folds,
+)
+from ensemblage.parallel import deal_folds, draw_seeds
+from ensemblage.strata import number_sources
+from ensemblage.tables import TableEncoder, read_columns
+
+MOST_LEFT_OUT = 10
+"""More sources than these are left out in groups."""
+RECOGNISED_ROWS = 5_000
+MOST_SHIFTS = 5
+NINE_IN_TEN = 0.9
+
+
+class _Rows(NamedTuple):
+    """What is audited: rows, numbers of classes and sources, names of both."""
+
+    X: Any
+    labels: Codes
+    sources: Codes
+    classes: NDArray[Any]
+    names: list[str]
+
+    def of(self, source: int) -> NDArray[np.intp]:
+        """Numbers of a source's rows."""
+        return np.flatnonzero(self.sources == source)
+
+    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Average over each source's rows."""
+        counts = np.bincount(self.sources)
+        return np.asarray(np.bincount(self.sources, values.astype(float)) / counts)
+
+
+def source_audit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sources: Any,
+    *,
+    cv: int = 5,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> SourceAudit:
+    r"""Find out what a model is worth on known sources, and on new ones.
+
+    Ordinary cross-validation has rows of every source in training, so it tells what to expect of
+    known sources only. Here each source is left out as well.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any, with ``predict_proba``; not fitted. It does not see the source.
+    X : array-like or dataframe of shape (n_samples, n_features)
+        Rows, as the estimator takes them.
+    y : array-like of shape (n_samples,)
+        Classes.
+    sources : array-like of shape (n_samples,)
+        Where each row comes from.
+    cv : int, default=5
+        Ordinary folds, with the shares of sources and classes. Of more than ten sources, groups
+        of about a tenth of the rows are left out together.
+    n_jobs : int, default=None
+        Processes, as in joblib; the figures are the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds.
+
+    Returns
+    -------
+    SourceAudit
+        Figures and sentences; ``print`` shows both.
+
+    Notes
+    -----
+    With errors e of S sources that were left out, nine in ten new sources should stay below
+    mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Slopes and offsets of sources are drawn towards
+    each other (:math:`N(\mu, \tau^2)`, both unknown), so that small sources do not seem worse
+    than they are. A source is suspect if its area under the ROC curve is surely below one half
+    when left out, and surely above when it is predicted by its own rows.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.datasets import make_multi_source
+    >>> from ensemblage.evaluation import source_audit
+    >>> X, y, sources = make_multi_source(5, n_samples=500, random_state=0, return_sources=True)
+    >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
+    >>> audit.new_error > audit.error
+    True
+    """
+    rows = _checked(X, y, sources)
+    seed = draw_seeds(random_state, 1)[0]
+    inside = held_out(
+        estimator, X, rows.labels, ordinary_folds(rows.labels, rows.sources, cv, seed), n_jobs
+    )
+    outside = held_out(estimator, X, rows.labels, source_folds(rows.sources, MOST_LEFT_OUT), n_jobs)
+    label = compared_class(outside, rows.labels)
+    calibrations = site_calibrations(outside, rows.labels, rows.sources, label)
+    audited = _audited(estimator, rows, (inside, outside), calibrations, label)
+    errors = np.array([each.left_out_error for each in audited])
+    worst = max(range(len(audited)), key=lambda s: audited[s].left_out_log_loss)
+    recognised = _recognised(rows, seed, n_jobs)
+    return SourceAudit(
+        sources=audited,
+        label=rows.classes.tolist()[label],
+        error=float(np.mean([each.error for each in audited])),
+        log_loss=float(np.mean([each.log_loss for each in audited])),
+        new_error=float(errors.mean()),
+        new_log_loss=float(np.mean([each.left_out_log_loss for each in audited])),
+        error_bound=_bound(errors),
+        recognised=recognised,
+        recognised_by_chance=float(np.bincount(rows.sources).max() / len(rows.sources)),
+        shifts=_shifts(rows),
+        worst=audited[worst].name,
+        remedy=_remedy(audited[worst], recalibrated_loss(outside, rows.labels, rows.of(worst))),
+    )
+
+
+def _checked(X: Any, y: Any, sources: Any) -> _Rows:
+    """Refuse what cannot be audited, before any fit."""
+    labels = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y holds one class only, {classes.tolist()[0]!r}: nothing is predicted.")
+    names, numbers = number_sources(sources, labels)
+    if len(names) < 2:
+        raise ValueError(f"sources holds {len(names)} source; an audit needs two or more.")
+    if len(names) > len(labels) / 2:
+        raise ValueError(
+            f"sources holds {len(names)} sources for {len(labels)} rows: most have one row, which "
+            "tells nothing about a source. Name a column that tells where rows come from."
+        )
+    return _Rows(X, codes.astype(np.int64), numbers, classes, [str(name) for name in names])
+
+
+def _audited(
+    estimator: Any,
+    rows: _Rows,
+    held: tuple[HeldOut, HeldOut],
+    calibrations: SiteCalibrations,
+    label: int,
+) -> tuple[AuditedSource, ...]:
+    """Put together what is known of each source; ``held`` is by ordinary folds, then left out."""
+    inside, outside = held
+    found = (
+        rows.means(inside.errors(rows.labels)), rows.means(inside.losses(rows.labels)),
+        rows.means(outside.errors(rows.labels)), rows.means(outside.losses(rows.labels)),
+        rows.means(rows.labels == label), rows.means(outside.shares[:, label]),
+    )  # fmt: skip
+    slopes, offsets = calibrations
+    bounds = (
+        np.exp(slopes.values), np.exp(slopes.low), np.exp(slopes.high),
+        offsets.values, offsets.low, offsets.high,
+        coverages(outside, rows.labels, rows.sources, NINE_IN_TEN),
+    )  # fmt: skip
+    counts = np.bincount(rows.sources)
+    audited = []
+    for s, name in enumerate(rows.names):
+        figures: Any = [float(each[s]) for each in (*found, *bounds)]
+        found_out = _is_suspect(estimator, rows, outside, s)
+        audited.append(replace(AuditedSource(name, int(counts[s]), *figures), suspect=found_out))
+    return tuple(audited)
+
+
+def _is_suspect(estimator: Any, rows: _Rows, outside: HeldOut, source: int) -> bool:
+    own = rows.of(source)
+    labels = rows.labels[own]
+    left_out = rank_agreement(HeldOut(outside.shares[own]), labels)
+    if left_out[0] >= 0.5 or len(np.unique(labels)) < 2:
+        return False
+    folds = deal_folds(labels, 5, np.random.default_rng(0))
+    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    alone = held_out(estimator, _safe_indexing(rows.X, own), codes, folds)
+    return runs_against(left_out, rank_agreement(alone, codes), len(rows.names))
+
+
+def _bound(errors: NDArray[np.float64]) -> float:
+    """Give what nine in ten new sources should stay below."""
+    n = len(errors)
+    reach = student.ppf(NINE_IN_TEN, n - 1) * errors.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return float(min(1.0, errors.mean() + reach))
+
+
+def _recognised(rows: _Rows, seed: int, n_jobs: int | None) -> float:
+    """Share of the rows whose source a forest tells from the columns, fold by fold."""
+    rng = np.random.default_rng(seed)
+    some = np.sort(rng.permutation(len(rows.sources))[:RECOGNISED_ROWS])
+    codes = np.unique(rows.sources[some], return_inverse=True)[1].astype(np.int64)
+    forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
+    model = make_pipeline(TableEncoder(), forest)
+    folds = deal_folds(codes, 3, rng)
+    found = held_out(model, _safe_indexing(rows.X, some), codes, folds, n_jobs)
+    return float(1 - found.errors(codes).mean())
+
+
+def _shifts(rows: _Rows) -> tuple[ColumnShift, ...]:
+    names = getattr(rows.X, "columns", None)
+    width = np.shape(rows.X)[1]
+    columns = [f"x{j}" for j in range(width)] if names is None else [str(each) for each in names]
+    X = rows.X if names is not None else np.asarray(rows.X)
+    found = [column_shift(each, rows.sources, rows.names) for each in read_columns(X, columns)]
+    return tuple(sorted(found, key=lambda each: -each.strength)[:MOST_SHIFTS])
+
+
+def _remedy(worst: AuditedSource, recalibrated: float) -> str:
+    """Say what would help a source most: other labels, a shift, or rows of its own."""
+    before, after = worst.left_out_log_loss, worst.log_loss
+    if worst.suspect:
+        return "check its labels and codes before anything else."
+    if recalibrated < before - 0.5 * max(before - after, 0.05 * before):
+        return (
+            f"labels of some of its rows, to recalibrate by, lower its log loss from {before:.3f} "
+            f"to {recalibrated:.3f}."
+        )
+    if after < 0.95 * before:
+        return (
+            f"its rule differs; with rows of its own in training its log loss falls from "
+            f"{before:.3f} to {after:.3f}."
+        )
+    return f"rows of its own hardly help (log loss {before:.3f}, then {after:.3f}): it is hard."

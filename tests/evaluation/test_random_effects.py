@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.evaluation._random_effects import shrink
+
+
+def test_equal_estimates_stay_and_get_surer():
+    found = shrink(np.full(10, 0.7), np.full(10, 0.04))
+    np.testing.assert_allclose(found.values, 0.7, atol=1e-9)
+    assert (found.high - found.low < 2 * 1.96 * 0.2).all()
+    assert found.mean == pytest.approx(0.7)
+
+
+def test_sure_estimates_stay_where_they_are_and_unsure_ones_follow_the_others():
+    found = shrink(np.array([0.0, 1.0, 2.0, 30.0]), np.array([1e-4, 1e-4, 1e-4, 400.0]))
+    np.testing.assert_allclose(found.values[:3], [0, 1, 2], atol=0.01)
+    assert found.values[3] < 10
+
+
+def test_what_tells_nothing_gets_the_mean():
+    found = shrink(np.array([1.0, 1.2, 99.0]), np.array([0.01, 0.01, np.inf]))
+    assert found.values[2] == pytest.approx(1.1, abs=0.05)
+    assert np.isfinite(found.low).all()
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("n_sources", [4, 15, 40])
+def test_bounds_hold_as_often_as_they_say(n_sources, tau):
+    rng = np.random.default_rng(n_sources)
+    hits = []
+    for _ in range(200):
+        true = 0.2 + tau * rng.normal(size=n_sources)
+        variances = rng.uniform(0.02, 0.5, n_sources)
+        found = shrink(true + np.sqrt(variances) * rng.normal(size=n_sources), variances)
+        hits.append(((found.low <= true) & (true <= found.high)).mean())
+    assert np.mean(hits) > 0.925
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.floats(1e-4, 10))
+def test_values_lie_between_the_estimates(estimates, variance):
+    x = np.array(estimates)
+    found = shrink(x, np.full(len(x), variance))
+    assert (found.values >= x.min() - 1e-9).all()
+    assert (found.values <= x.max() + 1e-9).all()
+    assert (found.low <= found.values).all()
+    assert found.spread >= 0
