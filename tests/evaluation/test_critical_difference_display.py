@@ -81,3 +81,13 @@ def test_bars_on_one_level_do_not_touch(pairs):
     for i in range(len(spans)):
         for j in range(i):
             assert levels[i] != levels[j] or spans[j][1] < spans[i][0]
+
+
+def test_what_is_highlighted_has_a_mark_and_a_colour():
+    display = CriticalDifferenceDisplay.from_scores(
+        scores(3), names=["a", "b", "c"], highlight=["b"]
+    )
+    marked = [text for text in display.text_ if "\N{BLACK DIAMOND}" in text.get_text()]
+    assert ["b" in text.get_text() for text in marked] == [True]
+    others = {text.get_color() for text in display.text_ if text not in marked}
+    assert marked[0].get_color() not in others

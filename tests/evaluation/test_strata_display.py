@@ -199,3 +199,15 @@ def test_a_frame_is_taken_as_the_ensemble_takes_it(plane, stratifier):
     display = StrataDisplay.from_estimator(ensemble, frame)  # warnings are errors
     if stratifier is STRATA:
         assert display.ax_.get_xlabel() == "height"
+
+
+def test_some_strata_are_outlined_and_a_row_is_pointed_at(plane):
+    X, y, _ = plane
+    display = StrataDisplay.of_model(STRATA.fit(X), X, y).plot(strata=[1], mark=3)
+    assert len(display.ax_.patches) == 1
+    labels = display.ax_.get_legend_handles_labels()[1]
+    assert "the row" in labels
+    assert f"1 of {len(display.sizes)} strata" in labels[-2]
+    ring = display.ax_.lines[-1]
+    np.testing.assert_array_equal(ring.get_xydata()[0], display.points[3])
+    assert not StrataDisplay.of_model(STRATA, X, y).plot(strata=[]).ax_.patches

@@ -79,3 +79,12 @@ def test_ranks_run_from_one_to_the_last_and_not_every_one_is_written():
     many = RanksBlock([Ranked("a", 1.0, ours=False, ties=())] * 30, 1.0, "", "")
     assert rank_axis(many).ticks == (1, 4, 7, 10, 13, 16, 19, 22, 25, 28)
     assert rank_axis(many).place(30) == "100"
+
+
+def test_differences_without_errors_are_bars_from_zero_to_both_sides():
+    axis = axis_of(-1.0, 3.0, signed=True)
+    assert axis.bars
+    assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0)
+    assert (axis.span(-1.0), axis.span(3.0)) == (("0", "25"), ("25", "75"))
+    errors = BarsBlock([Bar("a", 1.0, "", error=0.5)], "", signed=True)
+    assert not bar_axis(errors).bars

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from ensemblage.evaluation._compare_methods import MethodComparison, compare_met
 from ensemblage.messages import require
 
 INK, BAR, FAINT = "black", "#c23b22", "0.45"
+OWN, MARK = "#1a5f6e", "◆ "
+"""Colour and mark of what is highlighted, those of this library's methods on pages."""
 ROW = 0.32
 """Height of a line of text, in inches."""
 BAR_ROW = 0.16
@@ -41,6 +44,8 @@ class CriticalDifferenceDisplay:
     ----------
     comparison : MethodComparison
         What :func:`compare_methods` found.
+    highlight : collection of str, default=()
+        Methods that have a mark and a colour, such as one's own.
 
     Attributes
     ----------
@@ -66,8 +71,9 @@ class CriticalDifferenceDisplay:
     ['forest  1.33', 'tree  1.67', '3.00  majority']
     """
 
-    def __init__(self, comparison: MethodComparison) -> None:
+    def __init__(self, comparison: MethodComparison, *, highlight: Collection[str] = ()) -> None:
         self.comparison = comparison
+        self.highlight = frozenset(highlight)
 
     @classmethod
     def from_scores(
@@ -77,6 +83,7 @@ class CriticalDifferenceDisplay:
         greater_is_better: bool = True,
         alpha: float = 0.05,
         names: Any = None,
+        highlight: Collection[str] = (),
         ax: Any = None,
     ) -> CriticalDifferenceDisplay:
         """Compare methods and draw the diagram.
@@ -91,6 +98,8 @@ class CriticalDifferenceDisplay:
             Level of significance.
         names : sequence of str, default=None
             Names of the methods, if ``scores`` has none.
+        highlight : collection of str, default=()
+            Methods that have a mark and a colour, such as one's own.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if not given.
 
@@ -102,11 +111,11 @@ class CriticalDifferenceDisplay:
         found = compare_methods(
             scores, greater_is_better=greater_is_better, alpha=alpha, names=names
         )
-        return cls.from_comparison(found, ax=ax)
+        return cls.from_comparison(found, highlight=highlight, ax=ax)
 
     @classmethod
     def from_comparison(
-        cls, comparison: MethodComparison, *, ax: Any = None
+        cls, comparison: MethodComparison, *, highlight: Collection[str] = (), ax: Any = None
     ) -> CriticalDifferenceDisplay:
         """Draw the diagram of a comparison.
 
@@ -114,6 +123,8 @@ class CriticalDifferenceDisplay:
         ----------
         comparison : MethodComparison
             What :func:`compare_methods` found.
+        highlight : collection of str, default=()
+            Methods that have a mark and a colour, such as one's own.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if not given.
 
@@ -122,7 +133,7 @@ class CriticalDifferenceDisplay:
         CriticalDifferenceDisplay
             Drawn.
         """
-        return cls(comparison).plot(ax=ax)
+        return cls(comparison, highlight=highlight).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> CriticalDifferenceDisplay:
         """Draw.
@@ -207,10 +218,12 @@ class CriticalDifferenceDisplay:
             edge = 0.22 if left else 0.78
             mean = self.comparison.mean_ranks[name]
             x = self._across(mean)
-            ax.plot([x, x, edge], [0, height, height], color=FAINT, linewidth=0.9, zorder=1)
-            shown = name.replace("$", r"\$")
+            own = name in self.highlight
+            line = OWN if own else FAINT
+            ax.plot([x, x, edge], [0, height, height], color=line, linewidth=0.9, zorder=1)
+            shown = (MARK if own else "") + name.replace("$", r"\$")
             text = f"{shown}  {mean:.2f}" if left else f"{mean:.2f}  {shown}"
             side = {"ha": "right" if left else "left", "va": "center"}
             written.append(ax.text(edge + (-0.01 if left else 0.01), height, text, fontsize=10,
-                                   **side))  # fmt: skip
+                                   color=OWN if own else INK, **side))  # fmt: skip
         return written

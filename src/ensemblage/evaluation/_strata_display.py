@@ -19,6 +19,8 @@ from ensemblage.evaluation._map_geometry import (
 from ensemblage.messages import require
 from ensemblage.parallel import final_step, rows_at_final_step
 
+MARK = "#a4481c"
+"""Colour of the ring around a row that is pointed at."""
 BADGE = 0.035
 """Room that a stratum's number needs, as a share of the map's width."""
 
@@ -215,7 +217,13 @@ class StrataDisplay:
         )  # fmt: skip
 
     def plot(
-        self, *, colour_by: str | None = None, n_std: float = 1.5, ax: Any = None
+        self,
+        *,
+        colour_by: str | None = None,
+        n_std: float = 1.5,
+        strata: Any = None,
+        mark: int | None = None,
+        ax: Any = None,
     ) -> StrataDisplay:
         """Draw the map.
 
@@ -225,6 +233,10 @@ class StrataDisplay:
             What colours mean; the class if classes are known.
         n_std : float, default=1.5
             Half the length of an ellipse's axis, in standard deviations.
+        strata : sequence of int, default=None
+            Strata to outline; all if not given.
+        mark : int, default=None
+            A row to point at, by its place among the rows shown.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if not given.
 
@@ -241,7 +253,13 @@ class StrataDisplay:
             self._draw_classes(ax, plt)
         else:
             self._draw_strongest(ax, plt)
-        self._draw_outlines(ax, plt, n_std, coloured=colour_by == "stratum")
+        shown = np.flatnonzero(self.sizes > 0)
+        if strata is not None:
+            shown = shown[np.isin(shown, strata)]
+        self._draw_outlines(ax, shown, n_std, coloured=colour_by == "stratum")
+        if mark is not None:
+            ax.plot(*self.points[mark], "o", markersize=13, markerfacecolor="none", zorder=6,
+                    markeredgecolor=MARK, markeredgewidth=2.2, label="the row")  # fmt: skip
         ax.set_xlabel(self.axis_names[0])
         ax.set_ylabel(self.axis_names[1])
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small",
@@ -294,9 +312,10 @@ class StrataDisplay:
             if len(rows) > 0:
                 self._scatter(ax, rows, palette[j % len(palette)], self._opacity(rows))
 
-    def _draw_outlines(self, ax: Any, plt: Any, n_std: float, *, coloured: bool) -> None:
-        shown = np.flatnonzero(self.sizes > 0)
-        palette = _palette(plt, len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
+    def _draw_outlines(
+        self, ax: Any, shown: NDArray[np.intp], n_std: float, *, coloured: bool
+    ) -> None:
+        palette = _palette(_pyplot(), len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
         extent = np.maximum(np.ptp(self.points, axis=0), np.finfo(float).tiny)
         badges = push_apart(self.centres[shown] / extent, BADGE) * extent
         for j, badge in zip(shown.tolist(), badges, strict=True):
@@ -310,10 +329,11 @@ class StrataDisplay:
             if coloured:
                 label = f"{self._name(j)} ({self.sizes[j]:.0f} rows)"
                 ax.plot([], [], "o", color=colour, markersize=5, label=label)
-        if not coloured:
+        if not coloured and len(shown) > 0:
             low, high = self.sizes[shown].min(), self.sizes[shown].max()
+            of = "" if len(shown) == len(self.sizes) else f" of {len(self.sizes)}"
             ax.plot([], [], color=palette[0], linewidth=1,
-                    label=f"{len(shown)} strata of {low:.0f} to {high:.0f} rows")  # fmt: skip
+                    label=f"{len(shown)}{of} strata of {low:.0f} to {high:.0f} rows")  # fmt: skip
 
 
 def _draw_ellipse(ax: Any, centre: Array, covariance: Array, n_std: float, colour: Any) -> None:

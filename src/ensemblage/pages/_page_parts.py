@@ -182,8 +182,8 @@ class BarsBlock:
     from_zero : bool
         Whether it must start at zero, as for counts; otherwise only if the numbers come near it.
     signed : bool
-        Whether the numbers are differences: zero is on the axis, errors reach beyond it, and all
-        are drawn as points.
+        Whether the numbers are differences: zero is on the axis. With errors, which reach beyond
+        it, all are drawn as points, without as bars to the left and to the right.
     """
 
     bars: Sequence[Bar]

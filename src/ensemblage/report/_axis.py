@@ -34,6 +34,11 @@ class Axis:
         share = (value - self.low) / (self.high - self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".")
 
+    def span(self, value: float) -> tuple[str, str]:
+        """Give a bar's left end and length, from zero or the nearer end, in per cent."""
+        start, end = sorted(float(self.place(each)) for each in (0.0, value))
+        return f"{start:.2f}".rstrip("0").rstrip("."), f"{end - start:.2f}".rstrip("0").rstrip(".")
+
     def label(self, tick: float) -> str:
         """Write a tick."""
         if self.percent:
@@ -52,6 +57,8 @@ def bar_axis(block: BarsBlock) -> Axis:
     near = 1.0 if block.from_zero else FAR_FROM_ZERO
     bars = not block.signed and 0 <= low <= high * near
     ticks = _round_ticks(0.0 if bars else low, high)
+    if block.signed:
+        bars = all(bar.error is None for bar in block.bars)
     digits = next(
         (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
     )
