@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
@@ -29,7 +30,9 @@ def folder(tmp_path_factory):
     (folder / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     dataset = open_dataset(str(folder / "rows.csv"), "class")
     few = StrataEnsembleClassifier(HISS(5, 0.3), random_state=0)
-    for name, estimator in {"strata": few, "logistic": LogisticRegression()}.items():
+    forest = RandomForestClassifier(5, random_state=0)
+    methods = {"strata": few, "logistic": LogisticRegression(), "forest": forest}
+    for name, estimator in methods.items():
         model = make_pipeline(TableEncoder(kinds=list(dataset.kinds)), estimator).fit(
             dataset.X, dataset.y
         )
@@ -64,6 +67,15 @@ def test_one_row(run_apart, folder):
     assert story["scores"] == pytest.approx(model.predict_proba(rows)[0].tolist())
 
 
+def test_any_model_and_its_rows(run, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    shown = run("explain", "logistic.skops").stdout
+    assert all(name in shown for name in ("a missing", "b", "c", "kind = u", "kind = w"))
+    story = json.loads(run("explain", "logistic.skops", "rows.csv", "--row", 3, "--json").stdout)
+    assert {each["column"] for each in story["decision"]["contributions"]} == set("abc") | {"kind"}
+    assert "loss of accuracy" in run("explain", "forest.skops", "rows.csv").stdout
+
+
 def test_the_map_is_written(run_apart, folder):
     done = run_apart("explain", "strata.skops", "rows.csv", "-o", "map.png", cwd=folder)
     assert done.returncode == 0
@@ -83,7 +95,10 @@ def test_rows_without_their_classes_from_standard_input(run_apart, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["logistic.skops"], 1, "only models with strata, a Bayesian network or features"),
+        (["forest.skops"], 1, "has no parts to list: give rows with their classes"),
+        (["forest.skops", "rows.csv", "--row", "1"], 1, "Leave --row out to see which columns"),
+        (["logistic.skops", "-o", "map.png"], 1, "Coefficients have no drawing of their own"),
+        (["logistic.skops", "--row", "1"], 2, "--row needs DATA"),
         (["strata.skops", "--row", "1"], 2, "--row needs DATA"),
         (["strata.skops", "-o", "map.png"], 2, "--output needs DATA"),
         (["strata.skops", "rows.csv", "-o", "map.gif"], 2, "map.gif must end in .png, .svg or"),

@@ -53,4 +53,29 @@ def test_a_fitted_network_speaks_in_the_columns_names(iris):
     table = explained.facts.tables[iris.feature_names[0]]
     assert table.probabilities.shape == (len(table.given), len(table.states))
     np.testing.assert_allclose(table.probabilities.sum(axis=1), 1)
-    assert explained.learned(network).__next__().startswith("a network of 5 nodes and ")
+    assert next(explained.learned(network, ())).startswith("a network of 5 nodes and ")
+
+
+def test_tables_add_up_to_the_log_odds(iris):
+    two = iris.y != "setosa"
+    X, y = iris.X[two], iris.y[two]
+    network = BayesNetClassifier().fit(X, y)
+    for row in (0, 60):
+        story = explain_model(network, X, columns=iris.feature_names, row=row).document
+        logs = dict(
+            zip(network.classes_, network.predict_log_proba(X[row : row + 1])[0], strict=True)
+        )
+        own = logs.pop(story.prediction)
+        (other,) = logs.values()
+        assert story.decision.value == pytest.approx(own - other, abs=1e-9)
+        total = story.decision.base + sum(each.amount for each in story.decision.contributions)
+        assert total == pytest.approx(story.decision.value, abs=1e-9)
+
+
+def test_gaps_are_said_to_be_filled(iris):
+    network = BayesNetClassifier().fit(iris.X, iris.y)
+    holed = iris.X[:1].astype(float)
+    holed[0, 2] = np.nan
+    decision = explain_model(network, holed, columns=iris.feature_names, row=0).document.decision
+    assert decision.measure.endswith("gaps are filled with the most frequent value here")
+    assert {each.value for each in decision.contributions} >= {"missing"}

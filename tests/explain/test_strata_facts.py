@@ -9,7 +9,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.explain._strata_facts import row_facts, strata_facts
+from ensemblage.explain import explain_model
+from ensemblage.explain._decision import against_others
+from ensemblage.explain._explanation import Subject
+from ensemblage.explain._linear_members import linear_part
+from ensemblage.explain._strata_facts import describe_training
+from ensemblage.explain._strata_facts import row_facts as row_facts_of
+from ensemblage.explain._strata_facts import strata_facts as strata_facts_of
 from ensemblage.strata import HISS, SourceStrata, StrataEnsembleClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -18,6 +24,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
 @pytest.fixture(scope="module")
 def data():
     return make_multi_source(3, 240, 4, random_state=0, return_sources=True)
+
+
+def subject(model, X=None, y=None, **options):
+    return Subject(model, [f"column {j}" for j in range(4)], X, y, **options)
+
+
+def strata_facts(model, X=None):
+    return strata_facts_of(subject(model, X))
+
+
+def row_facts(model, X, row):
+    return row_facts_of(subject(model, X), row)
 
 
 def fitted(X, y, strata, **options):
@@ -98,6 +116,83 @@ def test_a_row_that_is_not_there_is_named(data):
     X, y, _ = data
     model = fitted(X, y, HISS(3, 0.4))
     with pytest.raises(ValueError, match="no row 240: the data have rows 0 to 239"):
-        row_facts(model, X, 240)
+        explain_model(model, X, row=240)
     with pytest.raises(ValueError, match="`row` = 3 is a row of the data: give `X`"):
-        row_facts(model, None, 3)
+        explain_model(model, row=3)
+
+
+@pytest.mark.parametrize("anchor", [None, SVC(kernel="linear")])
+@pytest.mark.parametrize("fusion", ["gate", "mean", "logpool"])
+def test_columns_add_up_to_the_weighted_log_odds(data, anchor, fusion):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.4), anchor=anchor, fusion=fusion)
+    ensemble = model[-1]
+    for row in (0, 17):
+        decision = row_facts(model, X, row).decision
+        total = decision.base + sum(each.amount for each in decision.contributions)
+        assert total == pytest.approx(decision.value, abs=1e-12)
+        scaled = model[0].transform(X[row : row + 1])
+        weights = ensemble.explain_row(scaled)["weights"]
+        label = int(ensemble.predict(scaled)[0])
+        sign = 1 if label == 1 else -1
+        members = [*ensemble.estimators_, *ensemble.anchors_]
+        odds = [sign * member.decision_function(scaled)[0] for member in members]
+        assert decision.value == pytest.approx(float(weights @ odds), abs=1e-10)
+        assert decision.label == str(label)
+
+
+def test_columns_add_up_for_three_classes(data):
+    X, y, _ = data
+    model = fitted(X, np.where(X[:, 0] > 0.3, 2, y), HISS(2, 0.6))
+    ensemble, scaled = model[-1], model[0].transform(X[:1])
+    decision = row_facts(model, X, 0).decision
+    parts = [linear_part(each, np.arange(3)) for each in ensemble.estimators_]
+    weights = ensemble.explain_row(scaled)["weights"]
+    label = int(decision.label)
+    value = sum(
+        w * against_others(part.coef @ scaled[0] + part.intercept, label)
+        for w, part in zip(weights, parts, strict=True)
+    )
+    assert decision.value == pytest.approx(float(value), abs=1e-10)
+
+
+def test_what_is_not_linear_is_not_told_by_columns(data):
+    X, y, _ = data
+    stacked = fitted(X, y, HISS(2, 0.5), fusion="stacking")
+    assert row_facts(stacked, X, 0).decision is None
+    curved = StrataEnsembleClassifier(HISS(2, 0.5), SVC(), fusion="mean", random_state=0)
+    model = make_pipeline(StandardScaler(), curved).fit(X, y)
+    assert row_facts(model, X, 0).decision is None
+    half = fitted(X, y, HISS(2, 0.5), anchor=SVC())
+    assert 0 < row_facts(half, X, 0).decision.share < 1
+
+
+def test_strata_have_names_and_rows_reasons(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.3))
+    facts = strata_facts(model, X)
+    assert [each.name for each in facts.members] == facts.described.names
+    story = row_facts(model, X, 0)
+    best = max(story.members, key=lambda each: each.membership)
+    assert best.why
+    assert all(reason.startswith("column ") for reason in best.why)
+
+
+def test_what_was_noted_after_the_fit_comes_first(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(2, 0.4))
+    described = describe_training(subject(model, X, y))
+    noted = {"strata": msgspec.to_builtins(described)}
+    # without rows, and with few of them, the names are those of the training
+    assert strata_facts_of(subject(model, details=noted)).described == described
+    story = row_facts_of(subject(model, X[:1], details=noted), 0)
+    assert [each.name for each in story.members] == described.names
+    assert story.decision is not None
+    assert strata_facts_of(subject(model)).described is None
+
+
+def test_errors_on_training_rows_are_called_so(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(2, 0.4), fusion="mean")
+    assert describe_training(subject(model, X, y)).error_rows == "training"
+    assert describe_training(subject(fitted(X, y, HISS(2, 0.4)), X, y)).error_rows == "held out"

@@ -26,7 +26,9 @@ def test_the_document_is_the_row_if_one_is_named(data):
     explained = explain_model(model, X, row=3)
     assert explained.document.row == 3
     assert explained.text()[0].startswith("Row 3: predicted ")
-    assert [section.title for section in explained.page().sections] == ["Row 3", "Map", "Members"]
+    assert [section.title for section in explained.page().sections] == [
+        "Row 3", "What the strata are", "Map", "Members",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_a_map_without_rows_is_refused(data):
     explained = explain_model(fitted(X, y, HISS(3, 0.4)))
     with pytest.raises(ValueError, match="needs rows to show: give `X`"):
         explained.draw()
-    (hint,) = explained.page().sections[0].blocks
+    (hint,) = explained.page().sections[1].blocks
     assert hint == TextBlock(["A map needs rows to show: name a file after the model."])
 
 
@@ -52,7 +54,7 @@ def test_what_was_learned_by_hand(data):
     X, y = data
     model = fitted(X, y, HISS(2, 0.5), fusion="mean")
     model.stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.6]])
-    lines = list(type(explain_model(model)).learned(model))
+    lines = list(type(explain_model(model)).learned(model, ()))
     assert lines == [
         "2 strata of 120 of the 4 rows",
         "a row is in 0 to 2 strata, 1 rows are in none",
@@ -63,8 +65,8 @@ def test_what_was_learned_by_hand(data):
 def test_strata_without_places_say_so(data):
     X, y = data
     explained = explain_model(fitted(X, y, BootstrapStrata(2), fusion="vote"), X, y)
-    (block,) = explained.page().sections[0].blocks
+    (block,) = explained.page().sections[1].blocks
     assert isinstance(block, TextBlock)
     assert block.paragraphs[0].startswith("No row is closer to one stratum of BootstrapStrata")
-    drawn = explain_model(fitted(X, y, HISS(3, 0.4)), X).page().sections[0].blocks[0]
+    drawn = explain_model(fitted(X, y, HISS(3, 0.4)), X).page().sections[1].blocks[0]
     assert isinstance(drawn, MapBlock)

@@ -1,6 +1,12 @@
-"""Features chosen together, of made-up facts."""
+"""Features chosen together, of made-up facts and of a fitted model."""
 
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from ensemblage.explain import explain_model
 from ensemblage.explain._subspaces_model import SubspacesExplanation, SubspacesFacts
+from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 
 SMALL = SubspacesExplanation(SubspacesFacts(["age", "pay"], [[1.0, 0.5], [0.5, 0.5]]))
 
@@ -28,3 +34,23 @@ def test_a_page_tells_use_and_pairs():
 def test_a_single_feature_has_no_pair():
     alone = SubspacesExplanation(SubspacesFacts(["age"], [[1.0]]))
     assert alone.page().sections[1].blocks[0].caption.endswith("at all.")
+
+
+def test_columns_add_up_to_the_log_odds_of_a_product():
+    X, y = make_classification(80, 5, random_state=0)
+    model = JointSubspaceClassifier(3, fusion="product", random_state=0).fit(X, y)
+    for row in (0, 5):
+        story = explain_model(model, X, row=row).document
+        shares = model.predict_proba(X[row : row + 1])[0]
+        label = int(story.prediction)
+        odds = np.log(shares[label] / shares[1 - label])
+        assert story.decision.value == pytest.approx(odds, rel=1e-6)
+        total = story.decision.base + sum(each.amount for each in story.decision.contributions)
+        assert total == pytest.approx(story.decision.value)
+
+
+def test_a_selector_decides_about_no_row():
+    X, y = make_classification(60, 5, random_state=0)
+    selector = JointSubspaceSelector(n_estimators=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="selects features and decides nothing about a row"):
+        explain_model(selector, X, row=0)

@@ -44,6 +44,7 @@ IN_COMMANDS = {
     "`n_splits`": "--folds",
     "`quick`": "--quick",
     "`measure`": "--measure",
+    "`row`": "--row",
     "`data_dir`": "--data-dir",
     "`decimal`": "--read decimal=MARK",
     "`dates`": "--read dates=ORDER",

@@ -63,7 +63,8 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         int | None,
         typer.Option(
             "--row", min=0, metavar="N",
-            help="Tell which strata and members decided about this row of DATA, counted from 0.",
+            help="Tell what decided about one row of DATA: 0 is the first below the header. Its "
+            "strata, with reasons, and which columns moved the decision.",
         ),
     ] = None,
     read: Read = None,
@@ -72,7 +73,10 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Show a model's strata and members, its network, or the features it chooses together."""
+    """Show what a model is made of: strata and members, a network, features, coefficients.
+
+    With `--row`, what decided about one row.
+    """
     del seed, jobs, debug
     from ensemblage.explain import explain_model, kind_of
     from ensemblage.persistence import load, write_atomically
@@ -80,11 +84,11 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     output, report = _sort_outputs(output, report)
     check_outputs(output, report)
     saved = load(model)
-    X = y = None
-    if kind_of(saved.model).takes_rows:
-        _check_usage(data, output, row)
-        X, y = (None, None) if data is None else _read_rows(data, saved, read)
-    explained = explain_model(saved.model, X, y, columns=saved.columns, row=row)
+    _check_usage(data, output if kind_of(saved.model).draws_rows else None, row)
+    X, y = (None, None) if data is None else _read_rows(data, saved, read)
+    explained = explain_model(
+        saved.model, X, y, columns=saved.columns, row=row, kinds=saved.kinds, details=saved.details
+    )
     if output is not None:
         write_atomically(output, explained.draw(output.suffix.lower().removeprefix(".")))
     if as_json:

@@ -29,6 +29,7 @@ from ensemblage.messages import count
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
     from ensemblage.methods import Trained, TrainingDocument
+    from ensemblage.strata import StrataDescription
 
 
 @guarded
@@ -74,6 +75,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from msgspec.structs import asdict
 
     from ensemblage.datasets import open_dataset
+    from ensemblage.explain import described_strata
     from ensemblage.methods import FitDocument, get_method, train
     from ensemblage.persistence import save
 
@@ -85,11 +87,15 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     )
     with progress_bar(f"Fitting {label}") as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
-    training = _training(dataset, trained, method)
+    described = described_strata(
+        trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
+    )
+    training = _training(dataset, trained, method, described)
+    noted = {} if described is None else {"strata": to_builtins(described)}
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
         target=dataset.target, ignored=[*(drop or ()), *([source] if source else [])],
-        details=to_builtins(training),
+        details=to_builtins(training) | noted,
     )  # fmt: skip
     if as_json:
         show_json(FitDocument(**asdict(training), model=str(output)))
@@ -100,7 +106,9 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     say(f"Saved to {output}.", stderr=True)
 
 
-def _training(dataset: Dataset, trained: Trained, method: str) -> TrainingDocument:
+def _training(
+    dataset: Dataset, trained: Trained, method: str, described: StrataDescription | None
+) -> TrainingDocument:
     from ensemblage.explain import what_was_learned
     from ensemblage.methods import TrainingDocument
 
@@ -114,7 +122,7 @@ def _training(dataset: Dataset, trained: Trained, method: str) -> TrainingDocume
         accuracy=row.accuracy,
         accuracy_se=row.accuracy_se,
         balanced_accuracy=row.balanced_accuracy,
-        learned=tuple(what_was_learned(trained.fitted)),
+        learned=tuple(what_was_learned(trained.fitted, dataset.feature_names, described)),
         notes=trained.comparison.notes,
         data=trained.comparison.data,
     )

@@ -3,6 +3,7 @@
 from ensemblage.explain._co_selected import CoSelection, co_selected
 from ensemblage.explain._explanation import Explanation
 from ensemblage.explain._explanation import ModelPage as ModelPage
+from ensemblage.explain._kinds import described_strata as described_strata
 from ensemblage.explain._kinds import explain_model
 from ensemblage.explain._kinds import explanation_documents as explanation_documents
 from ensemblage.explain._kinds import kind_of as kind_of

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
+from ensemblage.explain._feature_origins import feature_names
 from ensemblage.parallel import final_step
 
 
@@ -26,7 +27,9 @@ class CoSelection(NamedTuple):
     matrix: NDArray[np.float64]
 
 
-def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
+def co_selected(
+    model: Any, top: int | None = None, *, columns: Sequence[str] = ()
+) -> CoSelection | None:
     """Co-selection matrix of a fitted model, most used features first.
 
     Parameters
@@ -35,6 +38,8 @@ def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
         As ``make_model`` makes it, fitted, or an estimator of ``ensemblage.subspace``.
     top : int, default=None
         Show so many features at most.
+    columns : sequence of str, default=()
+        Names of the table's columns, for a model that was fitted on an array.
 
     Returns
     -------
@@ -54,13 +59,11 @@ def co_selected(model: Any, top: int | None = None) -> CoSelection | None:
     if not hasattr(estimator, "co_selection_"):
         return None
     matrix = estimator.co_selection_
-    names = _names(model, estimator)
+    names = feature_names(model, columns if len(columns) > 0 else _columns(model))
     order = np.argsort(-np.diag(matrix), kind="stable")[:top]
     return CoSelection([names[d] for d in order], matrix[np.ix_(order, order)])
 
 
-def _names(model: Any, estimator: Any) -> list[str]:
-    if isinstance(model, Pipeline) and len(model) > 1:
-        return [str(name) for name in model[:-1].get_feature_names_out()]
-    numbered = [f"x{d}" for d in range(estimator.n_features_in_)]
-    return [str(name) for name in getattr(estimator, "feature_names_in_", numbered)]
+def _columns(model: Any) -> list[str]:
+    numbered = [f"x{d}" for d in range(model.n_features_in_)]
+    return [str(name) for name in getattr(model, "feature_names_in_", numbered)]

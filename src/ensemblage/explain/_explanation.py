@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -14,13 +15,18 @@ from ensemblage.pages import Section, TableBlock
 
 
 class Subject(NamedTuple):
-    """A model to explain, the columns of its file, and rows to look at with their classes."""
+    """A model to explain, the columns of its file, and rows to look at with their classes.
+
+    ``details`` are what was noted when the model was saved.
+    """
 
     model: Any
     columns: Sequence[str] = ()
     X: Any = None
     y: Any = None
     row: int | None = None
+    kinds: Sequence[str] = ()
+    details: Mapping[str, Any] = MappingProxyType({})
 
 
 class ModelPage(NamedTuple):
@@ -47,8 +53,8 @@ class Explanation(ABC):
     """What such a model has, in words: "strata"."""
     documents: ClassVar[tuple[type[msgspec.Struct], ...]]
     """What its document can be."""
-    takes_rows: ClassVar[bool] = False
-    """Whether rows change what there is to show."""
+    draws_rows: ClassVar[bool] = False
+    """Whether its drawing shows rows, and needs some."""
     facts: Any
 
     @classmethod
@@ -69,13 +75,15 @@ class Explanation(ABC):
 
     @classmethod
     @abstractmethod
-    def learned(cls, estimator: Any) -> Iterator[str]:
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Say what was learned, to note it after a fit.
 
         Parameters
         ----------
         estimator : estimator
             Of this kind.
+        columns : sequence of str
+            Names of the table's columns; empty if they are not known.
 
         Yields
         ------

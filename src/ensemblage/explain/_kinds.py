@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from sklearn.pipeline import Pipeline
 
+from ensemblage.explain._decision import RowDecision, check_row
 from ensemblage.explain._explanation import Explanation, Subject
+from ensemblage.explain._linear_model import LinearExplanation
 from ensemblage.explain._network_model import NetworkExplanation
+from ensemblage.explain._other_model import OtherExplanation
+from ensemblage.explain._strata_facts import describe_training
 from ensemblage.explain._strata_model import StrataExplanation
 from ensemblage.explain._subspaces_model import SubspacesExplanation
 from ensemblage.parallel import final_step
+from ensemblage.strata import StrataDescription
 
 KINDS: tuple[type[Explanation], ...] = (
     StrataExplanation,
     NetworkExplanation,
     SubspacesExplanation,
+    LinearExplanation,
+    # anything else: what it does with rows, as it cannot be looked into
+    OtherExplanation,
 )
 
 
 def explanation_documents() -> list[type[msgspec.Struct]]:
     """All that ``ensemblage explain --json`` can print."""
-    return [document for kind in KINDS for document in kind.documents]
+    return [*(document for kind in KINDS for document in kind.documents), RowDecision]
 
 
 def kind_of(model: Any) -> type[Explanation]:
-    """Find the explanation that a fitted model has; a ValueError names those that there are."""
+    """Find the explanation that a fitted classifier has."""
     estimator = final_step(model)
     for kind in KINDS:
         if kind.explains(estimator):
             return kind
-    *some, last = (kind.has for kind in KINDS)
-    raise ValueError(
-        f"This is a {type(estimator).__name__}; only models with {', '.join(some)} or {last} can "
-        "be explained."
-    )
+    raise ValueError(f"This is a {type(estimator).__name__}; only classifiers can be explained.")
 
 
 def explain_model(
@@ -45,21 +50,29 @@ def explain_model(
     *,
     columns: Sequence[str] = (),
     row: int | None = None,
+    kinds: Sequence[str] = (),
+    details: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Look into a fitted model.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted: with strata, a network or joint subspaces; a pipeline ends in one.
+        A fitted classifier, or a pipeline that ends in one.
     X : array-like of shape (n_rows, n_features), default=None
-        Rows to look at, where the model has strata; those of the training if not given.
+        Rows to look at. A model of strata, a network and a linear model tell what they are made
+        of without; other models need rows and their classes.
     y : array-like of shape (n_rows,), default=None
-        Their classes, for the colours of a map.
+        Their classes, for the colours of a map and to count errors.
     columns : sequence of str, default=()
         The columns of the file, if the model numbers its features.
     row : int, default=None
-        The row of ``X`` to follow through the strata.
+        The row of ``X`` whose decision to explain, from 0.
+    kinds : sequence of {"number", "word", "date"}, default=()
+        The kinds of the columns, to write dates as such.
+    details : mapping, default=None
+        What was noted when the model was saved; ``strata`` among it is what the strata are on
+        the training rows.
 
     Returns
     -------
@@ -76,4 +89,33 @@ def explain_model(
     >>> [member.n_rows for member in explain_model(model).facts.members]
     [90, 90, 90]
     """
-    return kind_of(model).of(Subject(model, columns, X, y, row))
+    model = _without_search(model)
+    subject = Subject(model, _columns(model, X, columns), X, y, row, kinds, details or {})
+    if row is not None:
+        check_row(X, row)
+    return kind_of(model).of(subject)
+
+
+def described_strata(
+    model: Any, X: Any, y: Any, *, columns: Sequence[str], kinds: Sequence[str]
+) -> StrataDescription | None:
+    """Tell what a model's strata are on the rows it was fitted on; None if it has no strata."""
+    return describe_training(Subject(model, columns, X, y, kinds=kinds))
+
+
+def _without_search(model: Any) -> Any:
+    """Give the best model of a search for parameters, also at the end of a pipeline."""
+    best = getattr(final_step(model), "best_estimator_", None)
+    if best is None:
+        return model
+    return Pipeline([*model.steps[:-1], ("model", best)]) if isinstance(model, Pipeline) else best
+
+
+def _columns(model: Any, X: Any, columns: Sequence[str]) -> Sequence[str]:
+    """Name the columns as the caller does, or as the model or the rows do."""
+    if len(columns) > 0:
+        return columns
+    named = getattr(model, "feature_names_in_", getattr(X, "columns", None))
+    if named is not None:
+        return [str(name) for name in named]
+    return [f"x{j}" for j in range(getattr(model, "n_features_in_", 0))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,24 @@ from sklearn.pipeline import Pipeline
 from ensemblage.explain._kinds import KINDS
 from ensemblage.messages import count
 from ensemblage.parallel import final_step
+from ensemblage.strata import StrataDescription
+
+MOST_STRATA = 3
 
 
-def what_was_learned(model: Pipeline) -> list[str]:
+def what_was_learned(
+    model: Pipeline, columns: Sequence[str] = (), described: StrataDescription | None = None
+) -> list[str]:
     """Say what a fitted model learned.
 
     Parameters
     ----------
     model : Pipeline
         As ``make_model`` makes it, fitted.
+    columns : sequence of str, default=()
+        Names of the table's columns, for a model that was fitted on an array.
+    described : StrataDescription, default=None
+        What the strata are, of a model that has some.
 
     Returns
     -------
@@ -34,8 +43,19 @@ def what_was_learned(model: Pipeline) -> list[str]:
     inside = final_step(estimator)
     for kind in KINDS:
         if kind.explains(inside):
-            lines.extend(kind.learned(inside))
-    return lines
+            lines.extend(kind.learned(inside, columns))
+            break
+    return lines if described is None else [*lines, *_harder(described)]
+
+
+def _harder(described: StrataDescription) -> Iterator[str]:
+    """Name the strata with larger errors than the whole, the largest first."""
+    average = described.error or 0.0
+    harder = [each for each in described.strata if (each.error or 0.0) > average]
+    for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MOST_STRATA]:
+        where = " on training rows" if described.error_rows == "training" else ""
+        errors = f"error {each.error:.1%}{where}, all rows {average:.1%}"
+        yield f"harder than others: {each.name} ({errors})"
 
 
 def _chosen(estimator: Any) -> Iterator[str]:

@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from ensemblage.evaluation import NetworkDisplay
-from ensemblage.explain._column_names import column_name, column_names
+from ensemblage.explain._decision import (
+    Decision,
+    RowDecision,
+    contributions_of,
+    row_section,
+    row_text,
+    value_text,
+)
 from ensemblage.explain._explanation import (
     Explanation,
     ModelPage,
     Subject,
     saved_picture,
 )
+from ensemblage.explain._feature_origins import column_names
 from ensemblage.explain._probability_tables import NodeTable, probability_tables
 from ensemblage.messages import count
 from ensemblage.pages import (
@@ -27,7 +36,7 @@ from ensemblage.pages import (
     Section,
     TableBlock,
 )
-from ensemblage.parallel import final_step
+from ensemblage.parallel import final_step, rows_at_final_step
 
 # Longer lists of a network's nodes are cut short.
 MANY_NODES = 8
@@ -58,6 +67,7 @@ class NetworkExplanation(Explanation):
     documents = (NetworkDocument,)
 
     facts: NetworkFacts
+    story: RowDecision | None = None
 
     @classmethod
     def explains(cls, estimator: Any) -> bool:
@@ -65,9 +75,9 @@ class NetworkExplanation(Explanation):
         return hasattr(estimator, "parents_")
 
     @classmethod
-    def learned(cls, estimator: Any) -> Iterator[str]:
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Size of the network, and nodes with more than one parent."""
-        parents = estimator.parents_
+        parents = _named_parents(estimator, columns)
         yield _size(parents)
         linked = {node: names for node, names in parents.items() if len(names) > 1}
         for node, names in list(linked.items())[:MANY_NODES]:
@@ -79,20 +89,20 @@ class NetworkExplanation(Explanation):
     def of(cls, subject: Subject) -> NetworkExplanation:
         """Read the graph and the tables."""
         estimator, columns = final_step(subject.model), subject.columns
-        parents = {
-            column_name(node, columns): column_names(above, columns)
-            for node, above in estimator.parents_.items()
-        }
-        target = column_name(estimator.target_name_, columns)
-        return cls(NetworkFacts(parents, target, _tables(estimator, columns)))
+        parents = _named_parents(estimator, columns)
+        target = estimator.target_name_
+        story = None if subject.row is None else network_decision(subject, subject.row)
+        return cls(NetworkFacts(parents, target, _tables(estimator, columns)), story)
 
     @property
-    def document(self) -> NetworkDocument:
-        """The graph."""
-        return NetworkDocument(self.facts.parents)
+    def document(self) -> NetworkDocument | RowDecision:
+        """The decision about the row if one was named, else the graph."""
+        return NetworkDocument(self.facts.parents) if self.story is None else self.story
 
     def text(self) -> list[str | TableBlock]:
-        """List what each node depends on."""
+        """List what each node depends on, or what each said of the row."""
+        if self.story is not None:
+            return row_text(self.story)
         parents = self.facts.parents
         rows = [[Field(node), _joined(above)] for node, above in parents.items()]
         columns = [Column("node"), Column("depends on")]
@@ -118,6 +128,8 @@ class NetworkExplanation(Explanation):
             Section("Nodes", [TableBlock(columns, rows, "Each node and what it depends on")]),
             Section("Tables", probability_tables(tables)),
         ]
+        if self.story is not None:
+            sections.insert(0, row_section(self.story))
         known = [("nodes", str(len(parents))), ("arrows", str(arrows))]
         # what was noted in training is said here with the columns' own names
         return ModelPage(
@@ -128,6 +140,45 @@ class NetworkExplanation(Explanation):
         """Draw the network in layers, the class on top."""
         display = NetworkDisplay(self.facts.parents, self.facts.target).plot()
         return saved_picture(display, picture, bbox_inches="tight")
+
+
+def network_decision(subject: Subject, row: int) -> RowDecision:
+    """Tell what each column's table adds to the log odds: exact, as the network is a product."""
+    estimator, X = final_step(subject.model), subject.X[row : row + 1]
+    scores = subject.model.predict_proba(X)[0]
+    label = int(np.argmax(scores))
+    parts = estimator.explain(rows_at_final_step(subject.model, X))[0]
+    two = parts.ndim == 1
+    # of two classes it is told what speaks for the second
+    amounts = parts * (1 if label == 1 else -1) if two else parts[:, label]
+    measure = "log odds" if two else "log probability against the mean of the classes"
+    gaps = any(value_text(value) == "missing" for value in subject.X[row])
+    filled = "; gaps are filled with the most frequent value here" if gaps else ""
+    classes = [str(each) for each in estimator.classes_]
+    return RowDecision(
+        row=row,
+        prediction=classes[label],
+        classes=classes,
+        scores=[float(score) for score in scores],
+        decision=Decision(
+            label=classes[label],
+            measure=f"{measure}; the start is the class's share in training, and each column adds "
+            f"what its table says of the row{filled}",
+            base=float(amounts[0]),
+            contributions=contributions_of(
+                subject.columns, subject.X[row], amounts[1:], subject.kinds
+            ),
+            value=float(amounts.sum()),
+        ),
+    )
+
+
+def _named_parents(estimator: Any, columns: Sequence[str]) -> dict[str, list[str]]:
+    names = column_names(estimator, columns)
+    return {
+        names.get(node, node): [names.get(each, each) for each in above]
+        for node, above in estimator.parents_.items()
+    }
 
 
 def network_figure(parents: Parents, target: str) -> NetworkBlock:
@@ -142,14 +193,14 @@ def network_figure(parents: Parents, target: str) -> NetworkBlock:
 
 
 def _tables(estimator: Any, columns: Sequence[str]) -> dict[str, NodeTable]:
-    network = estimator.graph()
+    network, names = estimator.graph(), column_names(estimator, columns)
     tables = {}
     for node in network.nodes:
         table, cuts = network.tables[node], estimator.cut_points_.get(node)
-        tables[column_name(node, columns)] = NodeTable(
+        tables[names.get(node, node)] = NodeTable(
             states=network.states[node],
             cuts=None if cuts is None else cuts.tolist(),
-            parents=column_names(table.parents, columns),
+            parents=[names.get(each, each) for each in table.parents],
             given=table.configurations,
             probabilities=table.probabilities,
         )

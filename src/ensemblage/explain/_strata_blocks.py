@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ensemblage.explain._decision import decision_table, predicted
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
 from ensemblage.messages import count
 from ensemblage.pages import (
@@ -22,6 +23,13 @@ from ensemblage.pages import (
 
 # What would be printed as 0.0 % is no part.
 SMALLEST_PART = 0.0005
+MOST_VOICES = 8
+MOST_REASONED = 3
+"""So many strata are told with the reasons for which the row is in them."""
+UNMOVED = (
+    "Which columns moved the decision cannot be told exactly: members or fusion are not linear."
+)
+UNDESCRIBED = "What the strata are needs rows to tell: name a file after the model."
 WEIGHT = "the member's share in this decision; then what it says of each class"
 
 
@@ -50,11 +58,19 @@ def members_text(facts: StrataFacts) -> list[str | TableBlock]:
         "closest": f"share of the {facts.rows} rows whose strongest stratum it is",
     }
     names = {column.name for column in table.columns}
-    return [
+    told: list[str | TableBlock] = [
         f"{facts.n_strata} strata by {facts.stratifier}{size}; fused by {facts.fusion}",
         table,
         "; ".join(f"{name}: {text}" for name, text in legend.items() if name in names),
     ]
+    if facts.described is None:
+        return [*told, UNDESCRIBED]
+    return ["What the strata are", facts.described.block, facts.described.legend, *told]
+
+
+def strata_section(facts: StrataFacts) -> list[Block]:
+    """Tell what the strata are, for a page."""
+    return [TextBlock([UNDESCRIBED]) if facts.described is None else facts.described.block]
 
 
 def members_table(facts: StrataFacts) -> TableBlock:
@@ -72,7 +88,7 @@ def members_table(facts: StrataFacts) -> TableBlock:
 def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
     members = facts.members
     columns = {
-        Column("stratum"): [Field(each.member) for each in members],
+        Column("stratum"): [Field(_named(each.member, each.name)) for each in members],
         Column("member"): [
             Field("constant" if each.constant else each.estimator) for each in members
         ],
@@ -98,55 +114,81 @@ def closest_bars(facts: StrataFacts) -> BarsBlock:
     return BarsBlock(bars, caption, percent=True, from_zero=True)
 
 
-def row_text(story: RowFacts) -> list[str | TableBlock]:
+def voices_text(story: RowFacts) -> list[str | TableBlock]:
     """Tell one row's way for a terminal; the last line of the table is the fused answer."""
-    table, n_left_out = _voices(story)
+    table, left_out = _voices(story)
     fused = [Field("fused"), Field(""), Field(""), *(number_field(s, 3) for s in story.scores)]
     said: list[str | TableBlock] = [
-        f"Row {story.row}: predicted {story.prediction}",
+        predicted(story),
         TableBlock(table.columns, [*table.rows, fused], ""),
         f"weight: {WEIGHT}",
     ]
-    if n_left_out:
-        said.append(f"Left out: {count(n_left_out, 'member')} without a part in it.")
-    return said
+    if left_out:
+        said.append(left_out)
+    return [*said, *_why(story), *_moved(story)]
 
 
-def row_blocks(story: RowFacts) -> list[Block]:
+def _why(story: RowFacts) -> list[str]:
+    """Say why the row is where it is, for the strata that it is closest to."""
+    near = [each for each in _by_weight(story) if each.why and (each.membership or 0) >= 0.5]
+    return [f"In {each.name}: {'; '.join(each.why)}" for each in near[:MOST_REASONED]]
+
+
+def _moved(story: RowFacts) -> list[str | TableBlock]:
+    if story.decision is None:
+        return [UNMOVED]
+    table = decision_table(story.decision)
+    return [table, table.legend]
+
+
+def voices_blocks(story: RowFacts) -> list[Block]:
     """Tell one row's way for a page."""
-    table, n_left_out = _voices(story)
-    legend = f"Weight: {WEIGHT}."
-    if n_left_out:
-        legend += f" Left out: {count(n_left_out, 'member')} without a part."
+    table, left_out = _voices(story)
+    legend = f"Weight: {WEIGHT}. {left_out}".rstrip()
     pairs = zip(story.classes, story.scores, strict=True)
     fused = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
     return [
         TextBlock([f"Predicted: {story.prediction}. All members together say {fused}."]),
         TableBlock(table.columns, table.rows, f"Who decided about row {story.row}", legend),
+        *([TextBlock([f"{line}." for line in _why(story)])] if _why(story) else []),
+        TextBlock([UNMOVED]) if story.decision is None else decision_table(story.decision),
     ]
 
 
-def _voices(story: RowFacts) -> tuple[TableBlock, int]:
-    """List who had a part in a decision, and how many had none."""
+def _voices(story: RowFacts) -> tuple[TableBlock, str]:
+    """List who had the largest parts in a decision, and say who is left out."""
     columns = [
         Column("stratum"),
         Column("membership", numeric=True),
         Column("weight", numeric=True),
         *(Column(label, numeric=True) for label in story.classes),
     ]
-    # who weighs most, or else is closest, stands first
-    members = sorted(story.members, key=lambda each: (-(each.weight or 0), -(each.membership or 0)))
+    members = _by_weight(story)
+    shown = [each for each in members if _has_part(each)][:MOST_VOICES]
     rows = [
         [
-            Field(each.member),
+            Field(_named(each.member, each.name)),
             number_field(each.membership, 3),
             share_field(each.weight),
             *(number_field(value, 3) for value in each.outputs),
         ]
-        for each in members
-        if _has_part(each)
+        for each in shown
     ]
-    return TableBlock(columns, rows, ""), len(members) - len(rows)
+    n_others = len(members) - len(shown)
+    if n_others == 0:
+        return TableBlock(columns, rows, ""), ""
+    weight = sum(each.weight or 0 for each in members) - sum(each.weight or 0 for each in shown)
+    part = f"with {weight:.1%} of the weight" if weight >= SMALLEST_PART else "without a part in it"
+    return TableBlock(columns, rows, ""), f"Left out: {count(n_others, 'member')} {part}."
+
+
+def _by_weight(story: RowFacts) -> list[MemberVoice]:
+    """Put first who weighs most, or else is closest."""
+    return sorted(story.members, key=lambda each: (-(each.weight or 0), -(each.membership or 0)))
+
+
+def _named(member: str, name: str | None) -> str:
+    return member if name in {None, member} else f"{member} {name}"
 
 
 def _has_part(voice: MemberVoice) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -9,11 +10,30 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from ensemblage.explain._decision import (
+    Decision,
+    RowDecision,
+    add_up,
+    by_column,
+    contributions_of,
+    weighted_odds,
+)
+from ensemblage.explain._explanation import Subject
+from ensemblage.explain._feature_origins import feature_origins
+from ensemblage.explain._linear_members import linear_part
+from ensemblage.explain._row_reasons import reasons
+from ensemblage.fusion import Stacking
 from ensemblage.parallel import final_step, rows_at_final_step
-from ensemblage.strata import StrataEnsembleClassifier
+from ensemblage.strata import StrataDescription, StrataEnsembleClassifier, describe_strata
+
+FEWEST_ROWS = 10
+"""Fewer rows do not tell what a stratum is."""
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
+StratumName = Annotated[
+    str | None, Meta(description="Its stratum in words; null for an anchor, or without rows.")
+]
 Name = Annotated[str, Meta(description="Its stratum: a number, the name of a source, or anchor.")]
 
 
@@ -21,6 +41,7 @@ class MemberFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One member of a strata model."""
 
     member: Name
+    name: StratumName
     estimator: Annotated[str, Meta(description="Its class; of a pipeline, the last step's.")]
     n_rows: Annotated[Count, Meta(description="Rows that it learned from.")]
     classes: Annotated[list[str], Meta(description="Classes among them.")]
@@ -55,12 +76,20 @@ class StrataFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
     rows: Annotated[Literal["training", "given"], Meta(description="Which rows closest counts.")]
     members: Annotated[list[MemberFacts], Meta(description="Stratum by stratum, anchors last.")]
+    described: Annotated[
+        StrataDescription | None,
+        Meta(description="What the strata are; null where neither fit nor file tells."),
+    ] = None
 
 
 class MemberVoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one member says of a row."""
 
     member: Name
+    name: StratumName
+    why: Annotated[
+        list[str], Meta(description="Columns in which the row is like its stratum, the most first.")
+    ]
     membership: Annotated[
         float | None, Meta(description="The row's membership in its stratum; null for an anchor.")
     ]
@@ -70,25 +99,50 @@ class MemberVoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
 
-class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RowFacts(RowDecision, frozen=True, forbid_unknown_fields=True):
     """One row's way through a model of strata."""
 
-    row: Annotated[Count, Meta(description="The row, from 0.")]
-    prediction: Annotated[str, Meta(description="Its predicted class.")]
-    classes: Annotated[list[str], Meta(description="The model's classes.")]
-    scores: Annotated[list[float], Meta(description="The fused score of each class.")]
     members: list[MemberVoice]
 
 
-def strata_facts(model: Any, X: Any = None) -> StrataFacts:
+def describe_training(subject: Subject) -> StrataDescription | None:
+    """Tell what a model's strata are on its training rows; None if it has none."""
+    if not isinstance(final_step(subject.model), StrataEnsembleClassifier):
+        return None
+    told = describe_subject(subject)
+    in_sample = told is not None and told.error_rows == "given"
+    return replace(told, error_rows="training") if told is not None and in_sample else told
+
+
+def describe_subject(subject: Subject) -> StrataDescription | None:
+    """Tell what the strata are: as noted after the fit, or else by the rows given."""
+    noted = subject.details.get("strata")
+    if noted is not None:
+        return msgspec.convert(noted, StrataDescription)
+    if subject.X is None or len(subject.X) < FEWEST_ROWS:
+        return None
+    ensemble: StrataEnsembleClassifier = final_step(subject.model)
+    rows = rows_at_final_step(subject.model, subject.X)
+    told = describe_strata(
+        subject.X, ensemble.stratifier_.transform(rows), names=subject.columns,
+        kinds=subject.kinds or None,
+        labels=getattr(final_step(ensemble.stratifier_), "sources_", None),
+        wrong=None if subject.y is None else subject.model.predict(subject.X) != subject.y,
+    )  # fmt: skip
+    return told.with_errors(ensemble.stratum_errors_, ensemble.held_out_error_, "held out")
+
+
+def strata_facts(subject: Subject) -> StrataFacts:
     """Describe each member; ``closest`` counts the rows given, those of the training without."""
-    ensemble: StrataEnsembleClassifier = final_step(model)
+    ensemble: StrataEnsembleClassifier = final_step(subject.model)
     stratifier = final_step(ensemble.stratifier_)
-    shares = _closest_shares(ensemble, rows_at_final_step(model, X))
+    shares = _closest_shares(ensemble, rows_at_final_step(subject.model, subject.X))
     fitted = [*ensemble.estimators_, *ensemble.anchors_]
+    described = describe_subject(subject)
     members = [
         MemberFacts(
             member=_member_name(stratifier, facts["stratum"]),
+            name=_stratum_name(described, facts["stratum"]),
             estimator=type(final_step(member)).__name__,
             n_rows=facts["n_rows"],
             classes=[str(label) for label in facts["classes"]],
@@ -104,23 +158,25 @@ def strata_facts(model: Any, X: Any = None) -> StrataFacts:
         fusion=type(ensemble.fusion_).__name__,
         n_strata=int(ensemble.n_strata_),
         stratum_size=None if size is None else float(size),
-        rows="training" if X is None else "given",
+        rows="training" if subject.X is None else "given",
         members=members,
+        described=described,
     )
 
 
-def row_facts(model: Any, X: Any, row: int) -> RowFacts:
-    """Tell which strata and members decided about one row."""
-    if X is None:
-        raise ValueError(f"`row` = {row} is a row of the data: give `X`.")
-    if not 0 <= row < len(X):
-        raise ValueError(f"There is no row {row}: the data have rows 0 to {len(X) - 1}.")
-    ensemble: StrataEnsembleClassifier = final_step(model)
-    story = ensemble.explain_row(rows_at_final_step(model, X[row : row + 1]))
+def row_facts(subject: Subject, row: int) -> RowFacts:
+    """Tell which strata and members decided about one row, and which columns moved them."""
+    ensemble: StrataEnsembleClassifier = final_step(subject.model)
+    described = describe_subject(subject)
+    encoded = rows_at_final_step(subject.model, subject.X[row : row + 1])
+    story = ensemble.explain_row(encoded)
+    fields = dict(zip(subject.columns, subject.X[row], strict=True))
     weights = story["weights"]
     members = [
         MemberVoice(
             member=_member_name(final_step(ensemble.stratifier_), facts["stratum"]),
+            name=_stratum_name(described, facts["stratum"]),
+            why=reasons(described, facts["stratum"], fields),
             membership=_of_stratum(story["strata"], facts["stratum"]),
             outputs=[float(each) for each in outputs],
             weight=None if weights is None else float(weights[i]),
@@ -134,8 +190,41 @@ def row_facts(model: Any, X: Any, row: int) -> RowFacts:
         prediction=str(story["prediction"]),
         classes=[str(label) for label in ensemble.classes_],
         scores=[float(each) for each in story["scores"]],
+        decision=None if weights is None else _decision(subject, row, encoded, weights),
         members=members,
     )
+
+
+def _decision(subject: Subject, row: int, encoded: Any, weights: Any) -> Decision | None:
+    """Add up the linear members' coefficients, each with its share in this decision."""
+    ensemble: StrataEnsembleClassifier = final_step(subject.model)
+    origins = feature_origins(subject.model, subject.columns)
+    means = ensemble.feature_means_
+    if origins is None or means is None or isinstance(ensemble.fusion_, Stacking):
+        return None
+    numbers = np.arange(len(ensemble.classes_))
+    label = int(np.flatnonzero(ensemble.classes_ == ensemble.predict(encoded)[0])[0])
+    members = [*ensemble.estimators_, *ensemble.anchors_]
+    parts = [(linear_part(each, numbers), w) for each, w in zip(members, weights, strict=True)]
+    linear = [(part, w) for part, w in parts if part is not None]
+    if not linear:
+        return None
+    shares = np.array([w for _, w in linear])
+    coef, level = add_up([part for part, _ in linear], shares, label)
+    amounts = by_column(coef * (np.asarray(encoded)[0] - means), origins, len(subject.columns))
+    base = level + float(coef @ means)
+    return Decision(
+        label=str(ensemble.classes_[label]),
+        measure=weighted_odds("linear members", len(ensemble.classes_)),
+        base=base,
+        contributions=contributions_of(subject.columns, subject.X[row], amounts, subject.kinds),
+        value=base + float(amounts.sum()),
+        share=float(min(shares.sum(), 1.0)),
+    )
+
+
+def _stratum_name(described: StrataDescription | None, stratum: int | None) -> str | None:
+    return None if described is None or stratum is None else described.strata[stratum].name
 
 
 def _closest_shares(ensemble: StrataEnsembleClassifier, rows: Any) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from ensemblage.explain._strata_blocks import (
     closest_bars,
     members_table,
     members_text,
-    row_blocks,
-    row_text,
+    strata_section,
     strata_summary,
+    voices_blocks,
+    voices_text,
 )
 from ensemblage.explain._strata_facts import RowFacts, StrataFacts, row_facts, strata_facts
 from ensemblage.explain._strata_map import strata_map
@@ -38,7 +39,7 @@ class StrataExplanation(Explanation):
 
     has = "strata"
     documents = (StrataFacts, RowFacts)
-    takes_rows = True
+    draws_rows = True
 
     facts: StrataFacts
     story: RowFacts | None = None
@@ -51,8 +52,9 @@ class StrataExplanation(Explanation):
         return isinstance(estimator, StrataEnsembleClassifier)
 
     @classmethod
-    def learned(cls, estimator: Any) -> Iterator[str]:
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Tell the sizes of the strata, how they overlap, and what was fitted on them."""
+        del columns
         memberships = final_step(estimator.stratifier_).memberships_
         sizes = estimator.member_sizes_
         kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
@@ -69,9 +71,8 @@ class StrataExplanation(Explanation):
     @classmethod
     def of(cls, subject: Subject) -> StrataExplanation:
         """Describe the members, and the row that is asked for."""
-        model, X, row = subject.model, subject.X, subject.row
-        story = None if row is None else row_facts(model, X, row)
-        return cls(strata_facts(model, X), story, None if X is None else subject)
+        story = None if subject.row is None else row_facts(subject, subject.row)
+        return cls(strata_facts(subject), story, None if subject.X is None else subject)
 
     @property
     def document(self) -> StrataFacts | RowFacts:
@@ -80,7 +81,7 @@ class StrataExplanation(Explanation):
 
     def text(self) -> list[str | TableBlock]:
         """List the members, or who decided about the row."""
-        return members_text(self.facts) if self.story is None else row_text(self.story)
+        return members_text(self.facts) if self.story is None else voices_text(self.story)
 
     def page(self) -> ModelPage:
         """Show the row, the map, the members."""
@@ -90,6 +91,7 @@ class StrataExplanation(Explanation):
             each.weight or 0.0 for each in story.members if each.membership is not None
         ]  # fmt: skip
         sections = [
+            Section("What the strata are", strata_section(facts)),
             Section(
                 "Map",
                 [TextBlock([NO_ROWS]) if subject is None else strata_map(subject, names, shares)],
@@ -97,7 +99,7 @@ class StrataExplanation(Explanation):
             Section("Members", [closest_bars(facts), members_table(facts)]),
         ]
         if story is not None:
-            sections.insert(0, Section(f"Row {story.row}", row_blocks(story)))
+            sections.insert(0, Section(f"Row {story.row}", voices_blocks(story)))
         known = [
             ("strata", str(facts.n_strata)),
             ("members", str(len(facts.members))),

@@ -12,7 +12,17 @@ from msgspec import Meta
 
 from ensemblage.evaluation import CoSelectionDisplay
 from ensemblage.explain._co_selected import co_selected
-from ensemblage.explain._column_names import column_names
+from ensemblage.explain._decision import (
+    Decision,
+    LinearPart,
+    RowDecision,
+    add_up,
+    by_column,
+    contributions_of,
+    row_section,
+    row_text,
+    weighted_odds,
+)
 from ensemblage.explain._explanation import (
     Explanation,
     ModelPage,
@@ -20,6 +30,8 @@ from ensemblage.explain._explanation import (
     saved_picture,
     spread,
 )
+from ensemblage.explain._feature_origins import feature_origins
+from ensemblage.fusion import FusionContext
 from ensemblage.messages import count
 from ensemblage.pages import (
     Bar,
@@ -32,6 +44,7 @@ from ensemblage.pages import (
     ShadesBlock,
     TableBlock,
 )
+from ensemblage.parallel import final_step, rows_at_final_step
 
 MOST_FEATURES = 12
 """So many are shown, the most used first."""
@@ -60,6 +73,7 @@ class SubspacesExplanation(Explanation):
     documents = (SubspacesFacts,)
 
     facts: SubspacesFacts
+    story: RowDecision | None = None
 
     @classmethod
     def explains(cls, estimator: Any) -> bool:
@@ -67,8 +81,9 @@ class SubspacesExplanation(Explanation):
         return hasattr(estimator, "co_selection_")
 
     @classmethod
-    def learned(cls, estimator: Any) -> Iterator[str]:
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Tell the sizes of the subspaces, and how many features all of them share."""
+        del columns
         sizes = estimator.supports_.sum(axis=1)
         fused = estimator.fusion_
         name = fused if isinstance(fused, str) else type(fused).__name__.lower()
@@ -79,19 +94,21 @@ class SubspacesExplanation(Explanation):
     @classmethod
     def of(cls, subject: Subject) -> SubspacesExplanation:
         """Read the matrix of the most used features."""
-        found = co_selected(subject.model, MOST_FEATURES)
+        found = co_selected(subject.model, MOST_FEATURES, columns=subject.columns)
         if found is None:
             raise ValueError("The model has no co-selection matrix.")
-        names = column_names(found.feature_names, subject.columns)
-        return cls(SubspacesFacts(names, found.matrix.tolist()))
+        story = None if subject.row is None else subspaces_decision(subject, subject.row)
+        return cls(SubspacesFacts(found.feature_names, found.matrix.tolist()), story)
 
     @property
-    def document(self) -> SubspacesFacts:
-        """The matrix."""
-        return self.facts
+    def document(self) -> SubspacesFacts | RowDecision:
+        """The decision about the row if one was named, else the matrix."""
+        return self.facts if self.story is None else self.story
 
     def text(self) -> list[str | TableBlock]:
-        """List the matrix, its columns by number."""
+        """List the matrix, its columns by number, or what moved the decision about the row."""
+        if self.story is not None:
+            return row_text(self.story)
         rows = [
             [Field(f"{d + 1} {name}"), *(Field(f"{share:.0%}") for share in shares)]
             for d, (name, shares) in enumerate(self._named_rows())
@@ -127,6 +144,8 @@ class SubspacesExplanation(Explanation):
             Section("Use", [BarsBlock(bars, said, percent=True, from_zero=True)]),
             Section("Chosen together", together),
         ]
+        if self.story is not None:
+            sections.insert(0, row_section(self.story))
         return ModelPage([told], [("features shown", str(len(names)))], sections)
 
     def draw(self, picture: str = "png") -> bytes:
@@ -137,6 +156,42 @@ class SubspacesExplanation(Explanation):
 
     def _named_rows(self) -> Iterator[tuple[str, list[float]]]:
         return zip(self.facts.features, self.facts.co_selection, strict=True)
+
+
+def subspaces_decision(subject: Subject, row: int) -> RowDecision:
+    """Add up the members' coefficients, each with its share in this decision."""
+    estimator, X = final_step(subject.model), subject.X[row : row + 1]
+    if not hasattr(estimator, "predict"):
+        raise ValueError("This model selects features and decides nothing about a row.")
+    encoded = np.asarray(rows_at_final_step(subject.model, X), dtype=float)
+    scores = estimator.predict_proba(encoded)[0]
+    label = int(scores.argmax())
+    classes = [str(each) for each in estimator.classes_]
+    z = (encoded[0] - estimator.mean_) / estimator.scale_
+    weights = estimator.fusion_.row_weights(
+        estimator.member_outputs(encoded), FusionContext(X=z[None])
+    )
+    origins = feature_origins(subject.model, subject.columns)
+    decision = None
+    if weights is not None and origins is not None:
+        coefs = estimator.coefs_ * estimator.supports_[:, None, :]
+        parts = [LinearPart(*each) for each in zip(coefs, estimator.intercepts_, strict=True)]
+        coef, base = add_up(parts, weights[0], label)
+        amounts = by_column(coef * z, origins, len(subject.columns))
+        decision = Decision(
+            label=classes[label],
+            measure=weighted_odds("members", len(classes)),
+            base=base,
+            contributions=contributions_of(subject.columns, subject.X[row], amounts, subject.kinds),
+            value=base + float(amounts.sum()),
+        )
+    return RowDecision(
+        row=row,
+        prediction=classes[label],
+        classes=classes,
+        scores=[float(score) for score in scores],
+        decision=decision,
+    )
 
 
 def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> ShadesBlock:

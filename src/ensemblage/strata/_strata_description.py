@@ -16,6 +16,7 @@ from ensemblage.pages import (
     text_table,
 )
 
+ErrorRows = Literal["held out", "training", "given"]
 DAY = 86_400
 """Seconds of a day."""
 WIDTH = 120
@@ -131,9 +132,9 @@ class StrataDescription:
         Number of rows that were looked at.
     error : float or None
         Share of wrong predictions on all rows; None where it is not known.
-    error_rows : {"held out", "given"} or None
-        Which rows errors are counted on: training rows that members and fusion had not seen, or
-        the rows given.
+    error_rows : {"held out", "training", "given"} or None
+        Which rows errors are counted on: training rows that members and fusion had not seen, the
+        training rows as they were learned, or the rows given.
 
     Examples
     --------
@@ -151,7 +152,7 @@ class StrataDescription:
     strata: tuple[StratumDescription, ...]
     n_rows: int
     error: float | None = None
-    error_rows: Literal["held out", "given"] | None = None
+    error_rows: ErrorRows | None = None
 
     @property
     def names(self) -> list[str]:  # numpydoc ignore=RT01
@@ -162,7 +163,7 @@ class StrataDescription:
         self,
         strata: Sequence[float | None],
         error: float | None,
-        error_rows: Literal["held out", "given"],
+        error_rows: ErrorRows,
     ) -> StrataDescription:
         """Give the same with errors that were counted elsewhere.
 
@@ -172,7 +173,7 @@ class StrataDescription:
             Error of each stratum.
         error : float or None
             On all rows; None where none is known.
-        error_rows : {"held out", "given"}
+        error_rows : {"held out", "training", "given"}
             Which rows these are.
 
         Returns
@@ -214,6 +215,7 @@ class StrataDescription:
             return said
         where = {
             "held out": "training rows that members and fusion had not seen",
+            "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
         return (

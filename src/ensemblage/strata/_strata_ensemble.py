@@ -113,6 +113,8 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
         ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
         ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
+    feature_means_ : ndarray of shape (n_features_in_,) or None
+        Means of the training rows' columns; None if these are not all numbers.
     stratum_errors_ : list of float or None
         Share of wrong predictions on each stratum's rows, by membership, where neither members
         nor fusion had seen them; None where that is not known.
@@ -303,6 +305,11 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
             step()
         self._store(recipe, trial, tried, members)
         self._fit_fusion(trial, data, members)
+        self.feature_means_ = (
+            np.average(data.X, axis=0, weights=data.weights)
+            if isinstance(data.X, np.ndarray)
+            else None
+        )
         self.stratum_errors_, self.held_out_error_ = held_out_errors(self.fusion_, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)

@@ -1,0 +1,163 @@
+"""Which columns moved the decision about a row, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from ensemblage.messages import count
+from ensemblage.pages import Block, Column, Field, Section, TableBlock, TextBlock, signed_field
+
+Floats = NDArray[np.float64]
+
+MOST_SHOWN = 10
+"""So many columns are listed, those that moved most first; the document has all."""
+DAY = 86_400
+
+
+class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one column did."""
+
+    column: str
+    value: Annotated[str, Meta(description="What the row holds there.")]
+    amount: Annotated[float, Meta(description="What it adds to the decision value.")]
+
+
+class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision value as a sum: ``base`` and all amounts add up to ``value``."""
+
+    label: Annotated[str, Meta(description="The class that it speaks for: the predicted one.")]
+    measure: Annotated[str, Meta(description="What the value is, in words.")]
+    base: Annotated[float, Meta(description="The value before any column is looked at.")]
+    contributions: Annotated[list[Contribution], Meta(description="Largest first.")]
+    value: float
+    share: Annotated[
+        float, Meta(ge=0, le=1, description="Share of the members' weight that it accounts for.")
+    ] = 1.0
+
+
+class RowDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model's decision about one row."""
+
+    row: Annotated[int, Meta(ge=0, description="The row, from 0.")]
+    prediction: Annotated[str, Meta(description="Its predicted class.")]
+    classes: Annotated[list[str], Meta(description="The model's classes.")]
+    scores: Annotated[list[float], Meta(description="The score of each class.")]
+    decision: Annotated[
+        Decision | None, Meta(description="What moved it; null where that cannot be told exactly.")
+    ]
+
+
+class LinearPart(NamedTuple):
+    """A member's decision values, linear in features: ``coef`` (n_classes, n_features)."""
+
+    coef: Floats
+    intercept: Floats
+
+
+def against_others(values: Floats, label: int) -> Floats:
+    """Contrast a class with the other one, or with the mean of all; classes on the first axis."""
+    if len(values) == 2:
+        return np.asarray(values[label] - values[1 - label])
+    return np.asarray(values[label] - values.mean(axis=0))
+
+
+def add_up(parts: Sequence[LinearPart], weights: Floats, label: int) -> tuple[Floats, float]:
+    """Weigh members into one linear function for a class: its coefficients and intercept."""
+    coef = sum(w * against_others(part.coef, label) for w, part in zip(weights, parts, strict=True))
+    level = sum(
+        w * against_others(part.intercept, label) for w, part in zip(weights, parts, strict=True)
+    )
+    return np.asarray(coef, dtype=float), float(level)
+
+
+def weighted_odds(members: str, n_classes: int) -> str:
+    """Say in words what ``add_up`` of some members gives, from the mean of the training rows."""
+    against = "" if n_classes == 2 else " against the mean of the classes"
+    return (
+        f"log odds{against} of the {members}, weighted by their shares in this decision; each "
+        "column against the mean of the training rows"
+    )
+
+
+def by_column(amounts: Floats, origins: Sequence[int], n_columns: int) -> Floats:
+    """Add up what the features that were made of one column did."""
+    return np.bincount(origins, amounts, minlength=n_columns).astype(float)
+
+
+def contributions_of(
+    columns: Sequence[str], values: Sequence[Any], amounts: Floats, kinds: Sequence[str] = ()
+) -> list[Contribution]:
+    """List all columns, those that moved most first."""
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    return [
+        Contribution(
+            columns[j], value_text(values[j], kinds[j] if kinds else ""), float(amounts[j])
+        )
+        for j in order
+    ]
+
+
+def value_text(value: Any, kind: str = "") -> str:
+    """Write a field of a row as its file would."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "missing"
+    if kind == "date" and isinstance(value, float):
+        return datetime.fromtimestamp(value * DAY, UTC).date().isoformat()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def check_row(X: Any, row: int) -> None:
+    """Refuse a row that is not there."""
+    if X is None:
+        raise ValueError(f"`row` = {row} is a row of the data: give `X`.")
+    if not 0 <= row < len(X):
+        raise ValueError(f"There is no row {row}: the data have rows 0 to {len(X) - 1}.")
+
+
+def predicted(story: RowDecision) -> str:
+    """Say what was predicted, with the scores."""
+    pairs = zip(story.classes, story.scores, strict=True)
+    scores = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
+    return f"Row {story.row}: predicted {story.prediction} ({scores})"
+
+
+def row_text(story: RowDecision) -> list[str | TableBlock]:
+    """Tell a decision for a terminal."""
+    if story.decision is None:
+        return [predicted(story)]
+    table = decision_table(story.decision)
+    return [predicted(story), table, table.legend]
+
+
+def row_section(story: RowDecision) -> Section:
+    """Tell a decision for a page."""
+    blocks: list[Block] = [TextBlock([f"{predicted(story)}."])]
+    if story.decision is not None:
+        blocks.append(decision_table(story.decision))
+    return Section(f"Row {story.row}", blocks)
+
+
+def decision_table(decision: Decision) -> TableBlock:
+    """List the columns that moved a decision, between its base and its value."""
+    shown = [each for each in decision.contributions if abs(each.amount) >= 0.0005][:MOST_SHOWN]
+    rest = decision.value - decision.base - sum(each.amount for each in shown)
+    left = sum(abs(each.amount) >= 0.0005 for each in decision.contributions) - len(shown)
+    rows = [[Field("(start)"), Field(""), signed_field(decision.base, 3)]]
+    rows += [
+        [Field(each.column), Field(each.value), signed_field(each.amount, 3)] for each in shown
+    ]
+    if left:
+        rows.append([Field(f"({count(left, 'other column')})"), Field(""), signed_field(rest, 3)])
+    rows.append([Field("(all together)"), Field(""), signed_field(decision.value, 3)])
+    columns = [Column("column"), Column("value"), Column(f"for {decision.label}", numeric=True)]
+    legend = f"For {decision.label}: {decision.measure}"
+    if decision.share < 0.9995:
+        legend += f"; members with {decision.share:.0%} of the weight are linear and counted here"
+    return TableBlock(columns, rows, "Which columns moved the decision", f"{legend}.")
