@@ -59,9 +59,10 @@ def test_growth_stops_when_held_out_rows_no_longer_gain(rows, engine, monkeypatc
 def test_classes_that_a_fold_lacks(rows, engine):
     test = rows.folds[0].test
     two = Fold(np.flatnonzero(rows.y != 1), test)
-    outputs = boosting(engine).speak_elsewhere(rows, two, 0)
+    outputs = boosting(engine).attempt(rows, two, 0).outputs
     assert (outputs[:, :, 1] == 0).all()
-    one = boosting(engine).speak_elsewhere(rows, Fold(np.flatnonzero(rows.y == 1), test), 0)
+    alone = Fold(np.flatnonzero(rows.y == 1), test)
+    one = boosting(engine).attempt(rows, alone, 0).outputs
     assert (one[:, :, 1] == 1).all()
 
 

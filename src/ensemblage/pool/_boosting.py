@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import product
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from ensemblage.fusion import take_rows
 from ensemblage.parallel import Fold
 from ensemblage.pool._lightgbm_trees import LightGBMTrees, Watched
 from ensemblage.pool._pool_rows import Array, PoolRows
-from ensemblage.pool._recipe import Recipe, fit_fresh, log_loss
+from ensemblage.pool._recipe import Attempt, HeldOut, Recipe, everything, fit_fresh, log_loss
 
 STAGES = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
 """Numbers of rounds to choose from."""
+FINE_STAGES = tuple(range(10, 1501, 10))
+"""The same, where one setting is grown as long as time allows."""
 PATIENCE = 40
 """Rounds without a gain after which no more are grown."""
 
@@ -40,6 +43,8 @@ FIVE = (
     BoostingSettings(0.1, 4, 5, 0.8, 0.0),
     BoostingSettings(0.05, 63, 5, 0.5, 10.0),
 )
+QUICK = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
+"""For many rows, of which one setting is as good as another."""
 
 
 def has_lightgbm() -> bool:
@@ -88,6 +93,14 @@ class Boosting(Recipe):
 
     engine: str = "lightgbm"
     stages: tuple[int, ...] = STAGES
+    threads: int | None = None
+    seconds: float | None = None
+
+    def in_time(self, seconds: float, threads: int) -> Boosting:
+        """Give boosting of one setting that is grown for so many seconds on so many threads."""
+        return replace(
+            self, candidates=(QUICK,), stages=FINE_STAGES, seconds=seconds, threads=threads
+        )
 
     @property
     def response(self) -> str:
@@ -97,36 +110,60 @@ class Boosting(Recipe):
     def build(self, chosen: int) -> Any:
         """Give boosting with the settings and the rounds of that number."""
         settings, rounds = list(product(self.candidates, self.stages))[chosen]
-        return ENGINES[self.engine].make(settings, rounds)
+        return self._make(settings, rounds)
+
+    def _make(self, settings: BoostingSettings, rounds: int) -> Any:
+        model = ENGINES[self.engine].make(settings, rounds)
+        return model if self.engine == "sklearn" else model.set_params(n_jobs=self.threads)
+
+    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
+        """Try the settings on a fold; where that was a matter of time, keep what has grown."""
+        start = perf_counter()
+        kept: list[Any] = []
+        train, test = part or everything(rows)
+        fold = Fold(self.learned(rows, train, seed), test)
+        outputs = np.concatenate([self._stages(e, rows, fold, seed, kept) for e in self.candidates])
+        model = kept[0] if self.seconds is not None and kept else None
+        return Attempt(outputs, perf_counter() - start, model)
+
+    def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
+        """Take the best settings and rounds; what was kept is cut to these rounds."""
+        held = super().choose(rows, attempts)
+        if not isinstance(held.model, LightGBMTrees):
+            return held._replace(model=None)
+        return held._replace(model=held.model.cut(self.stages[held.chosen]))
 
     def loss(self, outputs: Array, rows: PoolRows) -> float:
         """Mean log loss as it is: a temperature would favour too many rounds."""
         known = rows.held_out
         return log_loss(outputs[known], rows.y[known], rows.weights_at(known))
 
-    def speak_elsewhere(self, rows: PoolRows, fold: Fold, seed: int) -> Array:
-        """Grow each of the settings on a fold; ask about the other rows after each stage."""
-        return np.concatenate([self._stages(each, rows, fold, seed) for each in self.candidates])
-
-    def _stages(self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int) -> Array:
-        """Probabilities after each stage, (n_stages, n_test, n_classes)."""
-        engine, stages = ENGINES[self.engine], list(self.stages)
+    def _stages(
+        self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int, kept: list[Any]
+    ) -> Array:
+        """Probabilities after each stage, (n_stages, n_test, n_classes); what has grown is kept."""
         asked, y = take_rows(rows.X, fold.test), rows.y[fold.test]
-        outputs = np.zeros((len(stages), len(y), rows.n_classes))
+        outputs = np.zeros((len(self.stages), len(y), rows.n_classes))
         classes = np.unique(rows.y[fold.train])
         if len(classes) == 1:
             outputs[:, :, classes] = 1.0
             return outputs
-        known = np.isin(y, classes)
-        weights = rows.weights_at(fold.test)
-        watched = Watched(
-            asked[known], y[known], None if weights is None else weights[known], PATIENCE
-        )
-        model = engine.make(settings, stages[-1])
-        passed = engine.watch(model, watched) if known.any() else {}
-        grown = fit_fresh(model, rows, fold.train, seed, **passed)
-        outputs[:, :, classes] = staged_probabilities(grown, asked, stages)
+        known, weights = np.isin(y, classes), rows.weights_at(fold.test)
+        known_weights = None if weights is None else weights[known]
+        watched = Watched(asked[known], y[known], known_weights, PATIENCE, self.seconds)
+        model = self._make(settings, self._most_rounds(settings, rows, fold))
+        passed = ENGINES[self.engine].watch(model, watched) if known.any() else {}
+        kept.append(fit_fresh(model, rows, fold.train, seed, **passed))
+        outputs[:, :, classes] = staged_probabilities(kept[-1], asked, list(self.stages))
         return outputs
+
+    def _most_rounds(self, settings: BoostingSettings, rows: PoolRows, fold: Fold) -> int:
+        """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""
+        if self.engine == "lightgbm" or self.seconds is None:
+            return self.stages[-1]
+        start = perf_counter()
+        fit_fresh(self._make(settings, 5), rows, fold.train, 0)
+        return int(np.clip(5 * self.seconds / (perf_counter() - start), 10, self.stages[-1]))
 
 
 def staged_probabilities(model: Any, X: Any, stages: list[int]) -> Array:

@@ -19,10 +19,11 @@ from sklearn.utils.validation import (
 
 from ensemblage.fusion import FusedClassifierMixin, LogPool, member_outputs
 from ensemblage.parallel import draw_seeds
+from ensemblage.pool._budget import MANY_ROWS, Clock, Limits, hold_out_in_time
 from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
 from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._members import POOLS, resolve_pool
-from ensemblage.pool._pool_rows import Array, PoolRows, shared_folds
+from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
 from ensemblage.pool._pooling import (
     Member,
     Verdict,
@@ -59,7 +60,9 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         The folds on which all members are tuned and held out.
     time_budget : float, default=None
-        Seconds that ``fit`` may take; None for as long as it takes.
+        Seconds that ``fit`` may take; None for as long as it takes. Members are then tried by
+        what they are worth per second, on as many rows as time allows. Beyond 10,000 rows, rows
+        are held out once instead of in folds, and boosting is grown to its end before all others.
     n_jobs : int, default=None
         Fits at the same time, through joblib.
     random_state : int, RandomState instance or None, default=None
@@ -113,6 +116,9 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
     True
     """
 
+    # what keeps folds apart outside keeps members apart inside, without being asked for
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(POOLS)), list, tuple],
         "fusion": [StrOptions({"logpool", "stacking"}), HasMethods(["fit", "combine"])],
@@ -161,11 +167,16 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         self : object
             Fitted pool.
         """
+        clock = None if self.time_budget is None else Clock(self.time_budget)
         recipes = resolve_pool(self.pool, weighted=sample_weight is not None)
         fusion = make_fusion(self.fusion, grouped=groups is not None)
         fold_seed, *seeds = draw_seeds(self.random_state, 1 + len(recipes))
         rows = self._read(X, y, sample_weight, groups, fold_seed)
-        candidates, left_out = hold_out_members(recipes, rows, seeds, self.n_jobs)
+        if clock is None:
+            candidates, left_out = hold_out_members(recipes, rows, seeds, self.n_jobs)
+        else:
+            limits = Limits(clock, self.n_jobs)
+            candidates, left_out = hold_out_in_time(recipes, rows, seeds, limits)
         verdict = fuse(_any(candidates, left_out), rows, fusion)
         members, failed = fit_counting(verdict, rows, self.n_jobs)
         while failed:
@@ -192,7 +203,12 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             named = "".join(f", {each!r}" for each in self.classes_.tolist())
             raise ValueError(f"y holds one class only{named}; a classifier needs at least two.")
-        folds = shared_folds(y, self.cv, fold_seed, groups)
+        once = self.time_budget is not None and isinstance(self.cv, Integral) and len(y) > MANY_ROWS
+        folds = (
+            one_hold_out(y, fold_seed, groups)
+            if once
+            else shared_folds(y, self.cv, fold_seed, groups)
+        )
         return PoolRows(X, y, len(self.classes_), weights, folds, groups is not None)
 
     def _store(
@@ -209,8 +225,8 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         pooled = cross_fitted(make_fusion(self.fusion, grouped=rows.grouped), verdict, rows)
         sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
         self.leaderboard_ = Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences)
-        for sentence in sentences:
-            warnings.warn(sentence, UserWarning, stacklevel=3)
+        if sentences:
+            warnings.warn(" ".join(sentences), UserWarning, stacklevel=4)
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, require
@@ -25,13 +26,14 @@ FIXED = {
 class Watched(NamedTuple):
     """Rows that are not learned; growth stops after ``patience`` rounds in which they gain nothing.
 
-    Their classes are among those that are learned.
+    Their classes are among those that are learned. Growth also stops when its ``seconds`` are up.
     """
 
     X: Any
     y: NDArray[np.intp]
     weights: Array | None
     patience: int
+    seconds: float | None = None
 
 
 def lightgbm() -> Any:
@@ -95,7 +97,10 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
             test = lgb.Dataset(watched.X, seen, weight=watched.weights, reference=learned)
             stop = {
                 "valid_sets": [test],
-                "callbacks": [lgb.early_stopping(watched.patience, verbose=False)],
+                "callbacks": [
+                    lgb.early_stopping(watched.patience, verbose=False),
+                    *([] if watched.seconds is None else [_stop_after(watched.seconds)]),
+                ],
             }
         self.booster_ = lgb.train(settings, learned, self.n_rounds, **stop)
         return self
@@ -121,6 +126,14 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
             staged.append(as_probabilities(total))
         return np.stack(staged)
 
+    def cut(self, n_rounds: int) -> LightGBMTrees:
+        """Give the same trees without those of later rounds."""
+        shorter: LightGBMTrees = clone(self).set_params(n_rounds=n_rounds)
+        shorter.classes_, shorter.n_features_in_ = self.classes_, self.n_features_in_
+        text = self.booster_.model_to_string(num_iteration=n_rounds)
+        shorter.booster_ = lightgbm().Booster(model_str=text)
+        return shorter
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Give classes."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
@@ -137,6 +150,17 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         if text is not None:
             check_text(text, self.n_features_in_)
             self.booster_ = lightgbm().Booster(model_str=text)
+
+
+def _stop_after(seconds: float) -> Any:
+    """Make a callback that ends the growth when its time is up."""
+    end, stop = time.perf_counter() + seconds, lightgbm().callback.EarlyStopException
+
+    def look(state: Any) -> None:
+        if time.perf_counter() > end:
+            raise stop(state.iteration, state.evaluation_result_list)
+
+    return look
 
 
 def as_probabilities(raw: Any) -> Array:

@@ -33,7 +33,7 @@ def _logistic() -> Recipe:
 def _svm() -> Recipe:
     grid = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
     candidates = tuple(make_pipeline(StandardScaler(), SVC(C=C, gamma=g)) for C, g in grid)
-    return Recipe("svm", "anchor", candidates, growth=2.0, most_rows=5_000)
+    return Recipe("svm", "anchor", candidates, growth=2.0, fixed=100, most_rows=5_000)
 
 
 def _forest() -> Recipe:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
@@ -22,6 +23,13 @@ class OutOfBag(Recipe):
 
     Where rows belong together that would not be honest, and folds are used.
     """
+
+    def sample(self) -> tuple[Self, float]:
+        """Give a tenth of the forest."""
+        (forest,) = self.candidates
+        n_trees = max(1, forest.n_estimators // 10)
+        fewer = clone(forest).set_params(n_estimators=n_trees)
+        return replace(self, candidates=(fewer,)), forest.n_estimators / n_trees
 
     def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
         """List all rows at once, or the folds."""

@@ -14,6 +14,8 @@ from ensemblage.parallel import Fold, make_folds
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+MOST_HELD_OUT = 10_000
+
 
 class PoolRows(NamedTuple):
     """Validated rows; ``y`` are class numbers, ``weights`` None where none were given.
@@ -55,6 +57,13 @@ def shared_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fol
         return [Fold(np.asarray(train), np.asarray(test)) for train, test in splits]
     n_folds = int(min(int(cv), max(2, np.bincount(y).max())))
     return make_folds(y, n_folds, seed, groups)
+
+
+def one_hold_out(y: Indices, seed: int, groups: Any = None) -> list[Fold]:
+    """Hold a tenth of the rows out once, or as many as will do to learn a fusion from."""
+    tenth = make_folds(y, 10, seed, groups)[0].test
+    test = thin(tenth, y, MOST_HELD_OUT, seed)
+    return [Fold(np.setdiff1d(np.arange(len(y)), tenth if groups is not None else test), test)]
 
 
 def thin(rows: Indices, y: Indices, limit: int | None, seed: int) -> Indices:
