@@ -279,7 +279,8 @@ def make_model(
     estimator = method.factory(seed, n_jobs)
     if method.takes_tables:
         as_it_is = FunctionTransformer(feature_names_out="one-to-one")
-        estimator.set_params(categories=_listed(columns))
+        if "categories" in estimator.get_params(deep=False):
+            estimator.set_params(categories=_listed(columns))
         return Pipeline([("table", as_it_is), ("model", estimator)])
     encoder = TableEncoder(
         kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
