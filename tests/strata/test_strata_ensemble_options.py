@@ -220,7 +220,7 @@ def test_a_fusion_that_needs_numbers_is_refused_with_words_before_any_work(group
     X, y = groups
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
     with pytest.raises(ValueError, match=r"LocalCompetence\(\) needs the rows as numbers"):
-        fitted(frame, y, MustNotBeFitted(), fusion=LocalCompetence())
+        fitted(frame, y, MustNotBeFitted(), fusion=LocalCompetence(), encode=None)
 
 
 def test_what_was_resolved_in_fit_is_kept(groups):

@@ -7,11 +7,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from ensemblage.bayes import BayesNetClassifier
 from ensemblage.fusion import AnchoredGate, Gate, Mean
 from ensemblage.parallel import Fold
-from ensemblage.strata import ScaledLogisticRegression, tuned_svm
+from ensemblage.strata import HISS, ScaledLogisticRegression, StrataEnsembleClassifier, tuned_svm
 from ensemblage.strata._stratum_members import (
     Training,
     fit_member,
@@ -22,14 +24,16 @@ from ensemblage.strata._stratum_members import (
     make_recipe,
     plan_jobs,
     read_training,
+    reads_tables,
 )
 
 X = np.arange(24.0).reshape(12, 2)
 Y = np.array(["b", "a", "a"] * 4)
 
 
-def read(X=X, y=Y, weights=None, sources=None, groups=None):
-    return read_training(LogisticRegression(), X, y, weights, sources, groups)
+def read(X=X, y=Y, weights=None, sources=None, groups=None, encode="auto"):
+    ensemble = StrataEnsembleClassifier(encode=encode)
+    return read_training(ensemble, X, y, weights, sources, groups)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -37,6 +41,12 @@ def test_words_make_a_frame_mixed_and_truth_values_do_not(frame):
     assert is_mixed_frame(frame({"a": [1.0], "b": ["x"]}))
     assert not is_mixed_frame(frame({"a": [1.0], "b": [True], "c": [2]}))
     assert not is_mixed_frame(np.array([["x"]], dtype=object))
+
+
+def test_pipelines_and_networks_read_tables():
+    assert reads_tables(make_pipeline(GaussianNB()))
+    assert reads_tables(BayesNetClassifier())
+    assert not any(map(reads_tables, [None, "svm", GaussianNB(), HISS()]))
 
 
 def test_classes_become_numbers_and_weights_are_ones():
@@ -47,9 +57,10 @@ def test_classes_become_numbers_and_weights_are_ones():
     np.testing.assert_array_equal(data.weights, 1)
 
 
-def test_a_frame_with_words_stays_a_frame():
+def test_a_frame_with_words_stays_a_frame_if_it_is_not_encoded():
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
-    assert read(frame).X is frame
+    assert read(frame, encode=None).X is frame
+    assert read(frame).X.shape == (12, 2)  # one site does not vary
     assert isinstance(read(frame[["a", "b"]]).X, np.ndarray)
 
 

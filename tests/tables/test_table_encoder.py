@@ -16,7 +16,7 @@ from ensemblage.persistence import load, save
 from ensemblage.tables import TableEncoder
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, min_frequency=2)])
+@parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, gaps="keep")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -64,6 +64,16 @@ def test_unseen_categories_are_zeros_and_new_gaps_medians():
     encoder = TableEncoder(scale=False).fit(X)
     new = np.array([[None, "z"], [np.nan, None]], dtype=object)
     assert encoder.transform(new).tolist() == [[2.0, 0.0, 0.0]] * 2
+
+
+def test_gaps_can_stay():
+    X = FRAME[["age", "job", "nothing"]]
+    encoder = TableEncoder(gaps="keep", scale=False)
+    out = encoder.fit_transform(X)
+    assert encoder.get_feature_names_out().tolist()[:2] == ["age", "job = cook"]
+    np.testing.assert_array_equal(out[:, 0], X["age"])
+    scaled = TableEncoder(gaps="keep").fit_transform(X)[:, 0]
+    np.testing.assert_allclose([np.nanmean(scaled), np.nanstd(scaled)], [0, 1], atol=1e-12)
 
 
 def test_where_nothing_varies_all_stays():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import members_of
-from ensemblage.parallel import final_step, rows_at_final_step
+from ensemblage.parallel import encoded_rows, final_step, rows_at_final_step
 
 
 def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
@@ -29,6 +29,7 @@ def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
         members = members_of(ensemble)
     except ValueError as error:
         raise ValueError(f"{error} Or give the members' labels to from_predictions.") from None
+    X = encoded_rows(ensemble, X)
     if not any(hasattr(member.foreign, "feature_names_in_") for member in members):
         X = X if hasattr(X, "tocsr") else np.asarray(X)
     return np.asarray(ensemble.classes_[np.stack([member.predict(X) for member in members])])

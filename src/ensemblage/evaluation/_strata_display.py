@@ -17,7 +17,7 @@ from ensemblage.evaluation._map_geometry import (
     strongest_stratum,
 )
 from ensemblage.messages import require
-from ensemblage.parallel import final_step, rows_at_final_step
+from ensemblage.parallel import encoded_rows, final_step, rows_at_final_step
 
 MARK = "#a4481c"
 """Colour of the ring around a row that is pointed at."""
@@ -34,8 +34,11 @@ class _Stratified(NamedTuple):
 
 
 def _unfold(model: Any, X: Any) -> _Stratified:
-    last, rows = final_step(model), rows_at_final_step(model, X)
+    last = final_step(model)
+    rows = encoded_rows(last, rows_at_final_step(model, X))
     names = getattr(last, "feature_names_in_", None)
+    if hasattr(last, "encoder_"):
+        names = last.encoder_.get_feature_names_out()
     if hasattr(last, "stratifier_"):
         inner = last.stratifier_
         if not hasattr(inner, "feature_names_in_"):  # the ensemble read a frame of numbers

@@ -21,6 +21,12 @@ def rows_at_final_step(model: Any, X: Any) -> Any:
     return rows_at_final_step(model[-1], prepared)
 
 
+def encoded_rows(estimator: Any, X: Any) -> Any:
+    """Give the rows as an estimator that encodes tables itself sees them; None stays None."""
+    encoder = getattr(estimator, "encoder_", None)
+    return X if encoder is None or X is None else encoder.transform(X)
+
+
 def fit_parameter(model: Any, name: str) -> str | None:
     """Name under which ``fit`` takes a further argument of its last step; None if it does not."""
     if isinstance(model, Pipeline):

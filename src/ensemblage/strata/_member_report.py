@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ensemblage.fusion import Fusion
+from ensemblage.messages import expect
 from ensemblage.parallel import final_step
 from ensemblage.strata._strata_choice import Trial, fused_outputs
 from ensemblage.strata._stratum_members import Array, Job, Rows, Training
@@ -73,3 +74,17 @@ def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
     if len(known) == 0:
         return None
     return float((outputs[known].argmax(axis=1) == y[known]).mean())
+
+
+def expect_members(ensemble: Any, n_columns: int) -> None:
+    """Refuse members that do not go together as those of a fit do."""
+    members = [*ensemble.estimators_, *ensemble.anchors_]
+    expect(len(ensemble.responses_) == len(members), "responses_ has not one entry per member")
+    several = len(ensemble.estimators_) % ensemble.n_strata_ == 0
+    expect(several and bool(ensemble.estimators_), "estimators_ has not one per stratum")
+    strata = final_step(ensemble.stratifier_).memberships_.shape[1]
+    expect(strata == ensemble.n_strata_, "stratifier_ has another number of strata")
+    # a member of one class only has looked at no column
+    looking = [each for each in members if len(each.classes_) > 1]
+    taken = {each.n_features_in_ for each in [*looking, ensemble.stratifier_]}
+    expect(taken == {n_columns}, "members take another number of columns")

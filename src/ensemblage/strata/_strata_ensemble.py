@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ensemblage.fusion import FusedClassifierMixin, FusionContext
-from ensemblage.messages import expect
+from ensemblage.fusion import FusedClassifierMixin
+from ensemblage.messages import with_shared
 from ensemblage.parallel import (
     CallbackSupportMixin,
     draw_seeds,
@@ -27,32 +27,30 @@ from ensemblage.parallel import (
 )
 from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._member_report import held_out_errors, report_members
+from ensemblage.strata._member_report import expect_members, held_out_errors, report_members
 from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
 from ensemblage.strata._strata_description import StrataDescription
 from ensemblage.strata._stratum_members import (
     Array,
+    Asked,
     Recipe,
     Training,
     ask_members,
     fit_members,
     hold_out,
+    listed_parts,
     make_recipe,
     read_rows,
     read_training,
+    reads_tables,
 )
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 
-class Asked(NamedTuple):
-    """Rows as they were read, what members say of them, and what else is known."""
-
-    X: Any
-    outputs: Array
-    """Of shape (n_members, n_samples, n_classes), anchors last."""
-    context: FusionContext
-
-
-class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseEstimator):
+@with_shared(ENCODE_DOCS)
+class StrataEnsembleClassifier(
+    EncodeMixin, CallbackSupportMixin, FusedClassifierMixin, BaseEstimator
+):
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata
@@ -90,6 +88,7 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         Folds from which a learning fusion gets outputs on rows that the members have not seen.
         The strata stay as they are, since they know no labels; only members are fitted again.
         ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
+    {encode}
     n_jobs : int, default=None
         Members fitted at a time, through joblib.
     random_state : int, RandomState instance or None, default=None
@@ -130,6 +129,7 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         Number of rows that each member learned from.
     constant_strata_ : ndarray of int
         Strata with one class only, whose member always says that class.
+    {encoder_}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -181,6 +181,7 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         "stratum_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), None],
         "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"in-sample"}), "cv_object"],
+        "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -197,6 +198,7 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         stratum_size: Any = None,
         n_strata: Any = None,
         cv: Any = 5,
+        encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -209,6 +211,7 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
         self.stratum_size = stratum_size
         self.n_strata = n_strata
         self.cv = cv
+        self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -255,9 +258,9 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows. A frame with columns that are not numeric reaches stratifier and
-            members as it is.
+        X : dataframe or array-like of shape (n_samples, n_features)
+            Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
+            is a pipeline or takes words itself: then a frame reaches all of them as it is.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -284,7 +287,8 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
     ) -> tuple[Trial, Training]:
         """Fit; give what was found out about the strata on the way, and the rows as read."""
         choosing = self._asks_for_choice()
-        recipe = self._resolve(X, weighted=sample_weight is not None)
+        as_given = X if self._encoder_for(X) is None else None
+        recipe = self._resolve(as_given, weighted=sample_weight is not None)
         held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
         recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
@@ -317,16 +321,13 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
 
     def __check_state__(self) -> None:
         """Refuse members that do not go together as those of a fit do."""
-        members = [*self.estimators_, *self.anchors_]
-        expect(len(self.responses_) == len(members), "responses_ has not one entry per member")
-        several = len(self.estimators_) % self.n_strata_ == 0
-        expect(several and bool(self.estimators_), "estimators_ has not one per stratum")
-        strata = final_step(self.stratifier_).memberships_.shape[1]
-        expect(strata == self.n_strata_, "stratifier_ has another number of strata")
-        # a member of one class only has looked at no column
-        looking = [each for each in members if len(each.classes_) > 1]
-        taken = {each.n_features_in_ for each in [*looking, self.stratifier_]}
-        expect(taken == {self.n_features_in_}, "members take another number of columns")
+        expect_members(self, self._encoded_width())
+
+    def _encoder_for(self, X: Any) -> Any:
+        parts = [self.stratifier, *listed_parts(self.estimator), *listed_parts(self.anchor)]
+        if self.encode == "auto" and any(map(reads_tables, parts)):
+            return None
+        return super()._encoder_for(X)
 
     def _asks_for_choice(self) -> bool:
         """Tell whether the strata's number or size is to be chosen."""
@@ -455,7 +456,8 @@ class StrataEnsembleClassifier(CallbackSupportMixin, FusedClassifierMixin, BaseE
             of each stratum's member and anchor for this row, or None where there is no such
             number).
         """
-        row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
+        kept = object if hasattr(self, "encoder_") else None
+        row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
         X, outputs, context = self._ask(row)
         scores = self.fusion_.combine(outputs, context)[0]
         weights = self.fusion_.row_weights(outputs, context)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, check_cv
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -25,6 +26,7 @@ from sklearn.utils.validation import (
 from ensemblage.fusion import (
     AnchoredGate,
     Fusion,
+    FusionContext,
     Gate,
     common_response,
     member_outputs,
@@ -81,12 +83,12 @@ def read_training(
     estimator: Any, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
 ) -> Training:
     """Validate what ``fit`` was given; the estimator notes number and names of the columns."""
-    if is_mixed_frame(X):
+    if is_mixed_frame(X) and estimator._encoder_for(X) is None:  # noqa: SLF001
         validate_data(estimator, X, y, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
     else:
-        X, y = validate_data(estimator, X, y, **ARRAYS, ensure_min_samples=2)
+        X, y = estimator._training_rows(X, y, **ARRAYS, ensure_min_samples=2)  # noqa: SLF001
     check_classification_targets(y)
     check_consistent_length(X, sources, groups)
     classes, y = np.unique(y, return_inverse=True)
@@ -108,11 +110,19 @@ def read_training(
 
 
 def read_rows(estimator: Any, X: Any) -> Any:
-    """Validate rows to predict; a frame with words stays as it is."""
-    if is_mixed_frame(X):
+    """Validate rows to predict; without an encoder, a frame with words stays as it is."""
+    if is_mixed_frame(X) and not hasattr(estimator, "encoder_"):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         return X
-    return validate_data(estimator, X, **ARRAYS, reset=False)
+    return estimator._new_rows(X, **ARRAYS)  # noqa: SLF001
+
+
+def reads_tables(estimator: Any) -> bool:
+    """Tell whether an estimator takes frames with words: a pipeline, or one that says so."""
+    if estimator is None or isinstance(estimator, str):
+        return False
+    tags = get_tags(estimator).input_tags
+    return isinstance(estimator, Pipeline) or tags.string or tags.categorical
 
 
 def hold_out(data: Training, cv: Any, seed: int) -> Training:
@@ -184,8 +194,8 @@ def make_recipe(
     """
     offered = frozenset({"affinity"} if is_mixed_frame(X) else {"affinity", "X"})
     fusion = resolve_fusion(fusion, offered=offered, final_estimator=final_estimator)
-    members = [ScaledLogisticRegression()] if estimator is None else _listed(estimator)
-    anchors = [] if anchor is None else [_anchor(each) for each in _listed(anchor)]
+    members = [ScaledLogisticRegression()] if estimator is None else listed_parts(estimator)
+    anchors = [] if anchor is None else [_anchor(each) for each in listed_parts(anchor)]
     if soft or weighted:
         _require_weights(members, "membership='soft'" if soft else "sample_weight")
     if weighted:
@@ -199,7 +209,7 @@ def make_recipe(
     return Recipe(kinds, on_all_rows, fusion, soft)
 
 
-def _listed(given: Any) -> list[Any]:
+def listed_parts(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
@@ -277,6 +287,15 @@ def fit_members(jobs: list[Job], data: Training, seed: int, n_jobs: int | None) 
     seeds = _member_seeds(jobs, seed)
     tasks = [(job, data.X, data.y, own) for job, own in zip(jobs, seeds, strict=True)]
     return run_tasks(fit_member, tasks, n_jobs)
+
+
+class Asked(NamedTuple):
+    """Rows as they were read, what members say of them, and what else is known."""
+
+    X: Any
+    outputs: Array
+    """Of shape (n_members, n_samples, n_classes), anchors last."""
+    context: FusionContext
 
 
 def ask_members(members: list[Any], responses: list[str], X: Any, n_classes: int) -> Array:

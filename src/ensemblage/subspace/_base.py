@@ -13,7 +13,7 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress
@@ -22,6 +22,7 @@ from ensemblage.subspace._member import Indices, Member, Rows, as_rows, standard
 from ensemblage.subspace._sequence import fit_sequence
 from ensemblage.subspace._settings import Settings
 from ensemblage.subspace._strength import choose_strength
+from ensemblage.tables import EncodeMixin
 
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 
@@ -98,7 +99,7 @@ def encode_classes(y: Any) -> Encoded:
     return Encoded(encoder.classes_, encoder.transform(y))
 
 
-class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
+class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
     """Parameters and preparation that the joint-subspace estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -115,7 +116,7 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Validate, standardise, and draw the seed of what is random."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = self._training_rows(X, y, dtype=[np.float64, np.float32])
         self.classes_, labels = encode_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         scaling = standardise(X, weights)
@@ -148,7 +149,7 @@ class JointSubspaceBase(CallbackSupportMixin, BaseEstimator):
 
     def __check_state__(self) -> None:
         """Refuse members that no fit makes."""
-        members, d = self.n_estimators_, self.n_features_in_
+        members, d = self.n_estimators_, self._encoded_width()
         n_outputs = self.coefs_.shape[1]
         expect(n_outputs == len(self.classes_), "coefs_ is not of the classes")
         expect_array(self, "coefs_", (members, n_outputs, d))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
 from ensemblage.messages import with_shared
@@ -38,6 +38,7 @@ from ensemblage.subspace._member import (
 from ensemblage.subspace._sequence import fit_sequence, member_weights
 from ensemblage.subspace._settings import Settings
 from ensemblage.subspace._strength import N_FOLDS
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 FUSIONS = {"product", "mean", "vote", "stacking", "local"}
 OFFERED = frozenset({"X"})
@@ -49,7 +50,7 @@ def _outputs_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Setti
     return member_outputs(rows.features[:, fold.test], members)
 
 
-@with_shared(SUBSPACE_DOCS)
+@with_shared(SUBSPACE_DOCS + ENCODE_DOCS)
 class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     r"""Ensemble of softmax classifiers, each on features chosen while it learns.
 
@@ -83,6 +84,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     max_iter : int, default=500
         At most so many proposals per member.
     {tol}
+    {encode}
     n_jobs : int, default=None
         Folds and development splits in parallel; the members themselves are sequential.
     random_state : int, RandomState instance or None, default=None
@@ -97,7 +99,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         :class:`~ensemblage.fusion.SoftmaxGate` on standardised features.
     development_scores_ : dict
         Accuracy on the development split of each ensemble tried; only if one was chosen there.
-    {C_, mean_, scale_, n_features_in_, feature_names_in_}
+    {encoder_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -137,6 +139,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
         "refine": [StrOptions({"gate"}), None],
         "importance": ["array-like", None],
+        "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
     }
 
@@ -155,6 +158,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         patience: int = 50,
         max_iter: int = 500,
         tol: float = 1e-4,
+        encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -170,6 +174,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         self.patience = patience
         self.max_iter = max_iter
         self.tol = tol
+        self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -180,8 +185,8 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
+        X : dataframe or array-like of shape (n_samples, n_features)
+            Rows: numbers, and with ``encode`` also words, dates and gaps.
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -283,7 +288,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     def _features(self, X: Any) -> Floats:
         """Validate new rows; give them standardised, (n_features, n_rows)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = self._new_rows(X, dtype=[np.float64, np.float32])
         X = X.astype(self.coefs_.dtype, copy=False)
         return as_features(X, Scaling(self.mean_, self.scale_))
 

@@ -63,6 +63,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How to encode a column of more than ``max_categories`` categories: by the mean of the
         target in each, or by putting the rarest together. Without a target it is always the
         second.
+    gaps : {"median", "keep"}, default="median"
+        Fill gaps of numbers with the median and mark them, or leave them as NaN for an estimator
+        that knows what to do with them.
     scale : bool, default=True
         Whether numbers, marks of gaps and means of the target are standardised.
     cv : int, default=5
@@ -130,6 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             None,
         ],
         "high_cardinality": [StrOptions({"target", "rare"})],
+        "gaps": [StrOptions({"median", "keep"})],
         "scale": ["boolean"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
@@ -143,6 +147,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         max_categories: int = 100,
         min_frequency: float | None = None,
         high_cardinality: str = "target",
+        gaps: str = "median",
         scale: bool = True,
         cv: int = 5,
         random_state: Any = None,
@@ -152,6 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.max_categories = max_categories
         self.min_frequency = min_frequency
         self.high_cardinality = high_cardinality
+        self.gaps = gaps
         self.scale = scale
         self.cv = cv
         self.random_state = random_state
@@ -204,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Finite numbers.
+            Finite numbers, and NaN only with ``gaps="keep"``.
         """
         check_is_fitted(self)
         found = read_features(self, X, reset=False)
@@ -238,10 +244,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if y is not None:
             check_consistent_length(X, y)
         numbers = self._numbers(columns)
-        self.numbers_ = _number_steps(scale=self.scale).fit(numbers) if numbers.size else None
+        self.numbers_ = self._number_steps().fit(numbers) if numbers.size else None
         self._learn_categories(columns, by_target=y is not None)
         encoded = self._encode(columns, self._learn_means(columns, y))
-        varying = np.ptp(encoded, axis=0) > 0
+        known = ~np.isnan(encoded).all(axis=0)
+        varying = known & (encoded != encoded[0]).any(axis=0)
         # where nothing varies, something must stay for an estimator to take
         self.varying_ = varying if varying.any() else np.ones_like(varying)
         origins = [each.column for each in self._features()]
@@ -295,6 +302,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.means_scale_ = StandardScaler().fit(means) if self.scale else None
         return means
 
+    def _number_steps(self) -> Pipeline:
+        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        return make_pipeline(
+            fill if self.gaps == "median" else "passthrough",
+            StandardScaler() if self.scale else "passthrough",
+        )
+
     def _numbers(self, columns: list[Column]) -> Array:
         measured = [column.as_numbers() for column in columns if column.kind != WORD]
         return np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
@@ -318,7 +332,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Tell all features in their order, also those that do not vary."""
         measured = [j for j, kind in enumerate(self.kinds_) if kind != WORD]
         yield from map(Feature, measured)
-        if self.numbers_ is not None:
+        if self.numbers_ is not None and self.gaps == "median":
             for k in self.numbers_[0].indicator_.features_:
                 yield Feature(measured[k], " missing")
         for j, split in self._splits():
@@ -366,11 +380,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _number_steps(*, scale: bool) -> Pipeline:
-    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    return make_pipeline(impute, StandardScaler()) if scale else make_pipeline(impute)
 
 
 def _written(label: Any) -> str:

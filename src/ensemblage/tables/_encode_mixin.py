@@ -1,0 +1,121 @@
+"""Estimators of numbers that take raw tables through an encoder of their own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import check_array, check_X_y
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from ensemblage.tables._table_encoder import TableEncoder
+
+ENCODE_DOCS = """
+encode : "auto", None or transformer, default="auto"
+    How words, dates and gaps become numbers. "auto" puts a
+    :class:`~ensemblage.tables.TableEncoder` before the fit where there are any, and nothing where
+    there are numbers only; None leaves the rows as they are; a transformer is always used.
+encoder_ : transformer
+    Fitted; only where one was used.
+"""
+
+ENCODE_CONSTRAINT: list[Any] = [
+    StrOptions({"auto"}),
+    Options(bool, {False}),
+    HasMethods(["fit_transform", "transform"]),
+    None,
+]
+
+
+def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
+    """Tell whether there are words, dates, or gaps if these count, which no array of floats has."""
+    if issparse(X) or np.iscomplexobj(X):
+        return False
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        if not all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
+            return True
+        X = frame.to_numpy()
+    try:
+        values = np.asarray(X)
+        numbers = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        return True
+    if values.dtype.kind in "mM":
+        return True
+    return gaps and numbers.ndim == 2 and bool(np.isnan(numbers).any())
+
+
+class EncodeMixin:
+    """Gives an estimator with a parameter ``encode`` the rows of any table as numbers.
+
+    ``n_features_in_`` and ``feature_names_in_`` are those of the table.
+    """
+
+    _keeps_gaps: ClassVar[bool] = False
+    """Whether the estimator itself knows what to do with NaN; then only words are encoded."""
+
+    encode: Any = None
+
+    def _training_rows(self, X: Any, y: Any, **checks: Any) -> tuple[Any, NDArray[Any]]:
+        """Validate what ``fit`` gets, encoded where need be."""
+        self.__dict__.pop("encoder_", None)
+        encoder = self._encoder_for(X)
+        if encoder is None:
+            rows, labels = validate_data(self, X, y, **self._allowed(checks))
+            return rows, labels
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
+        X = _with_types(X)
+        validate_data(self, X, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        self.encoder_ = clone(encoder)
+        rows, labels = check_X_y(self.encoder_.fit_transform(X, y), y, **self._allowed(checks))
+        return rows, labels
+
+    def _new_rows(self, X: Any, **checks: Any) -> Any:
+        """Validate rows to predict, encoded as in ``fit``."""
+        if not hasattr(self, "encoder_"):
+            return validate_data(self, X, reset=False, **self._allowed(checks))
+        X = _with_types(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_array(self.encoder_.transform(X), **self._allowed(checks))
+
+    def _encoder_for(self, X: Any) -> Any:
+        """Give the transformer to put before a fit on these rows, or None."""
+        if self.encode is None or self.encode is False:
+            return None
+        if not isinstance(self.encode, str):
+            return self.encode
+        if not is_raw_table(X, gaps=not self._keeps_gaps):
+            return None
+        if self._keeps_gaps:
+            return TableEncoder(scale=False, gaps="keep", random_state=0)
+        return TableEncoder(random_state=0)
+
+    def _allowed(self, checks: dict[str, Any]) -> dict[str, Any]:
+        return {"ensure_all_finite": "allow-nan", **checks} if self._keeps_gaps else checks
+
+    def _encoded_width(self) -> int:
+        """Count the columns that the estimator itself sees."""
+        names = self.encoder_.get_feature_names_out() if hasattr(self, "encoder_") else None
+        return int(self.n_features_in_) if names is None else len(names)  # type: ignore[attr-defined]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        encodes = self.encode is not None and self.encode is not False
+        tags.input_tags.allow_nan = encodes or self._keeps_gaps
+        tags.input_tags.string = encodes
+        tags.input_tags.categorical = encodes
+        return tags
+
+
+def _with_types(X: Any) -> Any:
+    """Keep the types of a list's values, which an array of texts would lose."""
+    return X if hasattr(X, "shape") else np.array(X, dtype=object)
