@@ -73,3 +73,21 @@ def test_predict_refuses_an_untrusted_type(run, people_model, table_file):
     result = run("predict", people_model, table_file, "-o", "out.csv")
     assert result.exit_code == 1
     assert "holds types that are not trusted: subprocess.run. " in result.stderr
+
+
+def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path):
+    lines = ["id,age,job,pay", "007,25,cook,9.5", "008,26,pilot,9.5", "009,99,cook,9.5"]
+    (tmp_path / "new.csv").write_text("\n".join(lines), encoding="utf-8")
+    result = run("predict", people_model, "new.csv", "--keep", "id", "--keep", "age")
+    assert result.exit_code == 0
+    header, *rows = result.stdout.splitlines()
+    assert header == "id,age,prediction,probability_no,probability_yes"
+    assert [row.split(",")[:2] for row in rows] == [["007", "25"], ["008", "26"], ["009", "99"]]
+    said = " ".join(result.stderr.split())
+    assert "Note: Not seen in training in the column 'job': 'pilot' (1 row)." in said
+    assert "most of all in the column 'age': 1 of 3 rows (counted from 0: 2)." in said
+    refused = run("predict", people_model, "new.csv")
+    assert "columns that the model does not know: id" in " ".join(refused.stderr.split())
+    facts = json.loads(run("predict", people_model, "new.csv", "--keep", "id", "--json").stdout)
+    assert facts["kept"] == {"id": ["007", "008", "009"]}
+    assert len(facts["notes"]) == 2

@@ -43,3 +43,15 @@ def test_reading_can_be_said(tmp_path):
     day = read_rows(SAVED, path, reading=Reading(dates="day-first")).X[0, 2]
     month = read_rows(SAVED, path, reading=Reading(dates="month-first")).X[0, 2]
     assert (day, month) == (18720.0, 18690.0)
+
+
+def test_kept_columns_are_given_as_they_are_written(tmp_path):
+    path = write(tmp_path, "id;size;code;when;what\n007;1,5;01;2021-04-03;x\n8;2;2;2021-04-04;\n")
+    rows = read_rows(SAVED, path, keep=["id", "size", "when", "what"])
+    assert rows.kept == {
+        "id": ["007", "8"],
+        "size": ["1.5", "2"],
+        "when": ["2021-04-03", "2021-04-04"],
+        "what": ["x", None],
+    }
+    assert rows.X[0].tolist() == [1.5, "01", 18720.0]

@@ -123,7 +123,7 @@ def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[An
     from ensemblage.persistence import read_rows
 
     target = saved.target
-    X, table, notes = read_rows(saved, data, reading=as_reading(read))
+    X, table, notes, _ = read_rows(saved, data, reading=as_reading(read))
     for text in notes:
         note(text)
     if target is None or target not in table.names or None in table.column(target).tolist():

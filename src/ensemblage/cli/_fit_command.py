@@ -95,7 +95,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
         target=dataset.target, ignored=[*(drop or ()), *([source] if source else [])],
-        details=to_builtins(training) | noted,
+        X=dataset.X, details=to_builtins(training) | noted,
     )  # fmt: skip
     if as_json:
         show_json(FitDocument(**asdict(training), model=str(output)))

@@ -13,6 +13,7 @@ from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, a
 
 if TYPE_CHECKING:
     from ensemblage.methods import PredictionDocument, Predictions
+    from ensemblage.persistence import NewRows
 
 
 @guarded
@@ -39,6 +40,14 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help="Where to write the predictions; standard output if left out.",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Write a column of the new rows beside the predictions (may be repeated).",
+        ),
+    ] = None,
     read: Read = None,
     seed: UnusedSeed = 0,
     jobs: UnusedJobs = 1,
@@ -52,25 +61,33 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(output)
     saved = load(model)
-    X, table, notes = read_rows(saved, data, reading=as_reading(read))
-    predictions = predict_rows(saved.model, X)
-    text = csv_text(*predictions.rows())
+    rows = read_rows(saved, data, reading=as_reading(read), keep=keep or ())
+    predictions = predict_rows(saved.model, rows.X)
+    text = csv_text(*_beside(rows, *predictions.rows()))
     if output is not None:
         write_atomically(output, text)
-        say(f"{table.n_rows} predictions written to {output}.", stderr=True)
+        say(f"{len(rows.X)} predictions written to {output}.", stderr=True)
     if as_json:
-        show_json(_document(predictions, output))
+        show_json(_document(predictions, output, rows))
     elif output is None:
         typer.echo(text, nl=False)
-    for text in notes:
-        note(text)
+    for sentence in rows.notes:
+        note(sentence)
     if predictions.probabilities is None:
         note("this model gives no probabilities.")
-    if saved.target is not None and saved.target in table.names:
-        _note_target(saved.target, table.column(saved.target).tolist(), predictions)
+    if saved.target is not None and saved.target in rows.table.names:
+        _note_target(saved.target, rows.table.column(saved.target).tolist(), predictions)
 
 
-def _document(predictions: Predictions, output: Path | None) -> PredictionDocument:
+def _beside(
+    new: NewRows, header: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str | None]]]:
+    """Put the columns that are kept before the predictions."""
+    columns = list(new.kept.values())
+    return [*new.kept, *header], [[*(c[i] for c in columns), *row] for i, row in enumerate(rows)]
+
+
+def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
     from ensemblage.methods import PredictionDocument
 
     shares = predictions.probabilities
@@ -79,6 +96,8 @@ def _document(predictions: Predictions, output: Path | None) -> PredictionDocume
         predictions=predictions.labels.tolist(),
         probabilities=None if shares is None else shares.tolist(),
         output=None if output is None else str(output),
+        kept=dict(new.kept),
+        notes=new.notes,
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._quarter_circle import make_quarter_circle
     from ensemblage.datasets._reading_options import Reading
     from ensemblage.datasets._table import Table
+    from ensemblage.datasets._table import is_missing as is_missing
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 

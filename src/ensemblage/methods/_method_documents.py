@@ -237,6 +237,14 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
         str | None,
         Meta(description="Where the predictions were written as CSV; null if nowhere."),
     ]
+    kept: Annotated[
+        dict[str, list[str | None]],
+        Meta(description="Columns of the new rows that were asked for; null where missing."),
+    ]
+    notes: Annotated[
+        tuple[str, ...],
+        Meta(description="How the rows were read, and what in them was new to the model."),
+    ]
 
 
 class Prototype(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 import sklearn
 import skops
+from numpy.typing import NDArray
 
 import ensemblage
 from ensemblage.persistence._atomic import write_atomically
+from ensemblage.persistence._familiar import Familiar
 from ensemblage.persistence._skops import skops_io
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
@@ -38,6 +40,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     target: str | None
     classes: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    familiar: Familiar | None = None
     details: dict[str, Any]
     versions: dict[str, str]
 
@@ -61,6 +64,8 @@ class SavedModel:
     ignored : tuple of str, default=()
         The columns of the training file that were left out or told the source; new files may have
         them.
+    familiar : Familiar or None, default=None
+        What the model has seen of each column, if that was saved.
     details : mapping, default={}
         Anything else that was saved along: the method, the cross-validated score.
     versions : mapping of str to str, default={}
@@ -73,6 +78,7 @@ class SavedModel:
     target: str | None = None
     classes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    familiar: Familiar | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,6 +91,7 @@ def save(
     kinds: Sequence[str] = (),
     target: str | None = None,
     ignored: Sequence[str] = (),
+    X: NDArray[Any] | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
     """Save a fitted model in one file.
@@ -105,6 +112,9 @@ def save(
         The name of the column that it predicts.
     ignored : sequence of str, default=()
         Columns of the training file that were left out or told the source.
+    X : ndarray of shape (n_rows, n_columns), default=None
+        The training rows, of which the range of each column and the words in it are saved, so
+        that ``read_rows`` can tell what is new to the model.
     details : mapping, default=None
         Anything else to keep, of the types that JSON has.
 
@@ -132,6 +142,7 @@ def save(
         target=target,
         classes=tuple(str(label) for label in getattr(model, "classes_", ())),
         ignored=tuple(ignored),
+        familiar=None if X is None else Familiar.of(X, kinds),
         details=dict(details or {}),
         versions=versions,
     )
@@ -177,6 +188,7 @@ def load(path: str | PathLike[str]) -> SavedModel:
         target=header.target,
         classes=header.classes,
         ignored=header.ignored,
+        familiar=header.familiar,
         details=header.details,
         versions=header.versions,
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.datasets import Reading, Table, align_table, naming_file, read_table
+from ensemblage.datasets import Reading, Table, align_table, is_missing, naming_file, read_table
 from ensemblage.messages import listing
+from ensemblage.persistence._familiar import unfamiliar
 from ensemblage.persistence._models import SavedModel
 
 
@@ -23,12 +26,16 @@ class NewRows(NamedTuple):
     table : Table
         All columns of the file.
     notes : tuple of str
-        What a reader should know: how the file was read, and which columns were not looked at.
+        What a reader should know: how the file was read, which columns were not looked at, and
+        what in them the model has not seen in training.
+    kept : mapping of str to list of str or None
+        The columns asked for by ``keep``, as texts; None where a value is missing.
     """
 
     X: NDArray[Any]
     table: Table
     notes: tuple[str, ...] = ()
+    kept: Mapping[str, list[str | None]] = MappingProxyType({})
 
 
 def read_rows(
@@ -54,7 +61,7 @@ def read_rows(
     reading : Reading, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
-        Further columns that may be there.
+        Columns to give as they are written; the model need not know them.
 
     Returns
     -------
@@ -79,11 +86,22 @@ def read_rows(
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
     if saved.target is not None:
         kinds[saved.target] = "word"
-    table = read_table(path, kinds=kinds, reading=reading)
+    as_they_are = dict.fromkeys(keep, "word")  # the identifier 007 is no number
+    table = read_table(path, kinds=as_they_are | kinds, reading=reading)
     with naming_file(path):
-        for name in keep:
-            table.column(name)
+        kept = {name: _texts(table.column(name)) for name in keep}
         X = align_table(table, saved.columns, saved.target, {*saved.ignored, *keep})
     unused = [name for name in saved.ignored if name in table.names and name not in keep]
     ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
-    return NewRows(X, table, (*table.notes, *([ignored] if unused else [])))
+    new = () if saved.familiar is None else unfamiliar(saved.familiar, X, saved.columns)
+    return NewRows(X, table, (*table.notes, *([ignored] if unused else []), *new), kept)
+
+
+def _texts(column: NDArray[Any]) -> list[str | None]:
+    """Write the values of a column; None where one is missing."""
+    texts: list[str | None] = [str(value) for value in column.tolist()]
+    if column.dtype.kind == "f":
+        texts = [f"{value:.15g}" for value in column.tolist()]
+    elif column.dtype.kind == "M":
+        texts = np.datetime_as_string(column, unit="auto").tolist()
+    return [None if gap else text for text, gap in zip(texts, is_missing(column), strict=True)]

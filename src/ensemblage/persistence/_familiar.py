@@ -1,0 +1,138 @@
+"""What a model has seen of each column, and what in new rows it has not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from ensemblage.messages import count, listing
+
+Doubles = NDArray[np.float64]
+
+# More words than this in a column are not kept: they are names, not categories.
+MOST_WORDS = 10_000
+# A row is far if it is beyond a column's range by half of it, or twice as far from the middle as
+# any training row: in one column of symmetric values these are the same.
+MARGIN, TIMES = 0.5, 2.0
+# Of a normal distribution: the interquartile range in standard deviations.
+QUARTILES_APART = 1.349
+LARGEST = 1e100
+SHOWN = 5
+
+
+class Reach(Struct, frozen=True):
+    """Where the training rows lie in a column of numbers that varies."""
+
+    low: float
+    high: float
+    centre: float
+    scale: float
+
+    @classmethod
+    def of(cls, values: Doubles) -> Reach | None:
+        """Measure the numbers of a column; None if they do not vary."""
+        values = values[~np.isnan(values)]
+        if values.size == 0 or values.min() == values.max():
+            return None
+        low, first, centre, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
+        spread = (third - first) / QUARTILES_APART
+        return cls(low, high, centre, spread if spread > 0 else (high / 4 - low / 4))
+
+
+class Familiar(Struct, frozen=True):
+    """What a model has seen: the reach of numbers and the words, each by column.
+
+    ``radius`` is the largest distance of a training row from the middle, in scales of the columns.
+    """
+
+    reaches: tuple[Reach | None, ...]
+    words: tuple[tuple[str, ...] | None, ...]
+    radius: float
+
+    @classmethod
+    def of(cls, X: NDArray[Any], kinds: Sequence[str]) -> Familiar:
+        """Look at training rows, columns of the kinds given."""
+        reaches = tuple(
+            None if kind == "word" else Reach.of(X[:, j].astype(np.float64))
+            for j, kind in enumerate(kinds)
+        )
+        words = tuple(_words(X[:, j]) if kind == "word" else None for j, kind in enumerate(kinds))
+        z = _standardised(X, reaches)
+        return cls(reaches, words, float(np.sqrt((z**2).sum(axis=1)).max(initial=0.0)))
+
+
+class FarRows(NamedTuple):
+    """Numbers of rows, and for each the column in which it is furthest out."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+
+
+def unfamiliar(familiar: Familiar, X: NDArray[Any], names: Sequence[str]) -> Iterator[str]:
+    """Say in sentences what a model has not seen in training: words, and rows far from all."""
+    for name, known, column in zip(names, familiar.words, X.T, strict=True):
+        new = Counter(word for word in _present(column) if word not in known) if known else {}
+        if new:
+            found = [f"{word!r} ({count(rows, 'row')})" for word, rows in new.items()]
+            yield f"Not seen in training in the column {name!r}: {listing(found, SHOWN)}."
+    far = far_rows(familiar, X)
+    if len(far.rows):
+        column = names[int(np.bincount(far.columns).argmax())]
+        yield (
+            f"Far from all training rows, most of all in the column {column!r}: {len(far.rows)} of "
+            f"{count(len(X), 'row')} (counted from 0: {listing(far.rows, SHOWN)}). What is "
+            "predicted there is a guess."
+        )
+
+
+def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:
+    """Find rows that are certainly far from every training row.
+
+    A row that is beyond a column's range by half of it is so far from each training row in that
+    column alone. A row twice as far from the middle as any training row is, by the triangle
+    inequality, as far from each as the farthest of them is from the middle. Rows in a gap between
+    training rows are not found.
+    """
+    if not any(familiar.reaches):
+        return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+    z, beyond = np.abs(_standardised(X, familiar.reaches)), _beyond(X, familiar.reaches)
+    outside = (beyond > MARGIN).any(axis=1)
+    distant = np.sqrt((z**2).sum(axis=1)) > TIMES * familiar.radius
+    rows = np.flatnonzero(outside | distant)
+    furthest = np.where(outside, beyond.argmax(axis=1), z.argmax(axis=1))
+    return FarRows(rows, furthest[rows])
+
+
+def _words(column: NDArray[Any]) -> tuple[str, ...] | None:
+    words = sorted(set(_present(column)))
+    return tuple(words) if 0 < len(words) <= MOST_WORDS else None
+
+
+def _present(column: NDArray[Any]) -> list[str]:
+    return [str(word) for word in column if word is not None]
+
+
+def _standardised(X: NDArray[Any], reaches: Sequence[Reach | None]) -> Doubles:
+    """Distances from the middle in each column; zero where there is no number."""
+    z = np.zeros(X.shape)
+    for j, reach in enumerate(reaches):
+        if reach is not None:
+            values = X[:, j].astype(np.float64) / reach.scale - reach.centre / reach.scale
+            z[:, j] = np.clip(np.nan_to_num(values, nan=0.0), -LARGEST, LARGEST)
+    return z
+
+
+def _beyond(X: NDArray[Any], reaches: Sequence[Reach | None]) -> Doubles:
+    """How far values are outside of their column's range, in ranges."""
+    beyond = np.zeros(X.shape)
+    for j, reach in enumerate(reaches):
+        if reach is not None:
+            values = X[:, j].astype(np.float64)
+            outside = np.fmax(np.fmax(reach.low - values, values - reach.high), 0.0)
+            beyond[:, j] = np.nan_to_num(outside / (reach.high - reach.low), nan=0.0)
+    return beyond
