@@ -60,7 +60,7 @@ def test_blanks_keep_quoted_values_together():
 
 def test_inches_inside_quotes_are_no_quotation():
     table = parse('a,b\n"24" screen",1\n"12" x",2\n')
-    assert table.column("a").tolist() == ['"24" screen"', '"12" x"']
+    assert table.column("a").tolist() == ['24" screen', '12" x']
 
 
 @pytest.mark.parametrize(

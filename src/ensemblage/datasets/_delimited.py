@@ -55,11 +55,12 @@ def split_text(text: str, name: str, separator: str | None = None) -> Split:
     likely = [each for each in SEPARATORS if text.count(each) > enough]
     splits = [split for each in likely if (split := _attempt(text, name, each)) is not None]
     best = max(splits, key=lambda split: split.fit, default=None)
-    if best is None or best.fit < GOOD:
-        blanks = _split(text, name, BLANKS)
-        if blanks.fit > (0.0 if best is None else best.fit):
-            return blanks
-    return best or _split(text, name, ",")
+    if best is None:
+        best = _split(text, name, ",")
+    elif best.fit >= GOOD and not _has_numbers_inside(best):
+        return best
+    blanks = _split(text, name, BLANKS)
+    return blanks if blanks.fit > min(best.fit, GOOD) else best
 
 
 def _attempt(text: str, name: str, separator: str) -> Split | None:
@@ -86,6 +87,12 @@ def _fit(lines: Lines, separator: str) -> float:
     if usual == 1 or (separator == BLANKS and not _has_numbers(lines)):
         return 0.0
     return times / len(lengths) / (1 if abs(header - usual) <= 1 else 2)
+
+
+def _has_numbers_inside(split: Split) -> bool:
+    """Whether a value between tabs is a row of numbers apart by blanks."""
+    parts = [text.split() for text in split.lines.rows[-1]] if split.separator == "\t" else []
+    return any(len(each) > 1 and all(map(is_number_like, each)) for each in parts)
 
 
 def _has_numbers(lines: Lines) -> bool:
@@ -115,7 +122,13 @@ def _by_character(text: str, name: str, separator: str) -> Lines:
         plain = _csv_rows(text, name, separator, quotes=False)
         if len(set(map(len, plain.rows))) > 1:
             raise
-        return plain
+        rows = [[_without_quotes(text) for text in row] for row in plain.rows]
+        return plain._replace(rows=rows)
+
+
+def _without_quotes(text: str) -> str:
+    quoted = len(text) > 1 and text.startswith('"') and text.endswith('"')
+    return text[1:-1] if quoted else text
 
 
 def _csv_rows(text: str, name: str, separator: str, *, quotes: bool = True) -> Lines:

@@ -86,10 +86,11 @@ def _detect(data: bytes, name: str) -> str:
 def _without_mark(data: bytes, name: str) -> str:
     """Tell the byte order of UTF-16 by the side on which its zeros are."""
     start = data[:4096]
-    high, low = start[::2].count(0), start[1::2].count(0)
-    if len(data) % 2 == 0 and max(high, low) > len(start) / 8 and min(high, low) * 20 < len(start):
-        return "utf-16-le" if low > high else "utf-16-be"
-    raise _not_text(name)
+    encoding = "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+    controls = set(CONTROLS.decode("ascii"))
+    if len(data) % 2 or not controls.isdisjoint(start.decode(encoding, errors="replace")):
+        raise _not_text(name)
+    return encoding
 
 
 def _western(data: bytes, name: str) -> str:

@@ -19,6 +19,7 @@ COMMENTS = ("#", "%")
 UNNAMED = re.compile(r"column_\d+")
 UNIT = re.compile(r"[(\[].*[)\]]")
 ENOUGH = 1000
+MOST_COMMENTS = 100
 
 
 class Lines(NamedTuple):
@@ -47,12 +48,11 @@ def lay_out(lines: Lines, request: Request) -> Layout:
         names = _match_width(names, rows, notes)
     else:
         names = [""] * _width(rows)
-        notes.append(
-            f"There is no header line; the columns are called column_1 to column_{len(names)}."
-        )
+        last = "" if len(names) == 1 else f" to column_{len(names)}"
+        notes.append(f"There is no header line; the columns are called column_1{last}.")
     if not rows:
         raise ValueError(f"{name} has a header line but no rows.")
-    _even_out(rows, numbers, len(names), name)
+    _even_out(Lines(rows, numbers), len(names), name, "the header has" if header else "most have")
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
     if header and _is_units(columns):
         units = [column[0].strip() for column in columns if column[0].strip()]
@@ -73,6 +73,7 @@ def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int]
     if not lines.rows:
         raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
     rows, width = lines.rows, _width(lines.rows)
+    rows = [_glued(row, width) for row in rows[:MOST_COMMENTS]] + rows[MOST_COMMENTS:]
     kept = [i for i, row in enumerate(rows) if not _is_comment(row, width)]
     start, stop = 0, len(kept)
     while stop - start > 2 and _is_remark(rows[kept[start]], width):
@@ -91,6 +92,12 @@ def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int]
         return rows, lines.numbers, notes
     kept = kept[start:stop] or [len(rows) - 1]
     return [rows[i] for i in kept], [lines.numbers[i] for i in kept], notes
+
+
+def _glued(row: Row, width: int) -> Row:
+    """Put the mark of a comment that stands alone before what it marks."""
+    alone = len(row) == width + 1 and row[0] in COMMENTS
+    return [f"{row[0]} {row[1]}", *row[2:]] if alone else row
 
 
 def _is_comment(row: Row, width: int) -> bool:
@@ -146,15 +153,15 @@ def _match_width(names: Row, rows: Sequence[Row], notes: list[str]) -> Row:
     return names
 
 
-def _even_out(rows: Sequence[Row], numbers: Sequence[int], width: int, name: str) -> None:
+def _even_out(lines: Lines, width: int, name: str, standard: str) -> None:
     """Cut off empty values beyond the header, and refuse rows of another length."""
-    for row, number in zip(rows, numbers, strict=True):
+    for row, number in zip(*lines, strict=True):
         if len(row) > width and not any(map(str.strip, row[width:])):
             del row[width:]
         if len(row) != width:
             raise ValueError(
-                f"Line {number} of {name} has {count(len(row), 'value')}, but the header has "
-                f"{width}: every row needs the same number."
+                f"Line {number} of {name} has {count(len(row), 'value')}, but {standard} {width}: "
+                "every row needs the same number."
             )
 
 

@@ -1,0 +1,43 @@
+"""Every table of the papers, and those of several sources, from the file to predictions."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ensemblage.datasets import open_dataset, read_table
+from ensemblage.methods import compare, predict_rows, train
+from ensemblage.persistence import load, read_rows, save
+
+# Above so many rows only the methods that are quick take part here.
+FEW_ROWS = 1000
+QUICK = ("majority", "logistic", "boosting", "bayesnet")
+
+
+def shared_files():
+    named = os.environ.get("ENSEMBLAGE_SHARED")
+    folder = Path(named) / "data" if named else None
+    return sorted([*folder.glob("*.csv"), *folder.glob("multi-source/*.csv")]) if folder else []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.stem)
+def test_from_the_file_to_predictions(path, tmp_path):
+    names = read_table(path).names
+    target = "class" if "class" in names else names[-1]
+    source = "source" if "source" in names else None
+    dataset = open_dataset(str(path), target, source_column=source)
+    methods = None if len(dataset.y) <= FEW_ROWS else QUICK
+    result = compare(dataset, methods=methods, n_splits=3, quick=True, n_jobs=1)
+    assert [each.failures for each in result.methods if each.failures] == []
+    trained = train(dataset, "logistic", n_splits=2, n_jobs=1)
+    save(
+        trained.model, tmp_path / "m.skops", columns=dataset.feature_names, kinds=dataset.kinds,
+        target=target, ignored=[source] if source else [],
+    )  # fmt: skip
+    saved = load(tmp_path / "m.skops")
+    rows = read_rows(saved, path)
+    labels = predict_rows(saved.model, rows.X).labels
+    truth = rows.table.column(target)
+    assert (labels == truth).mean() > max(dataset.classes.values()) / len(dataset.y) - 0.01
