@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ensemblage.datasets import Reading, TargetNotGivenError, read_table
-from ensemblage.datasets._files import called, format_of, naming_file
+from ensemblage.datasets._files import called, naming_file
 
 
 def write(folder, name, content):
@@ -54,12 +54,6 @@ def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", stdin)
     table = read_table("-", reading=Reading(separator=";"))
     assert table.names == ("x", "y")
-
-
-def test_the_suffix_before_gz_counts(tmp_path):
-    assert format_of(tmp_path / "a.ARFF.GZ") == "arff"
-    assert format_of(tmp_path / "a.gz") is None
-    assert format_of(tmp_path / "a") is None
 
 
 def test_an_error_names_its_file_once():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import (
+    check_data,
     check_outputs,
     csv_text,
     data_name,
@@ -75,6 +76,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Put rows into clusters by Inner K-means or a consensus, and show their prototypes."""
     del debug
+    check_data(data)
 
     from ensemblage.datasets import DataCard, read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table

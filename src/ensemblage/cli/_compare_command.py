@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import (
+    check_data,
     check_outputs,
     csv_text,
     guarded,
@@ -123,6 +124,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Compare our methods with strong baselines on the same folds."""
     del debug
+    check_data(data)
     from msgspec.structs import astuple
 
     from ensemblage.datasets import open_dataset

@@ -127,6 +127,14 @@ def show_block(table: TableBlock) -> None:
     out.print()
 
 
+def check_data(data: str | None) -> None:
+    """Refuse a file that is not there, before anything large is imported to read it."""
+    from ensemblage.datasets import check_file, names_file
+
+    if data is not None and data != "-" and names_file(data):
+        check_file(data)
+
+
 def check_outputs(output: Path | None, report: Path | None = None) -> None:
     """Refuse files that could not be written in the end, before any work is done for them."""
     if output is not None or report is not None:

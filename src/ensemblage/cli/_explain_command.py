@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ensemblage.cli._console import (
+    check_data,
     check_outputs,
     guarded,
     note,
@@ -78,6 +79,7 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     With `--row`, what decided about one row.
     """
     del seed, jobs, debug
+    check_data(data)
     from ensemblage.explain import explain_model, kind_of
     from ensemblage.persistence import load, write_atomically
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import check_outputs, guarded, note, progress_bar, say, show_json
+from ensemblage.cli._console import (
+    check_data,
+    check_outputs,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    show_json,
+)
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -71,6 +79,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:
     """Train one model, print its cross-validated score and what it learned, and save it."""
     del debug
+    check_data(data)
     from msgspec import to_builtins
     from msgspec.structs import asdict
 

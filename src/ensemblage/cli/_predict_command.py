@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import check_outputs, csv_text, guarded, note, say, show_json
+from ensemblage.cli._console import (
+    check_data,
+    check_outputs,
+    csv_text,
+    guarded,
+    note,
+    say,
+    show_json,
+)
 from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
 
 if TYPE_CHECKING:
@@ -56,6 +64,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:
     """Predict the classes of new rows, with probabilities where the model has them."""
     del seed, jobs, debug
+    check_data(data)
     from ensemblage.methods import predict_rows
     from ensemblage.persistence import load, read_rows, write_atomically
 

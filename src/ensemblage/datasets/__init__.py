@@ -7,6 +7,8 @@ from ensemblage.messages import lazy_door
 if TYPE_CHECKING:
     from ensemblage.datasets._data_card import ColumnCard, DataCard
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
+    from ensemblage.datasets._file_names import check_file as check_file
+    from ensemblage.datasets._file_names import names_file as names_file
     from ensemblage.datasets._files import naming_file as naming_file
     from ensemblage.datasets._files import read_table
     from ensemblage.datasets._multi_source import make_multi_source, make_video_standin

@@ -12,17 +12,10 @@ from ensemblage.datasets._arff import is_arff, parse_arff
 from ensemblage.datasets._delimited import parse_delimited
 from ensemblage.datasets._encoding import decode, unpack
 from ensemblage.datasets._excel import read_spreadsheet
+from ensemblage.datasets._file_names import check_file
 from ensemblage.datasets._parquet import read_parquet
 from ensemblage.datasets._reading_options import Reading, Request
 from ensemblage.datasets._table import Table
-from ensemblage.messages import suggestion
-
-FORMATS = {
-    ".csv": "text", ".txt": "text", ".data": "text", ".dat": "text", ".tsv": "tabs", ".tab": "tabs",
-    ".arff": "arff", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "sheet", ".xlsm": "sheet",
-    ".xlsb": "sheet", ".xls": "sheet", ".ods": "sheet",
-}  # fmt: skip
-PACKED = ".gz"
 
 
 def read_table(
@@ -79,25 +72,8 @@ def naming_file(path: str | PathLike[str]) -> Iterator[None]:
         raise type(error)(f"In {name}: {error}") from None
 
 
-def format_of(path: Path) -> str | None:
-    """Tell the format by the suffix, before which a file may be packed."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [PACKED]:
-        suffixes.pop()
-    return FORMATS.get(suffixes[-1]) if suffixes else None
-
-
 def _read_file(path: Path, request: Request) -> Table:
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; a CSV, TSV, ARFF or Parquet file is expected.")
-    if not path.exists():
-        raise ValueError(f"There is no file {path}.{_neighbour(path)}")
-    kind = format_of(path)
-    if kind is None:
-        raise ValueError(
-            f"{path.name} is of no known format: the name must end in {', '.join(FORMATS)}, or "
-            f"one of these and {PACKED}."
-        )
+    kind = check_file(path)
     if kind == "parquet":
         return read_parquet(path, request)
     data = unpack(path.read_bytes(), path.name)
@@ -109,9 +85,3 @@ def _read_text(data: bytes, kind: str, request: Request) -> Table:
     if kind == "arff" or is_arff(source.text):
         return parse_arff(source, request)
     return parse_delimited(source, request, tabs=kind == "tabs")
-
-
-def _neighbour(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f" There is no folder {path.parent} either."
-    return suggestion(path.name, (each.name for each in path.parent.iterdir()))

@@ -14,7 +14,8 @@ from sklearn import datasets
 
 from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._files import called, format_of, naming_file, read_table
+from ensemblage.datasets._file_names import names_file
+from ensemblage.datasets._files import called, naming_file, read_table
 from ensemblage.datasets._openml import fetch_dataset, is_cached
 from ensemblage.datasets._reading_options import Reading
 from ensemblage.datasets._table import NUMBER, WORD, Table
@@ -187,10 +188,9 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
 
 
 def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
-    path = Path(source)
-    if source == "-" or format_of(path) is not None or len(path.parts) != 1:
+    if names_file(source):
         return True
-    if not path.exists():
+    if not Path(source).exists():
         return False
     # A folder called iris must not hide the dataset of that name.
     return all(source != info.name for info in list_datasets(data_dir))
