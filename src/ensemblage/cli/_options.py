@@ -59,6 +59,12 @@ def _check_jobs(jobs: int) -> int:
     return jobs
 
 
+def _check_seed(seed: int) -> int:
+    if seed > LARGEST_SEED:
+        raise typer.BadParameter(f"{seed} is too large; the largest seed is {LARGEST_SEED}.")
+    return seed
+
+
 def _check_report(path: Path | None) -> Path | None:
     if path is not None and path.suffix.lower() not in PAGES:
         raise typer.BadParameter(f"{path} must end in .html.")
@@ -114,7 +120,11 @@ Folds = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, max=LARGEST_SEED, metavar="N", help="The only source of randomness."
+        "--seed",
+        min=0,
+        callback=_check_seed,
+        metavar="N",
+        help="The only source of randomness.",
     ),
 ]
 Jobs = Annotated[
@@ -127,8 +137,9 @@ Measure = Annotated[
     MeasureName,
     typer.Option(
         "--measure",
-        help="What decides; auto: accuracy, or for uneven classes log loss, or balanced accuracy "
-        "where a method gives no probabilities.",
+        metavar="MEASURE",
+        help="What decides: auto, accuracy, balanced, log-loss, auc or f1. auto: accuracy, or for "
+        "uneven classes log loss, or balanced accuracy where a method gives no probabilities.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
