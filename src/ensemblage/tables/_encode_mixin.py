@@ -34,7 +34,7 @@ ENCODE_CONSTRAINT: list[Any] = [
 
 def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
     """Tell whether there are words, dates, or gaps if these count, which no array of floats has."""
-    if issparse(X) or np.iscomplexobj(X):
+    if issparse(X):
         return False
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
@@ -43,10 +43,10 @@ def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
         X = frame.to_numpy()
     try:
         values = np.asarray(X)
+        if values.dtype.kind in "cmM":  # complex numbers are refused as they are
+            return values.dtype.kind != "c"
         numbers = values.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        return True
-    if values.dtype.kind in "mM":
         return True
     return gaps and numbers.ndim == 2 and bool(np.isnan(numbers).any())
 
