@@ -40,7 +40,7 @@ def test_compare_quickly_takes_three_folds_and_says_what_was_left_out(run, tmp_p
     result = run("compare", "many.csv", "-t", "y", "--quick", "-m", "strata-paper", "-j", 1)
     assert result.exit_code == 0
     assert "3 folds" in result.stdout
-    assert "learned from 2000 of 2134 training rows" in " ".join(result.stderr.split())
+    assert "learned from 1000 of 2134 training rows" in " ".join(result.stderr.split())
 
 
 def test_compare_without_data_uses_a_bundled_dataset(run):
@@ -179,7 +179,7 @@ def test_ten_thousand_rows_take_three_minutes_at_most(tmp_path):
         text=True, check=True,
     )  # fmt: skip
     assert time.monotonic() - start <= 180
-    assert "Comparing 10 methods: " in result.stderr
+    assert "Comparing 8 methods: " in result.stderr
     facts = json.loads(result.stdout)
     assert facts["verdict"].startswith("Take ")
     assert not any(each["failed_folds"] for each in facts["summary"])

@@ -1,6 +1,7 @@
 """One cell of a study, computed here: its rows, its seed, its measures."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
@@ -8,11 +9,12 @@ from sklearn.model_selection import GridSearchCV
 from ensemblage.datasets import Columns, Dataset
 from ensemblage.methods import _study_cell as module
 from ensemblage.methods import compare, get_method, make_model
+from ensemblage.methods._fold_scores import Scores
 from ensemblage.methods._study_cell import (
     draw_by_class,
     fewer_rows,
-    fewer_rows_notes,
     fit_seed,
+    quick_notes,
     set_method_params,
 )
 from ensemblage.parallel import Fold
@@ -68,15 +70,16 @@ def test_only_steep_methods_lose_rows_at_first(monkeypatch):
     assert len(svm.train) == 30
     np.testing.assert_array_equal(svm.train, strata.train)
     assert len(forest.train) == 60
-    (note,) = fewer_rows_notes([fold], methods)
-    assert note.startswith("To be quick, RBF SVM, strata ensemble learned from 30 of 60 training")
+    fewer, lighter = quick_notes([fold], methods)
+    assert fewer.startswith("To be quick, RBF SVM and strata ensemble learned from 30 of 60 train")
+    assert lighter == "To be quick, RBF SVM tried fewer settings."
     monkeypatch.setattr(module, "MOST_ROWS", 50)
     monkeypatch.setattr(module, "TEST_ROWS", 20)
     kept = [fewer_rows(fold, y, method, 7) for method in methods]
     assert [len(each.train) for each in kept] == [30, 30, 50]
     assert [len(each.test) for each in kept] == [20, 20, 20]
-    notes = fewer_rows_notes([fold], methods)
-    assert "at most 50 of 60 training rows" in notes[1]
+    notes = quick_notes([fold], methods)
+    assert notes[1].startswith("To be quick, every other method learned from 50 of 60 training")
     assert notes[2] == "To be quick, each fold was tested on 20 rows."
 
 
@@ -91,3 +94,22 @@ def test_small_data_are_used_whole():
     assert quick.methods[0].accuracy == usual.methods[0].accuracy
     assert quick.quick
     assert quick.notes == ()
+
+
+def test_a_quick_fit_tunes_less():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    data = Dataset("d", X, np.where(X[:, 0] > 0, "a", "b"), ("x", "y"), ("number", "number"))
+    params = {"dataset": "d", "method": "svm", "params": {}, "repeat": 0, "fold": 0, "seed": 0}
+    cells = [Cell("c", {**params, "folds": 3, "quick": each}, 1, "") for each in (True, False)]
+    seen = []
+
+    def record(model, *_):
+        seen.append(len(model[-1].cv_results_["params"]))
+        return Scores(1.0, 1.0, None, None, 1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "score_predictions", record)
+        for cell in cells:
+            module.score_cell(cell, None, {"d": data})
+    assert seen == [4, 12]

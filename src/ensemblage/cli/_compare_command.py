@@ -15,7 +15,6 @@ from ensemblage.cli._console import (
     csv_text,
     guarded,
     note,
-    progress_bar,
     say,
     shortened,
     show_block,
@@ -42,6 +41,7 @@ from ensemblage.cli._options import (
     as_reading,
     complete_method,
 )
+from ensemblage.cli._progress import progress_bar
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "-m",
             metavar="METHOD",
             autocompletion=complete_method,
-            help=f"A method (may be repeated), all if left out: {METHOD_NAMES}.",
+            help="A method (may be repeated); left out, all, or the main ones with --quick: "
+            f"{METHOD_NAMES}.",
         ),
     ] = None,
     folds: Annotated[
@@ -85,7 +86,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         bool,
         typer.Option(
             "--quick",
-            help="A first look: 3 folds, and slow methods learn from 2000 rows at most.",
+            help="A first look: 3 folds, fewer rows, less tuning; notes say what was left out.",
         ),
     ] = False,
     repeats: Annotated[
@@ -135,7 +136,10 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     check_outputs(output, report)
     if data is None:
         note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
-    names = [get_method(name).name for name in method or usual_methods(sources=source is not None)]
+    names = [
+        get_method(name).name
+        for name in method or usual_methods(sources=source is not None, quick=quick)
+    ]
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
         reading=as_reading(read),
@@ -143,7 +147,11 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     with ExitStack() as stack:
         store = None if results is None else stack.enter_context(ResultStore(results))
         progress = stack.enter_context(
-            progress_bar(f"Comparing {count(len(names), 'method')}", results=results)
+            progress_bar(
+                f"Comparing {count(len(names), 'method')}",
+                results=results,
+                compiles=any(get_method(name).ours for name in names),
+            )
         )
         result = compare(
             dataset, methods=names, measure=measure.name, n_splits=folds or (3 if quick else 5),

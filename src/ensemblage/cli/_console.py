@@ -8,7 +8,6 @@ import functools
 import io
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from rich.console import Console
 
-from ensemblage.messages import count
-
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from ensemblage.pages import Page, TableBlock
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -30,8 +25,6 @@ Command = TypeVar("Command", bound=Callable[..., None])
 PIPE_WIDTH = 160
 # A hyphen is what other programs read as a minus or as nothing.
 PLAIN_MARKS = str.maketrans("\N{EN DASH}\N{MINUS SIGN}", "--")
-# How often a program that reads standard error hears of progress.
-LINE_SECONDS = 10.0
 # By name: importing them would import scikit-learn before --help can answer.
 USAGE_ERRORS = frozenset({"ExperimentFileError", "TargetNotGivenError", "UnknownMethodError"})
 # The library speaks of its parameters and functions, a command of its options and its like.
@@ -54,7 +47,7 @@ IN_COMMANDS = {
     "`save()`": "`ensemblage fit`",
 }
 
-_interrupts: list[int] = []
+interrupts: list[int] = []
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -163,96 +156,6 @@ def data_name(data: str) -> str:
     return "standard input" if data == "-" else Path(data).name
 
 
-class Pace:
-    """Tells how far work is, and how long the rest will take at the pace so far."""
-
-    def __init__(self) -> None:
-        self._start: tuple[float, int] | None = None
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the work has not begun."""
-        return self._start is None
-
-    def begin(self, done: int) -> None:
-        """Start the clock; steps that were done before say nothing about the pace."""
-        self._start = time.monotonic(), done
-
-    def line(self, done: int, total: int) -> str:
-        """Tell how far it is, such as "3 of 10, about 4 min left"."""
-        began, before = self._start or (0.0, done)
-        if done == before:
-            return f"{done} of {total}"
-        left = (time.monotonic() - began) / (done - before) * (total - done)
-        return f"{done} of {total}, about {in_words(left)} left"
-
-
-def in_words(seconds: float) -> str:
-    """Write a time as a person would: "50 s", "4 min" or "2 h 10 min"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-@contextmanager
-def progress_bar(task: str, *, results: Path | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar with the time left on standard error, or lines if that is no screen.
-
-    What it yields is to be called as ``advance(done, total)``; what is done at the first call was
-    found in the file of results.
-    """
-    from rich import progress
-
-    err = console(stderr=True)
-    columns = (
-        progress.SpinnerColumn(),
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("time left"),
-        progress.TimeRemainingColumn(),
-    )
-    bar, pace = progress.Progress(*columns, console=err, transient=True), Pace()
-    with bar if err.is_terminal else _lines_now_and_then(bar, pace):
-        number = bar.add_task(task, total=None)
-
-        def advance(done: int, total: int) -> None:
-            if _interrupts:
-                raise KeyboardInterrupt
-            if pace.is_new:
-                pace.begin(done)
-                if done and results is not None:
-                    found = f"{done} of {count(total, 'cell')} found in {results}."
-                    err.print(found, markup=False, soft_wrap=True)
-            bar.update(number, completed=done, total=total)
-
-        yield advance
-
-
-@contextmanager
-def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
-    """Write how far a bar is, every ten seconds: a long fit is then no silence."""
-    finished = threading.Event()
-
-    def write() -> None:
-        while not finished.wait(LINE_SECONDS):
-            for task in bar.tasks:
-                far = pace.line(int(task.completed), int(task.total)) if task.total else "at work"
-                say(f"{task.description}: {far}", stderr=True)
-
-    writer = threading.Thread(target=write, daemon=True)
-    writer.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        writer.join()
-
-
 def guarded(command: Command) -> Command:
     """Turn errors into one sentence on standard error and an exit code.
 
@@ -289,10 +192,10 @@ def _interrupts_remembered() -> Iterator[None]:
     """Note down a Ctrl-C: compiled code below may swallow the exception, the bar asks again."""
 
     def remember(number: int, frame: Any) -> None:
-        _interrupts.append(number)
+        interrupts.append(number)
         signal.default_int_handler(number, frame)
 
-    _interrupts.clear()
+    interrupts.clear()
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():
         yield

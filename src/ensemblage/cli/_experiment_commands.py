@@ -15,7 +15,6 @@ from ensemblage.cli._console import (
     check_outputs,
     guarded,
     note,
-    progress_bar,
     say,
     shortened,
     show_json,
@@ -37,6 +36,7 @@ from ensemblage.cli._options import (
     Scheduler,
     Seed,
 )
+from ensemblage.cli._progress import progress_bar
 from ensemblage.messages import count
 from ensemblage.papers import PAPER_EXPERIMENTS
 
@@ -175,7 +175,7 @@ def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
     with ExitStack() as stack:
         store = stack.enter_context(ResultStore(options.results))
         progress = stack.enter_context(
-            progress_bar(f"Running {experiment.name}", results=options.results)
+            progress_bar(f"Running {experiment.name}", results=options.results, compiles=True)
         )
         results = run_experiment(
             experiment, store, n_jobs=options.jobs, budget=options.budget,

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ensemblage.cli._console import (
-    check_data,
-    check_outputs,
-    guarded,
-    note,
-    progress_bar,
-    say,
-    show_json,
-)
+from ensemblage.cli._console import check_data, check_outputs, guarded, note, say, show_json
 from ensemblage.cli._options import (
     METHOD_NAMES,
     DataDir,
@@ -32,6 +24,7 @@ from ensemblage.cli._options import (
     as_reading,
     complete_method,
 )
+from ensemblage.cli._progress import progress_bar
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
@@ -89,12 +82,12 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.persistence import save
 
     check_outputs(output)
-    label = get_method(method).label
+    chosen = get_method(method)
     reading = as_reading(read)
     dataset = open_dataset(
         data, target, data_dir=data_dir, drop=drop or (), source_column=source, reading=reading
     )
-    with progress_bar(f"Fitting {label}") as progress:
+    with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
@@ -109,7 +102,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if as_json:
         show_json(FitDocument(**asdict(training), model=str(output)))
     else:
-        _show(dataset, training, label)
+        _show(dataset, training, chosen.label)
     for text in (*training.notes, *trained.warnings):
         note(text)
     say(f"Saved to {output}.", stderr=True)

@@ -1,5 +1,6 @@
 """Pure numeric functions for the other packages: validated arrays in, arrays out."""
 
+from ensemblage.kernels._cache_watch import seem_compiling as seem_compiling
 from ensemblage.kernels._capping import Bins as Bins
 from ensemblage.kernels._capping import Caps as Caps
 from ensemblage.kernels._capping import bin_masses as bin_masses

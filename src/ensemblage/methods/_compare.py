@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -24,13 +26,15 @@ from ensemblage.methods._measures import (
     is_uneven,
     values_of,
 )
+from ensemblage.methods._method_costs import cell_cost, expected_seconds
 from ensemblage.methods._method_documents import Comparison, MeasureName, MethodScores
 from ensemblage.methods._registry import Method
 from ensemblage.methods._study import MethodPoint, Splits, Study, StudyParams, scores_of
 from ensemblage.methods._study_cell import (
     TEST_ROWS,
-    fewer_rows_notes,
+    quick_notes,
     study_experiment,
+    train_rows,
     within_reach,
 )
 from ensemblage.runs import CellResult, ResultStore, run_experiment
@@ -95,8 +99,9 @@ def compare(
     new_sources : bool, default=False
         Test on sources that were not trained on; the dataset must have ``sources``.
     quick : bool, default=False
-        Fit on fewer rows, drawn by class, where there are many: on at most 2,000 for methods
-        whose time grows faster than the rows, on at most 20,000 for the others.
+        Fit on fewer rows, drawn by class, where there are many: on at most 1,000 for methods
+        whose time grows faster than the rows, on at most 4,000 for the others, tested on at most
+        3,000 per fold. Some methods tune less, and variants are only run if they are named.
     store : ResultStore, default=None
         Where scores are kept as they come, and what is there is not computed again; None keeps
         them in memory.
@@ -132,10 +137,8 @@ def compare(
         raise ValueError("`groups` and `sources` exclude each other: rows have one or the other.")
     dataset = given_dataset(X, y, sources if groups is None else groups)
     new_sources = new_sources or groups is not None
-    found = named_methods(methods, sources=dataset.sources is not None and groups is None)
-    points = tuple(
-        MethodPoint(name, each.label, {}, digest_of(each)) for name, each in found.items()
-    )
+    known = dataset.sources is not None and groups is None
+    found = named_methods(methods, sources=known, quick=quick)
     notes = [*dataset.notes, *_fold_notes(dataset.classes, n_splits, n_repeats)]
     notes += _source_notes(dataset, new_sources) if groups is None else []
     if new_sources:
@@ -143,13 +146,23 @@ def compare(
     splits = Splits(seed, n_repeats, n_splits, new_sources=new_sources, quick=quick)
     if quick:
         folds = [splits.rows(dataset, *place) for place in splits.places()]
-        notes += fewer_rows_notes(folds, list(found.values()))
+        notes += quick_notes(folds, list(found.values()))
+    seconds = {
+        name: expected_seconds(each, train_rows(each, len(dataset.y), splits))
+        for name, each in found.items()
+    }
+    # the slowest first: soon it is known how long all will take, and workers end together
+    order = sorted(found, key=lambda name: -seconds[name])
+    points = tuple(
+        MethodPoint(name, found[name].label, {}, digest_of(found[name])) for name in order
+    )
     study = Study("compare", f"Methods on {dataset.name}", (dataset.name,), points, splits, measure)
     rows_hash = dataset_fingerprint(dataset)
     with within_reach(dataset, scheduler) as place:
         experiment = study_experiment(
             study, {dataset.name: place}, {dataset.name: rows_hash}, methods=found
         )
+        experiment = dataclasses.replace(experiment, cost=partial(cell_cost, seconds=seconds))
         results = run_experiment(
             experiment, store, n_jobs=n_jobs, budget=budget, scheduler=scheduler,
             progress=progress, retry_failed=retry_failed, small=dataset.X.size <= SMALL,

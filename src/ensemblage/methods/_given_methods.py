@@ -17,10 +17,10 @@ Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
 """Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
 
 
-def named_methods(given: Given, *, sources: bool) -> dict[str, Method]:
+def named_methods(given: Given, *, sources: bool, quick: bool = False) -> dict[str, Method]:
     """Look up names and take estimators for methods; ``sources`` are known or not."""
     if given is None:
-        return {name: METHODS[name] for name in usual_methods(sources=sources)}
+        return {name: METHODS[name] for name in usual_methods(sources=sources, quick=quick)}
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
@@ -43,9 +43,13 @@ def named_methods(given: Given, *, sources: bool) -> dict[str, Method]:
     return found
 
 
-def usual_methods(*, sources: bool) -> list[str]:
-    """Name all methods that can be run with or without known sources."""
-    return [name for name, each in METHODS.items() if sources or "sources" not in each.takes]
+def usual_methods(*, sources: bool, quick: bool = False) -> list[str]:
+    """Name all methods that can be run with or without known sources, or quickly."""
+    return [
+        name
+        for name, each in METHODS.items()
+        if (sources or "sources" not in each.takes) and not (quick and each.quick is None)
+    ]
 
 
 def digest_of(method: Method) -> str:

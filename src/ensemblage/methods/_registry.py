@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -55,6 +55,9 @@ class Method:
         one of least effort is chosen.
     steep : bool, default=False
         Whether its time grows faster than the rows.
+    quick : mapping or None, default={}
+        Parameters that save time in a quick comparison, mostly by less tuning; with None the
+        method is only in such a one if it is asked for.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Method:
     takes: tuple[str, ...] = ()
     effort: int = 3
     steep: bool = False
+    quick: Mapping[str, Any] | None = field(default_factory=dict)
 
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool
@@ -164,7 +168,14 @@ METHODS = {
     for method in (
         Method("majority", "majority class", "always the most frequent class", _majority, effort=0),
         Method("logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1),
-        Method("svm", "RBF SVM", "C and gamma tuned by inner folds", _svm, steep=True),
+        Method(
+            "svm",
+            "RBF SVM",
+            "C and gamma tuned by inner folds",
+            _svm,
+            steep=True,
+            quick={"gamma": "scale"},
+        ),
         Method("forest", "random forest", "200 trees", _forest, effort=2),
         Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
         Method(
@@ -192,6 +203,7 @@ METHODS = {
             _strata_paper,
             ours=True,
             steep=True,
+            quick=None,
         ),
         Method(
             "subspace",
@@ -200,6 +212,7 @@ METHODS = {
             _subspace,
             ours=True,
             steep=True,
+            quick={"fusion": "product"},
         ),
         Method(
             "bayesnet",
@@ -218,6 +231,7 @@ METHODS = {
             ours=True,
             effort=1,
             takes_tables=True,
+            quick=None,
         ),
     )
 }

@@ -19,9 +19,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
+from ensemblage.messages import listed
 from ensemblage.methods._fold_scores import score_predictions
 from ensemblage.methods._registry import METHODS, Method, get_method, make_model
-from ensemblage.methods._study import Study, StudyParams, summarise_study
+from ensemblage.methods._study import Splits, Study, StudyParams, summarise_study
 from ensemblage.parallel import Fold
 from ensemblage.runs import Cell, DatasetEntry, Experiment, Plain, recorded_warnings
 
@@ -31,9 +32,9 @@ UNSEEDED = {"dataset", "quick"}
 LARGE = 1_000_000
 # To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
 # rows, of any other, and for testing.
-STEEP_ROWS = 2_000
-MOST_ROWS = 20_000
-TEST_ROWS = 10_000
+STEEP_ROWS = 1_000
+MOST_ROWS = 4_000
+TEST_ROWS = 3_000
 
 
 class KeptRows(NamedTuple):
@@ -83,7 +84,8 @@ def score_cell(
     sources = None if dataset.sources is None else dataset.sources[fold.train]
     extra = method.fit_params(sources, splits.new_sources)
     with recorded_warnings() as said:
-        model = seeded_model(method, params.params, dataset, fit_seed(cell))
+        light = dict(method.quick or {}) if splits.quick else {}
+        model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
         scores = score_predictions(model, dataset.X[fold.test], dataset.y[fold.test])
     warned = tuple(dict.fromkeys(said))
@@ -162,6 +164,12 @@ def _kept(rows: KeptRows) -> Dataset:
     return replace(dataset, X=np.asarray(dataset.X), y=np.asarray(dataset.y))
 
 
+def train_rows(method: Method, n_rows: int, splits: Splits) -> int:
+    """Say on how many rows a method is fitted."""
+    whole = int(n_rows * (1 - splits.share))
+    return min(whole, STEEP_ROWS if method.steep else MOST_ROWS) if splits.quick else whole
+
+
 def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
     """Leave rows out where there are many; methods of equal limits keep equal rows."""
     limit = STEEP_ROWS if method.steep else MOST_ROWS
@@ -185,22 +193,24 @@ def draw_by_class(
     return np.sort(mixed[np.argsort(place, kind="stable")[:limit]])
 
 
-def fewer_rows_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
-    """Say what was left out of the folds for the methods."""
-    largest = max(len(fold.train) for fold in folds)
-    notes = []
+def quick_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
+    """Say what was left out to be quick: rows of the folds, settings, methods."""
+    largest, notes = max(len(fold.train) for fold in folds), []
     slow = [method.label for method in methods if method.steep]
     if slow and largest > STEEP_ROWS:
         notes.append(
-            f"To be quick, {', '.join(slow)} learned from {STEEP_ROWS} of {largest} training rows, "
+            f"To be quick, {listed(slow)} learned from {STEEP_ROWS} of {largest} training rows, "
             "as their time grows faster than the rows; they may be better on all, so compare "
             "without `quick` before ruling them out."
         )
     if len(slow) < len(methods) and largest > MOST_ROWS:
         notes.append(
-            f"To be quick, every method learned from at most {MOST_ROWS} of {largest} training "
-            "rows; without `quick` all are used."
+            f"To be quick, every {'other ' * bool(slow)}method learned from {MOST_ROWS} of "
+            f"{largest} training rows; without `quick` all are used."
         )
     if max(len(fold.test) for fold in folds) > TEST_ROWS:
         notes.append(f"To be quick, each fold was tested on {TEST_ROWS} rows.")
+    lighter = [method.label for method in methods if method.quick]
+    if lighter:
+        notes.append(f"To be quick, {listed(lighter)} tried fewer settings.")
     return notes

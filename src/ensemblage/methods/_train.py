@@ -121,7 +121,7 @@ def train(
     extra = get_method(method).fit_params(dataset.sources, new_sources=False)
     folds = max(2, min(n_splits, max(dataset.classes.values())))
     total = folds + 1
-    step = None if progress is None else lambda done, _: progress(done, total)
+    step = None if progress is None else _WithFinalFit(progress, folds)
     scores = compare(
         dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
     )
@@ -132,6 +132,25 @@ def train(
     if progress is not None:
         progress(total, total)
     return Trained(_bare(model), model, scores, tuple(dict.fromkeys(said)))
+
+
+class _WithFinalFit:
+    """Tells of folds and of one more fit, on all rows, after them."""
+
+    def __init__(self, progress: Callable[[int, int], Any], folds: int) -> None:
+        self._progress, self._folds = progress, folds
+        self._left: float | None = None
+
+    def __call__(self, done: int, total: int) -> Any:
+        if self._left is not None and hasattr(self._progress, "expect"):
+            waiting = self._folds - done
+            last = self._left / waiting if waiting else None
+            self._progress.expect(None if last is None else self._left + last)
+        return self._progress(done, total + 1)
+
+    def expect(self, seconds: float | None) -> None:
+        """Note what the folds will take."""
+        self._left = seconds
 
 
 def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:

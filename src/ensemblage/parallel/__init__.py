@@ -22,6 +22,7 @@ from ensemblage.parallel._stream import stream_tasks as stream_tasks
 from ensemblage.parallel._tasks import MAX_RETRIES as MAX_RETRIES
 from ensemblage.parallel._tasks import iterate_tasks as iterate_tasks
 from ensemblage.parallel._tasks import run_tasks as run_tasks
+from ensemblage.parallel._worth import n_workers as n_workers
 from ensemblage.parallel._worth import worth_workers as worth_workers
 
 __all__ = ["ClusterPool", "LocalPool", "WorkerDiedError", "WorkerPool"]

@@ -20,6 +20,7 @@ from ensemblage.runs._study_file import StudyFile as StudyFile
 from ensemblage.runs._study_file import check_choice as check_choice
 from ensemblage.runs._study_file import check_different as check_different
 from ensemblage.runs._study_file import read_study_file as read_study_file
+from ensemblage.runs._time_left import Cost as Cost
 
 __all__ = [
     "Cell",

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ensemblage.datasets import DataCard
 from ensemblage.runs._run_documents import ResultTable
+from ensemblage.runs._time_left import Cost, usual_cost
 
 Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 """What JSON can hold."""
@@ -93,6 +94,8 @@ class Experiment:
         does not change what a cell gives.
     data : tuple of DataCard
         What the datasets hold, where that is known.
+    cost : callable
+        ``cost(params)`` of a cell tells which others take as long, to expect the time left.
     """
 
     name: str
@@ -102,3 +105,4 @@ class Experiment:
     summarise: Callable[[Sequence[CellResult]], Sequence[ResultTable]]
     data_dir: str | None = None
     data: tuple[DataCard, ...] = ()
+    cost: Callable[[Mapping[str, Any]], Cost] = usual_cost

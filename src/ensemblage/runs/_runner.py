@@ -13,9 +13,17 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from ensemblage.parallel import ClusterPool, Deadline, LocalPool, stream_tasks, worth_workers
+from ensemblage.parallel import (
+    ClusterPool,
+    Deadline,
+    LocalPool,
+    n_workers,
+    stream_tasks,
+    worth_workers,
+)
 from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._store import ResultStore, plain_values
+from ensemblage.runs._time_left import TimeLeft
 
 LONGEST_ERROR = 2000
 
@@ -52,7 +60,9 @@ def run_experiment(
     scheduler : str, default=None
         Address of a Dask scheduler whose workers compute instead of local ones.
     progress : callable, default=None
-        Called as ``progress(done, total)`` at the start and after each cell is stored.
+        Called as ``progress(done, total)`` at the start and after each cell is stored. If it has
+        a method ``expect``, that is called first with the seconds left, None while too little is
+        known.
     retry_failed : bool, default=False
         Whether to compute cells again that failed in an earlier run.
     small : bool, default=False
@@ -84,9 +94,11 @@ def run_experiment(
         for key, cell in cells.items()
         if key not in known or (retry_failed and known[key].error)
     ]
-    tell = progress or (lambda done, total: None)  # noqa: ARG005
     done = len(cells) - len(waiting)
-    tell(done, len(cells))
+    costs = {cell.key: experiment.cost(cell.params) for cell in waiting}
+    width = n_workers(n_jobs) if scheduler is None else None
+    told = _Told(progress, TimeLeft(costs, width))
+    told(done, len(cells))
     if waiting:
         work = Work(experiment, waiting, Deadline(budget))
         if store is None and scheduler is None and (small or n_jobs in {None, 1}):
@@ -102,8 +114,25 @@ def run_experiment(
                     store.put(result)
                 known[result.cell.key] = result
                 done += 1
-                tell(done, len(cells))
+                told(done, len(cells), result)
     return [known[cell.key] for cell in experiment.cells if cell.key in known]
+
+
+class _Told(NamedTuple):
+    """Whom to tell how far a run is, and what is expected of the rest."""
+
+    progress: Callable[[int, int], Any] | None
+    time_left: TimeLeft
+
+    def __call__(self, done: int, total: int, result: CellResult | None = None) -> None:
+        if result is not None:
+            self.time_left.add(result.cell.key, result.seconds)
+        if self.progress is None:
+            return
+        expect = getattr(self.progress, "expect", None)
+        if expect is not None:
+            expect(self.time_left.left())
+        self.progress(done, total)
 
 
 class Computed(NamedTuple):

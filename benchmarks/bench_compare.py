@@ -1,0 +1,84 @@
+"""Time ``ensemblage compare --quick`` on made-up tables of words, numbers and gaps.
+
+CPU seconds of the command and its workers, read from the kernel; kernels are compiled by a first
+call on a small table. ``python benchmarks/bench_compare.py`` runs all tables, or those named.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+SIZES_OF_WORDS = (30, 200, 5, 2, 8, 3, 12, 6, 4, 20)
+MISSING = 0.05
+
+
+class Made(NamedTuple):
+    """Rows, columns of numbers and of words, and the CPU seconds that are allowed."""
+
+    rows: int
+    numbers: int
+    words: int
+    allowed: float
+
+
+TABLES = {"small": Made(300, 4, 2, 60.0), "10k": Made(10_000, 13, 7, 45.0),
+          "50k": Made(50_000, 20, 10, 90.0)}  # fmt: skip
+
+
+def write_table(path: Path, made: Made) -> None:
+    """Write a table whose class follows from two numbers, their product and a word."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(made.rows, made.numbers)).round(3)
+    words = [rng.integers(0, size, made.rows) for size in SIZES_OF_WORDS[: made.words]]
+    score = numbers[:, 0] + 0.8 * numbers[:, 1] * numbers[:, 2] + 0.7 * (words[-1] == 1)
+    truth = np.where(score + rng.logistic(size=made.rows) > 0.2, "stay", "leave")
+    columns = [each.astype(str) for each in numbers.T]
+    columns += [np.char.add(f"word{i} ", each.astype(str)) for i, each in enumerate(words)]
+    table = np.column_stack(columns)
+    table[rng.random(table.shape) < MISSING] = ""
+    heads = [f"n{j}" for j in range(made.numbers)] + [f"w{j}" for j in range(made.words)]
+    lines = [",".join([*heads, "outcome"])]
+    lines += [",".join([*row, label]) for row, label in zip(table, truth, strict=True)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def cpu_seconds(path: Path) -> tuple[float, dict]:
+    """Run the command; give the time of all its processes, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "ensemblage.cli", "compare", str(path), "-t", "outcome"]
+    done = subprocess.run(
+        [*command, "--quick", "--json"], capture_output=True, text=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, json.loads(done.stdout)
+
+
+def main(names: list[str]) -> int:
+    """Time each table; 1 if one takes longer than allowed."""
+    late = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name in dict.fromkeys(["small", *(names or TABLES)]):
+            made, path = TABLES[name], Path(folder) / f"{name}.csv"
+            write_table(path, made)
+            seconds, facts = cpu_seconds(path)
+            late |= seconds > made.allowed and name != "small"
+            print(f"{name:6} {seconds:6.1f} s CPU, allowed {made.allowed:.0f}")
+            for row in facts["summary"]:
+                print(
+                    f"       {row['label']:24} {row['score']:.4f}  {row['seconds']:.2f} s per fold"
+                )
+            print(f"       {facts['verdict']}", flush=True)
+    return int(late)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""The time left, by cells that are simulated."""
+
+import numpy as np
+import pytest
+
+from ensemblage.methods import METHODS
+from ensemblage.methods._method_costs import expected_seconds
+from ensemblage.runs._time_left import Cost, TimeLeft, usual_cost
+
+
+def test_by_hand():
+    costs = {"a0": Cost("a", 1.0), "b0": Cost("b", 3.0), "a1": Cost("a", 1.0), "b1": Cost("b", 3.0)}
+    time = TimeLeft(costs, width=1)
+    assert time.left() is None
+    time.add("a0", 2.0)
+    # a again 2, b twice as the prior says 3 times as much: 2 + 6 + 6
+    assert time.left() == 14.0
+    time.add("b0", 4.0)
+    assert time.left() == 6.0
+    two = TimeLeft(costs, width=2)
+    two.add("a0", 2.0)
+    assert two.left() == 7.0
+    two.add("b0", 9.0)
+    assert two.left() == 9.0  # the longest cell is not shared
+    lost = TimeLeft(costs, width=None)
+    lost.add("a0", 2.0)
+    assert lost.left() is None
+
+
+def test_too_little_is_no_ground():
+    costs = {str(i): Cost("a") for i in range(40)}
+    time = TimeLeft(costs, 1)
+    for i in range(3):
+        time.add(str(i), 1.0)
+        assert time.left() is None
+    time.add("3", 1.0)
+    assert time.left() == 36.0
+
+
+def test_cells_of_one_kind_differ_in_their_place_only():
+    one = {"dataset": "iris", "method": "svm", "repeat": 0, "fold": 1, "params": {"C": 1}}
+    assert usual_cost(one) == usual_cost(one | {"repeat": 3, "fold": 0})
+    assert usual_cost(one) != usual_cost(one | {"dataset": "wine"})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_after_a_tenth_it_is_within_a_factor_of_two(seed):
+    """Methods cost up to 2.5 times more or less than the priors say; cells vary by a tenth."""
+    rng = np.random.default_rng(seed)
+    names = [name for name in METHODS if name != "strata-sources"]
+    prior = {name: expected_seconds(METHODS[name], 1000) for name in names}
+    order = sorted(names, key=lambda name: -prior[name])
+    factor = {name: 2.5 ** rng.uniform(-1, 1) for name in names}
+    cells = [(name, fold) for fold in range(3) for name in order]
+    took = {cell: prior[cell[0]] * factor[cell[0]] * rng.uniform(0.9, 1.1) for cell in cells}
+    time = TimeLeft({str(cell): Cost(cell[0], prior[cell[0]]) for cell in cells}, 1)
+    total, clock, told = sum(took.values()), 0.0, 0
+    for cell in cells[:-1]:
+        clock += took[cell]
+        time.add(str(cell), took[cell])
+        left = time.left()
+        if left is None:
+            assert clock < 0.25 * total  # silence ends soon
+        elif clock >= 0.1 * total:
+            told += 1
+            assert 0.5 <= left / (total - clock) <= 2
+    assert told >= 20
