@@ -131,6 +131,22 @@ def test_columns_of_data_frames_are_named():
         assert tree.explain(frame[:1]).steps[0].column.startswith("petal")
 
 
+def test_words_become_zeros_and_ones_and_gaps_stay_gaps():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {"age": rng.normal(50, 9, 200), "job": rng.choice(["cook", "smith"], 200)}
+    )
+    y = np.where((frame["job"] == "cook") & (frame["age"] > 50), "yes", "no")
+    frame.loc[::9, "age"] = np.nan
+    tree = InnerTreeClassifier(random_state=0).fit(frame, y)
+    assert tree.encoder_.get_feature_names_out().tolist() == ["age", "job = cook", "job = smith"]
+    assert "job = " in tree.to_text()
+    assert tree.score(frame, y) > 0.9
+    assert len(tree.feature_importances_) == 3
+    assert tree.explain(frame[:1]).prediction.sum() == pytest.approx(1.0)
+
+
 def test_one_row_per_class_leaves_no_folds():
     tree = InnerTreeClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
     assert tree.cv_loss_ is None

@@ -8,7 +8,6 @@ from ensemblage.inner._tree_choice import (
     crisp,
     fold_losses,
     shrunk_values,
-    soften,
 )
 from ensemblage.inner._tree_structure import GrowthRule, TreeRows, grow_structure, pruned
 from ensemblage.kernels import predict_softly
@@ -46,16 +45,16 @@ def test_losses_are_those_of_trees_pruned_and_shrunk_one_by_one(rows):
     own = grow_structure(train, RECIPE.growth, grow_seed)
     for a, alpha in enumerate(choice.alphas):
         # thresholds do not depend on what is pruned below
-        soft = soften(pruned(own, alpha), train, RECIPE, view_seed)
+        soft = RECIPE.soften(pruned(own, alpha), train, view_seed)
         for s, strength in enumerate(choice.strengths):
-            values = shrunk_values(soft, train, strength).values
+            values = shrunk_values(soft, RECIPE.means(soft, train), strength).values
             told = predict_softly(soft, test.X, values)[np.arange(50), test.y]
             assert losses[a, s] == pytest.approx(-np.log(told).sum(), rel=1e-9)
 
 
 def test_no_shrinkage_leaves_means_as_they_are(rows):
     tree = grow_structure(rows, RECIPE.growth, 0).tree
-    values, weights = shrunk_values(tree, rows, 0.0)
+    values, weights = shrunk_values(tree, RECIPE.means(tree, rows), 0.0)
     leaf = int(np.flatnonzero(tree.left < 0)[0])
     shares = predict_softly(tree, rows.X, np.eye(len(weights)))[:, leaf] == 1
     expected = np.bincount(rows.y[shares], minlength=3) / shares.sum()

@@ -33,6 +33,8 @@ FULL = {
     "inner-table2": 15 * (1 + 100 + 100 + 3 * 100),
     "inner-table3": 15 * (1 + 100 + 100 + 3 * 100),
     "inner-noise": 15 * 4 * 2 * (3 + 3),
+    # sets with numbers are not in the small folder
+    "inner-tree": 10 * 25 * 13,
 }
 # Two cells of each that take little time; the first is what others are compared with.
 CHEAP = {
@@ -46,6 +48,7 @@ CHEAP = {
     "inner-table2": ({"method": "kmeans"}, {"method": "inner"}),
     "inner-table3": ({"method": "linkage"}, {"method": "inner"}),
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
+    "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
 }
 
 

@@ -32,13 +32,14 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     {n_views, window, max_leaves}
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is judged by.
-    {min_samples_leaf, shrinkage, cv, crisp, random_state, n_jobs}
+    {min_samples_leaf, shrinkage, cv, crisp, encode, random_state, n_jobs}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, n_features_in_, feature_names_in_}
+    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -95,12 +96,13 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         shrinkage: Any = "cv",
         cv: int = 5,
         crisp: bool = False,
+        encode: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_views, window, max_leaves, criterion, min_samples_leaf, shrinkage, cv, crisp,
-            random_state, n_jobs,
+            encode, random_state, n_jobs,
         )  # fmt: skip
 
     def _targets(self, y: Any, weights: Floats) -> RowTargets:
@@ -154,11 +156,12 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
     {n_views, window, max_leaves}
     criterion : {"squared_error", "poisson"}, default="squared_error"
         What a split is judged by. Poisson's deviance needs numbers that are not negative.
-    {min_samples_leaf, shrinkage, cv, crisp, random_state, n_jobs}
+    {min_samples_leaf, shrinkage, cv, crisp, encode, random_state, n_jobs}
 
     Attributes
     ----------
-    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, n_features_in_, feature_names_in_}
+    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -189,12 +192,13 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         shrinkage: Any = "cv",
         cv: int = 5,
         crisp: bool = False,
+        encode: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_views, window, max_leaves, criterion, min_samples_leaf, shrinkage, cv, crisp,
-            random_state, n_jobs,
+            encode, random_state, n_jobs,
         )  # fmt: skip
 
     def _targets(self, y: Any, weights: Floats) -> RowTargets:

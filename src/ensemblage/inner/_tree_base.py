@@ -17,30 +17,22 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from ensemblage.inner._fitted_tree import FittedTree, writable
-from ensemblage.inner._tree_choice import (
-    STRENGTHS,
-    Choice,
-    FoldPlan,
-    TreeRecipe,
-    alpha_grid,
-    choose,
-    shrunk_values,
-    soften,
-)
+from ensemblage.inner._tree_choice import STRENGTHS, FoldPlan, TreeRecipe
+from ensemblage.inner._tree_learning import learn_tree
 from ensemblage.inner._tree_path import TreePath, follow_row
 from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text
-from ensemblage.inner._tree_structure import GrowthRule, TreeRows, grow_structure, pruned
+from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import expect
-from ensemblage.parallel import draw_seeds
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 Floats = NDArray[np.float64]
 
-TREE_DOCS = """
+TREE_DOCS = f"""
+{ENCODE_DOCS.strip()}
 n_views : int, default=30
     Size of the crowd: bootstraps that place each threshold again.
 window : float, default=0.25
@@ -70,7 +62,7 @@ shrinkage_ : float
     The strength used.
 cv_loss_ : float or None
     Its loss over the folds; None where there were too few rows for folds.
-feature_importances_ : ndarray of shape (n_features_in_,)
+feature_importances_ : ndarray of shape (n_features,)
     Share of each feature in what all splits explain, by squares of what they change.
 n_features_in_ : int
     Number of features.
@@ -79,8 +71,10 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 
-class BaseInnerTree(BaseEstimator, ABC):
+class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
     """What trees for classes and for numbers have in common."""
+
+    _keeps_gaps = True  # a missing number goes the way that the tree learns
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_views": [Interval(Integral, 1, None, closed="left")],
@@ -91,6 +85,7 @@ class BaseInnerTree(BaseEstimator, ABC):
         "cv": [Interval(Integral, 2, None, closed="left")],
         "crisp": ["boolean"],
         "random_state": ["random_state"],
+        "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
     }
 
@@ -104,6 +99,7 @@ class BaseInnerTree(BaseEstimator, ABC):
         shrinkage: Any = "cv",
         cv: int = 5,
         crisp: bool = False,
+        encode: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -115,6 +111,7 @@ class BaseInnerTree(BaseEstimator, ABC):
         self.shrinkage = shrinkage
         self.cv = cv
         self.crisp = crisp
+        self.encode = encode
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -125,7 +122,7 @@ class BaseInnerTree(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows; NaN is a missing value.
+            Training rows; NaN is a missing value. Words become features of zeros and ones.
         y : array-like of shape (n_samples,)
             Classes, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -138,7 +135,7 @@ class BaseInnerTree(BaseEstimator, ABC):
         object
             Itself.
         """
-        X, y = validate_data(self, X, y, dtype=np.float32, order="C", ensure_all_finite="allow-nan")
+        X, y = self._training_rows(X, y, dtype=np.float32, order="C")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         counted = np.flatnonzero(weights > 0)
         if groups is not None:
@@ -155,31 +152,21 @@ class BaseInnerTree(BaseEstimator, ABC):
     def _fit_rows(self, rows: TreeRows, groups: Any) -> None:
         growth = GrowthRule(self.criterion, self.max_leaves, self.min_samples_leaf)
         recipe = TreeRecipe(growth, self.n_views, self.window, self.crisp)
-        grow_seed, fold_seed, view_seed = draw_seeds(self.random_state, 3)
-        structure = grow_structure(rows, growth, grow_seed)
         strengths = STRENGTHS if self.shrinkage == "cv" else (self.shrinkage,)
-        choice = Choice(alpha_grid(structure), np.array(strengths, dtype=np.float64))
-        chosen = choose(rows, recipe, choice, FoldPlan(self.cv, groups, fold_seed, self.n_jobs))
-        tree = soften(pruned(structure, chosen.alpha), rows, recipe, view_seed)
-        self.tree_ = FittedTree.make(tree, shrunk_values(tree, rows, chosen.strength))
-        self.alpha_ = min(chosen.alpha, float(structure.strengths[0]))
-        self.shrinkage_ = chosen.strength
-        self.cv_loss_ = chosen.loss
+        plan = FoldPlan(self.cv, groups, self.random_state, self.n_jobs)
+        self.tree_, chosen = learn_tree(rows, recipe, strengths, plan)
+        self.alpha_, self.shrinkage_, self.cv_loss_ = chosen
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
-        rows: NDArray[np.float32] = writable(
-            validate_data(
-                self, X, dtype=np.float32, order="C", ensure_all_finite="allow-nan", reset=False
-            )
-        )
+        rows: NDArray[np.float32] = writable(self._new_rows(X, dtype=np.float32, order="C"))
         return rows
 
     @property
     def feature_importances_(self) -> Floats:  # numpydoc ignore=RT01
         """Share of each feature in what all splits explain."""
         check_is_fitted(self)
-        return self.tree_.importances(self.n_features_in_)
+        return self.tree_.importances(self._encoded_width())
 
     def get_n_leaves(self) -> int:
         """Count the leaves.
@@ -279,18 +266,17 @@ class BaseInnerTree(BaseEstimator, ABC):
         return as_dot(self.tree_, self._words())
 
     def _words(self) -> TreeWords:
-        columns = [str(name) for name in _check_feature_names_in(self)]
+        encoder = getattr(self, "encoder_", None)
+        named = (
+            _check_feature_names_in(self) if encoder is None else encoder.get_feature_names_out()
+        )
+        columns = [str(name) for name in named]
         return TreeWords(columns, [str(label) for label in getattr(self, "classes_", ())])
 
     def __check_state__(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
         expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
         self.tree_.__check_state__()
-        expect(int(self.tree_.feature.max()) < self.n_features_in_, "a split has no column")
+        expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
         n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
         expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -5,6 +5,7 @@ Each fold grows one tree; its losses for all :math:`\alpha \times \lambda` come 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from ensemblage.inner._tree_structure import (
 )
 from ensemblage.kernels import (
     CutRule,
-    RowTargets,
     ShrunkPaths,
     SoftTree,
     node_means,
@@ -37,13 +37,39 @@ STRENGTHS = (100.0, 50.0, 25.0, 10.0, 1.0, 0.1)
 """Strengths of shrinkage to choose from: those of Agarwal et al. (2022)."""
 
 
-class TreeRecipe(NamedTuple):
-    """What all trees of a fit have in common."""
+class NodeValues(NamedTuple):
+    """Values (n_nodes, n_columns) of nodes, and the weight of the rows in them."""
+
+    values: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class TreeRecipe:
+    """What all trees of a fit have in common: how they are grown, softened and filled."""
 
     growth: GrowthRule
     n_views: int
     window: float
     crisp: bool
+
+    def grow(self, rows: TreeRows, seed: int) -> Structure:
+        """Grow CART."""
+        return grow_structure(rows, self.growth, seed)
+
+    def soften(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
+        """Let a crowd of bootstraps place the thresholds; their medians, if it is to be crisp."""
+        if self.window == 0:
+            return tree
+        counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
+        rule = CutRule(CRITERIA[self.growth.criterion], self.growth.min_samples_leaf)
+        soft = place_thresholds(tree, rows, Crowd(counts, self.window, rule))
+        return crisp(soft) if self.crisp else soft
+
+    def means(self, tree: SoftTree, rows: TreeRows) -> NodeValues:
+        """Average the rows in each node, by their memberships."""
+        sums = node_sums(tree, rows.X, rows.targets)
+        return NodeValues(*node_means(tree, sums, rows.targets.n_classes > 0))
 
 
 class FoldPlan(NamedTuple):
@@ -51,7 +77,7 @@ class FoldPlan(NamedTuple):
 
     n_folds: int
     groups: NDArray[Any] | None
-    seed: int
+    seed: Any
     n_jobs: int | None
 
 
@@ -70,13 +96,6 @@ class Choice(NamedTuple):
     strengths: Floats
 
 
-class NodeValues(NamedTuple):
-    """Shrunk means (n_nodes, n_columns) of nodes, and the weight of the rows in them."""
-
-    values: Floats
-    weights: Floats
-
-
 def alpha_grid(structure: Structure) -> Floats:
     r"""Alphas between those at which the tree changes: :math:`\sqrt{\alpha_k \alpha_{k+1}}`.
 
@@ -85,14 +104,6 @@ def alpha_grid(structure: Structure) -> Floats:
     changes = np.unique(np.append(0.0, structure.strengths[structure.tree.left >= 0]))
     between = np.sqrt(changes[:-1] * changes[1:])
     return np.append(between, np.inf)[::-1]
-
-
-def soften(tree: SoftTree, rows: TreeRows, recipe: TreeRecipe, seed: int) -> SoftTree:
-    """Let a crowd of bootstraps place a tree's thresholds; their medians, if it is to be crisp."""
-    counts = draw_bootstraps(len(rows.X), draw_seeds(seed, recipe.n_views))
-    rule = CutRule(CRITERIA[recipe.growth.criterion], recipe.growth.min_samples_leaf)
-    soft = place_thresholds(tree, rows, Crowd(counts, recipe.window, rule))
-    return crisp(soft) if recipe.crisp else soft
 
 
 def crisp(tree: SoftTree) -> SoftTree:
@@ -107,9 +118,9 @@ def fold_losses(
     """Losses on a fold's test rows of the tree grown on the others: (n_alphas, n_strengths)."""
     grow_seed, view_seed = draw_seeds(seed, 2)
     train, test = rows.at(fold.train), rows.at(fold.test)
-    structure = grow_structure(train, recipe.growth, grow_seed)
-    tree = soften(structure.tree, train, recipe, view_seed)
-    paths = shrunk_paths(tree, train, choice, structure.strengths)
+    structure = recipe.grow(train, grow_seed)
+    tree = recipe.soften(structure.tree, train, view_seed)
+    paths = shrunk_paths(tree, recipe.means(tree, train), choice, structure.strengths)
     losses: Floats = shrunk_losses(tree, test.X, test.targets, paths)
     return losses
 
@@ -132,9 +143,11 @@ def choose(rows: TreeRows, recipe: TreeRecipe, choice: Choice, plan: FoldPlan) -
     return Chosen(float(choice.alphas[a]), float(choice.strengths[s]), loss)
 
 
-def shrunk_paths(tree: SoftTree, rows: TreeRows, choice: Choice, strengths: Floats) -> ShrunkPaths:
+def shrunk_paths(
+    tree: SoftTree, found: NodeValues, choice: Choice, strengths: Floats
+) -> ShrunkPaths:
     """Tell what each node adds under each strength, and at which alpha it appears."""
-    means, weights = _means(tree, rows.X, rows.targets)
+    means, weights = found
     parents = parents_of(tree.left, tree.right)
     changes = means - means[np.maximum(parents, 0)]
     changes[0] = means[0]
@@ -145,9 +158,9 @@ def shrunk_paths(tree: SoftTree, rows: TreeRows, choice: Choice, strengths: Floa
     return ShrunkPaths(changes, factors, steps.astype(np.int64), len(choice.alphas))
 
 
-def shrunk_values(tree: SoftTree, rows: TreeRows, strength: float) -> NodeValues:
-    """Means of all nodes, each drawn towards its parent's."""
-    means, weights = _means(tree, rows.X, rows.targets)
+def shrunk_values(tree: SoftTree, found: NodeValues, strength: float) -> NodeValues:
+    """Draw the means of all nodes towards their parents'."""
+    means, weights = found
     parents = parents_of(tree.left, tree.right)
     factors = shrinkage_factors(weights, parents, np.array([strength]))
     values = means.copy()
@@ -156,7 +169,3 @@ def shrunk_values(tree: SoftTree, rows: TreeRows, strength: float) -> NodeValues
             change = means[node] - means[parents[node]]
             values[node] = values[parents[node]] + factors[node, 0] * change
     return NodeValues(values, weights)
-
-
-def _means(tree: SoftTree, X: NDArray[np.float32], targets: RowTargets) -> tuple[Floats, Floats]:
-    return node_means(tree, node_sums(tree, X, targets), targets.n_classes > 0)

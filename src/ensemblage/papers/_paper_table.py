@@ -144,9 +144,13 @@ class PaperScope:
 
 
 def find_scope(
-    request: PaperRequest, known: Sequence[str], generated: Sequence[str] = ()
+    request: PaperRequest,
+    known: Sequence[str],
+    generated: Sequence[str] = (),
+    fingerprint: Callable[[str, str | None], str] | None = None,
 ) -> PaperScope:
     """Look for the datasets before any work starts; at least one is at hand."""
+    fingerprint = fingerprint or dataset_print
     names = tuple(dict.fromkeys(known if request.datasets is None else request.datasets))
     for name in names:
         if name not in known:
@@ -157,7 +161,7 @@ def find_scope(
     for name in names:
         try:
             made = name in generated
-            prints[name] = "" if made else _fingerprint(name, folder, _environment())
+            prints[name] = "" if made else fingerprint(name, folder)
         except (ValueError, OSError) as error:
             missing[name] = str(error)
     if names and not prints:
@@ -165,6 +169,11 @@ def find_scope(
             f"None of the datasets is at hand ({', '.join(names)}). {next(iter(missing.values()))}"
         )
     return PaperScope(request.scale, request.seed, prints, missing)
+
+
+def dataset_print(name: str, data_dir: str | None) -> str:
+    """Fingerprint of a dataset, read once per process."""
+    return _fingerprint(name, data_dir, _environment())
 
 
 def paper_dataset(name: str, data_dir: str | None) -> Dataset:
@@ -228,6 +237,10 @@ class PaperTable(ABC, Generic[ScaleT]):
         """Name those of them that are made, not loaded."""
         return self.printed.stand_ins
 
+    def fingerprint(self, name: str, data_dir: str | None) -> str:
+        """Tell a dataset's content from any other; a ValueError says why it is not at hand."""
+        return dataset_print(name, data_dir)
+
     @abstractmethod
     def grid(self, scope: PaperScope) -> Iterable[msgspec.Struct]:
         """Parameters of every cell, in the order in which to compute them."""
@@ -246,7 +259,7 @@ class PaperTable(ABC, Generic[ScaleT]):
         scale = request.scale
         if request.datasets is None and scale == "quick" and self.quick_datasets:
             request = request._replace(datasets=self.quick_datasets)
-        scope = find_scope(request, self.datasets(scale), self.generated(scale))
+        scope = find_scope(request, self.datasets(scale), self.generated(scale), self.fingerprint)
         family = self.family or self.name
         cells = [scope.cell(family, self.version, params) for params in self.grid(scope)]
         summarise = partial(self._tables, scope=scope)
