@@ -63,6 +63,14 @@ def test_inches_inside_quotes_are_no_quotation():
     assert table.column("a").tolist() == ['24" screen', '12" x']
 
 
+def test_escaped_quotes_and_apostrophes():
+    table = parse('a,b\n"say \\"hi\\", you",1\n"x",2\n')
+    assert table.column("a").tolist() == ['say "hi", you', "x"]
+    weka = parse("a,b\n'over, cast',1\n'x',2\n'y',3\n")
+    assert weka.column("a").tolist() == ["over, cast", "x", "y"]
+    assert parse("a,b\nO'Neil,1\nrock 'n' roll,2\n").column("a").tolist()[0] == "O'Neil"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -29,7 +29,7 @@ def test_latin_1_has_no_letters_between_128_and_160():
 
 
 def test_lines_end_in_one_way():
-    assert decode(b"a\r\nb\rc\n", "a.csv").text == "a\nb\nc\n"
+    assert decode(b"a\r\nb\rc\n\x1a", "a.csv").text == "a\nb\nc\n"
 
 
 def test_an_encoding_that_is_said_is_taken():

@@ -16,8 +16,14 @@ def data(first, *rows):
         ([["p", "x"], ["e", "x"], ["p", "b"]], True),
         ([["aardvark", "1", "0", "4"], ["bear", "1", "0", "4"], ["bee", "0", "1", "6"]], True),
         ([["1", "2"], ["3", "4"], ["5", "6"]], True),
+        # one value beyond all others does not make a header
+        ([["90", "5", "1"], ["1", "2", "3"], ["3", "1", "2"], ["2", "3", "1"]], True),
         # names that are numbers: years, numbers of columns, numbers beyond what is below
         ([["land", "2001", "2002", "2003"], ["a", "2001", "1", "2"], ["b", "4", "5", "6"]], False),
+        (
+            [["land", "1990", "2000", "2015"], ["a", "1000", "1", "2000"], ["b", "4", "3000", "6"]],
+            False,
+        ),
         ([["0", "1", "2"], ["0", "5", "1"], ["7", "1", "2"]], False),
         ([["id", "2019"], ["a", "5"], ["b", "7"]], False),
         ([["x", "1"], ["a", "b"], ["a", "c"]], False),

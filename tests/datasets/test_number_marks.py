@@ -38,7 +38,7 @@ def test_numbers_of_the_world(text, marks, value):
     [
         ("1_000", PLAIN), ("inf", PLAIN), ("x", PLAIN), ("1,5", PLAIN),
         ("0.123", Marks(",", ".")), ("1.23,4", Marks(",", ".")), ("1,5", Marks(".", ",")),
-        ("12345.678", Marks(",", ".")), ("", Marks(",")), (",", Marks(",")),
+        ("12345.678", Marks(",", ".")), ("1,5\n2", Marks(",")), ("", Marks(",")), (",", Marks(",")),
     ],
 )  # fmt: skip
 def test_what_is_no_number(text, marks):

@@ -15,6 +15,7 @@ VALUE = re.compile(rf"[ \t]*(?:(?:{QUOTED})[ \t]*(?=,|$)|([^,]*))(?:,|$)")
 # By Weka's own rule: quoted, or all up to a comma or a blank; what follows % is a comment.
 TOKEN = re.compile(rf"""{QUOTED}|([^\s,%'"][^\s,%]*)|(%.*)|(['"])""")
 TYPES = {"numeric": NUMBER, "real": NUMBER, "integer": NUMBER, "string": WORD, "date": DATE}
+ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 ISO = "yyyy-MM-dd'T'HH:mm:ss"
 # The letters of Java's date formats, with what they stand for.
 LETTERS = {
@@ -109,7 +110,8 @@ def unquote(match: re.Match[str]) -> str:
     single, double, bare = match.groups()[:3]
     if bare is not None:
         return bare
-    return re.sub(r"\\(.)", r"\1", single if single is not None else double or "")
+    quoted = single if single is not None else double or ""
+    return re.sub(r"\\(.)", lambda match: ESCAPED.get(match[1], match[1]), quoted)
 
 
 def date_pattern(form: str) -> re.Pattern[str]:

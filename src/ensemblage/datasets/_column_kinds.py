@@ -30,6 +30,7 @@ GAP_WORDS = frozenset({
     "...", "*", "none", "null", "(null)", "nil", "missing", "unknown", "nd", "n.d.", "k.a.", "\\n",
     "#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?",
 })  # fmt: skip
+LONGEST_GAP = max(map(len, GAP_WORDS))
 SPOKEN = {DAY_FIRST: "day first", MONTH_FIRST: "month first"}
 EXPECTED = {NUMBER: "a finite number", DATE: "a date"}
 
@@ -53,18 +54,25 @@ class _Texts:
     @cached_property
     def stripped(self) -> dict[str, str]:
         """Each distinct text that is not missing, without its blanks."""
-        distinct = {text: text.strip() for text in dict.fromkeys(self.values)}
-        return {text: bare for text, bare in distinct.items() if bare not in MISSING}
+        distinct = dict.fromkeys(self.values)
+        return {text: bare for text in distinct if (bare := text.strip()) not in MISSING}
 
     @cached_property
     def gap_words(self) -> frozenset[str]:
         """The distinct texts that are words for a gap."""
-        return frozenset(bare for bare in self.stripped.values() if bare.lower() in GAP_WORDS)
+        short = (bare for bare in self.stripped.values() if len(bare) <= LONGEST_GAP)
+        return frozenset(bare for bare in short if bare.lower() in GAP_WORDS)
+
+    @cached_property
+    def places(self) -> list[str]:
+        """The distinct texts that are neither missing nor words for a gap, as they stand."""
+        gaps = self.gap_words
+        return [text for text, bare in self.stripped.items() if bare not in gaps]
 
     @cached_property
     def known(self) -> list[str]:
-        """The distinct texts that are neither missing nor words for a gap."""
-        return [t for t in dict.fromkeys(self.stripped.values()) if t not in self.gap_words]
+        """The same without their blanks."""
+        return [self.stripped[text] for text in self.places]
 
     @cached_property
     def plain(self) -> Column | None:
@@ -73,7 +81,7 @@ class _Texts:
         if column is not None or not self.known:
             return column
         numbers = parse_numbers(self.known)
-        return None if numbers is None else self.column(numbers, math.nan, "float64")
+        return None if numbers is None else self.column(numbers, "float64")
 
     @cached_property
     def signed(self) -> tuple[str, list[str]]:
@@ -88,13 +96,12 @@ class _Texts:
         found = parse_numbers(self.signed[1], marks)
         if found is None:
             found = parse_numbers(self.signed[1])
-        return self.plain if found is None else self.column(found, math.nan, "float64")
+        return self.plain if found is None else self.column(found, "float64")
 
-    def column(self, values: Sequence[Any], gap: Any, dtype: str) -> Column:
-        """Put the values of the known texts in their places."""
-        by_text = dict(zip(self.known, values, strict=True))
-        found = {text: by_text.get(bare, gap) for text, bare in self.stripped.items()}
-        return np.array([found.get(text, gap) for text in self.values], dtype=dtype)
+    def column(self, values: Sequence[Any], dtype: str) -> Column:
+        """Put the values of the known texts in their places; the others are missing."""
+        found = dict(zip(self.places, values, strict=True))
+        return np.array(list(map(found.get, self.values)), dtype=dtype)
 
     def words(self) -> Column:
         """Give the column as words."""
@@ -143,7 +150,7 @@ def _column(texts: _Texts, numbers: Column | None, dates: Dates | None) -> Colum
     if numbers is not None:
         return numbers
     if dates is not None:
-        return texts.column([*dates.moments], np.datetime64("NaT"), "datetime64[ms]")
+        return texts.column([*dates.moments], "datetime64[ms]")
     if texts.kind == DATE and not texts.known:
         return np.full(len(texts.values), np.datetime64("NaT"), dtype="datetime64[ms]")
     if not texts.stripped or (texts.kind == NUMBER and not texts.known):

@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ensemblage.datasets._encoding import Decoded
 from ensemblage.datasets._header_row import is_number_like
@@ -20,6 +21,8 @@ BLANKS = " "
 SEPARATORS = ("\t", ";", "|", ",")
 # Below this a separator does not explain a file, and blanks may.
 GOOD = 0.8
+NEARLY_ALL = 0.99
+LONG = 200_000
 # Spreadsheets may say on the first line which separator follows.
 SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 QUOTED_OR_WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
@@ -53,14 +56,28 @@ def split_text(text: str, name: str, separator: str | None = None) -> Split:
         return _split(text, name, separator)
     enough = text.count("\n") / 2
     likely = [each for each in SEPARATORS if text.count(each) > enough]
-    splits = [split for each in likely if (split := _attempt(text, name, each)) is not None]
-    best = max(splits, key=lambda split: split.fit, default=None)
+    best = _best(text, name, _first_choice(text, name, likely))
+    if best is None or best.fit < NEARLY_ALL:
+        best = _best(text, name, likely)
     if best is None:
         best = _split(text, name, ",")
     elif best.fit >= GOOD and not _has_numbers_inside(best):
         return best
     blanks = _split(text, name, BLANKS)
     return blanks if blanks.fit > min(best.fit, GOOD) else best
+
+
+def _first_choice(text: str, name: str, likely: Sequence[str]) -> Sequence[str]:
+    """Let the first lines of a long text choose; all of its lines have to agree."""
+    if len(text) <= LONG or len(likely) < 2:
+        return likely
+    best = _best(text[: text.rindex("\n", 0, LONG) + 1], name, likely)
+    return likely if best is None else [best.separator]
+
+
+def _best(text: str, name: str, separators: Sequence[str]) -> Split | None:
+    splits = [split for each in separators if (split := _attempt(text, name, each)) is not None]
+    return max(splits, key=lambda split: split.fit, default=None)
 
 
 def _attempt(text: str, name: str, separator: str) -> Split | None:
@@ -113,17 +130,36 @@ def _by_blanks(text: str) -> Lines:
 
 
 def _by_character(text: str, name: str, separator: str) -> Lines:
+    how: dict[str, Any] = {"delimiter": separator, "quotechar": _quote(text, separator)}
     try:
-        return _csv_rows(text, name, separator)
+        return _csv_rows(text, name, how)
     except ValueError as error:
-        # a mark of inches inside a quoted value; one that is never closed stays an error
+        # one that is never closed stays an error; others may be escaped, or inches
         if "expected after" not in str(error):
             raise
-        plain = _csv_rows(text, name, separator, quotes=False)
-        if len(set(map(len, plain.rows))) > 1:
-            raise
-        rows = [[_without_quotes(text) for text in row] for row in plain.rows]
-        return plain._replace(rows=rows)
+        for other in ({"escapechar": "\\"}, {"quoting": csv.QUOTE_NONE}):
+            lines = _consistent(text, name, how | other)
+            if lines is not None:
+                return lines
+        raise
+
+
+def _quote(text: str, separator: str) -> str:
+    """Tell whether values stand between apostrophes, as Weka writes them."""
+    opened = text.count(f"{separator}'") + text.count("\n'")
+    closed = text.count(f"'{separator}") + text.count("'\n")
+    return "'" if opened == closed > text.count("\n") / 4 and '"' not in text else '"'
+
+
+def _consistent(text: str, name: str, how: dict[str, Any]) -> Lines | None:
+    """Split another way, if that gives rows of one length."""
+    try:
+        lines = _csv_rows(text, name, how)
+    except ValueError:
+        return None
+    if len(set(map(len, lines.rows))) > 1:
+        return None
+    return lines._replace(rows=[[_without_quotes(text) for text in row] for row in lines.rows])
 
 
 def _without_quotes(text: str) -> str:
@@ -131,12 +167,10 @@ def _without_quotes(text: str) -> str:
     return text[1:-1] if quoted else text
 
 
-def _csv_rows(text: str, name: str, separator: str, *, quotes: bool = True) -> Lines:
+def _csv_rows(text: str, name: str, how: dict[str, Any]) -> Lines:
     """Split into rows, without the blank ones."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, strict=True,
-        skipinitialspace=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
-    )  # fmt: skip
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, strict=True, skipinitialspace=True, **how)
     rows, numbers, line = [], [], 0
     try:
         for row in reader:

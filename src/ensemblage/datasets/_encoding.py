@@ -66,7 +66,9 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
             f"Line {line} of {name} is not {SPOKEN.get(chosen, chosen)} text (byte "
             f"0x{data[start]:02x}): name its `encoding`, or save the file as UTF-8."
         ) from None
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = (
+        text.removeprefix("\ufeff").removesuffix("\x1a").replace("\r\n", "\n").replace("\r", "\n")
+    )
     return Decoded(lines, SPOKEN.get(chosen.lower(), chosen))
 
 

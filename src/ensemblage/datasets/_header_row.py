@@ -12,6 +12,7 @@ NUMBER_LIKE = re.compile(
     r"[$€£]?\s?[+-]?(?:\d[\d.,'\u2019\u00a0\u202f ]*|[.,]\d+)(?:[eE][+-]?\d+)?\s?[%€]?"
 )
 NEARLY_ALL = 0.9
+YEARS = range(1900, 2101)
 
 
 def is_number_like(text: str) -> bool:
@@ -32,20 +33,19 @@ def looks_like_data(first: Sequence[str], columns: Sequence[Sequence[str]]) -> b
         return False
     pairs = [pair for pair in zip(first, columns, strict=True) if pair[0] not in MISSING]
     fits = [_fits(text, column) for text, column in pairs if is_number_like(text)]
-    if not all(fits):
-        return False
     words = [_occurs(text, column) for text, column in pairs if not is_number_like(text)]
     if not fits:
         return len(words) > 1 and all(words)
-    misfits = words.count(False)
-    return misfits == 0 or misfits <= len(fits) // 2
+    misfits = fits.count(False) + words.count(False)
+    return misfits <= fits.count(True) // 2
 
 
 def _is_series(numeric: Sequence[str]) -> bool:
-    """Whether the numbers of a row count up evenly, as years or numbers of columns do."""
+    """Whether the numbers of a row count up, evenly or as years: such are names of columns."""
     values = [parse_number(text) for text in numeric]
     steps = {round(b - a, 9) for a, b in pairwise(values)}
-    return len(values) > 2 and len(steps) == 1 and steps.pop() > 0
+    years = all(value in YEARS for value in values)
+    return len(values) > 2 and all(step > 0 for step in steps) and (years or len(steps) == 1)
 
 
 def _fits(text: str, column: Sequence[str]) -> bool:
