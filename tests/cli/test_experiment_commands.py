@@ -87,7 +87,7 @@ def test_reproduce_shows_the_paper_beside_ours(run, papers):
     shown = run("reproduce", "hiss-table2", "-j", 1)
     assert shown.exit_code == 0
     heads = next(line for line in shown.stdout.splitlines() if "paper" in line).split()
-    assert heads == ["row", "column", "paper", "ours", "difference", "repeats", "note"]
+    assert heads == ["row", "column", "paper", "ours", "difference", "values", "note"]
     line = next(line for line in shown.stdout.splitlines() if "x = 1" in line)
     assert line.split()[4:] == ["0.3333", "0.3333", "+0.0000", "1"]
     assert "4 numbers were divided." in shown.stdout

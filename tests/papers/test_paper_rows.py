@@ -71,7 +71,7 @@ def test_differences_to_the_paper():
 def test_only_complete_rows_compete():
     assert complete_scores(ROWS, ("a", "b"))[0] == ["one", "two"]
     (less,) = who_wins(ROWS, ("a", "b"), greater_is_better=False)
-    assert less == "Best (ties count for all) of 2 complete rows: a on 1, b on 1."
+    assert less == "Best of a, b on 2 complete rows (ties count for all): a on 1, b on 1."
     assert who_wins(ROWS[4:], ("a", "b"), greater_is_better=True) == []
 
 

@@ -67,7 +67,7 @@ def test_stand_ins_failures_and_gaps():
     ]
     shown = blocks(table(rows))
     entries, notes = shown[-2:]
-    assert [column.name for column in entries.columns][-2:] == ["repeats", "failed"]
+    assert [column.name for column in entries.columns][-2:] == ["values", "failed"]
     assert [field.text for field in entries.rows[0]][4:] == [NOTHING.text, "10", "0"]
     assert notes.notes == ["a: A stand-in."]
     assert [field.text for field in entries.rows[1]][2:5] == ["0.4000", NOTHING.text, NOTHING.text]

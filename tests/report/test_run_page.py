@@ -53,7 +53,7 @@ def test_an_experiment_of_ones_own_has_no_paper():
     rows = [entry(row, "accuracy", 90.0, error=None) for row in ("a", "b")]
     page = experiment_page(experiment(table(rows, better=None)))
     names = [column.name for column in page.sections[0].blocks[-1].columns]
-    assert names == ["row", "column", "mean", "repeats"]
+    assert names == ["row", "column", "mean", "values"]
     own = experiment_page(experiment(table(rows), scale="declared"))
     assert [column.name for column in own.sections[0].blocks[-1].columns][:2] == [
         "dataset", "method",

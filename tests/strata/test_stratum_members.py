@@ -173,3 +173,10 @@ def test_rows_in_no_test_part_have_no_outputs():
     outputs = held_out_outputs(jobs, DATA._replace(folds=folds), seed=0, n_jobs=1)
     assert np.isfinite(outputs).all(axis=(0, 2)).tolist() == [False, False, True, False]
     np.testing.assert_allclose(outputs[0, 2], outputs[1, 2])
+
+
+def test_a_class_is_named_as_the_user_writes_it():
+    X, y = np.zeros((7, 2)), np.array(["-2"] * 2 + ["3"] * 5)
+    data = Training(X, np.array([0] * 2 + [1] * 5), np.unique(y), np.ones(7), None)
+    with pytest.warns(UserWarning, match="Class '-2' has 2 rows, fewer than cv=5 folds: using 2"):
+        hold_out(data, 5, 0)

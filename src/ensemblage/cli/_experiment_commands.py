@@ -237,7 +237,7 @@ def _show(table: ResultTable, names: tuple[str, str]) -> None:
     noted = any(row.note for row in table.rows)
     heads = [(name, "left") for name in names]
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
-    heads += [("difference", "right")] * paper + [("repeats", "right")]
+    heads += [("difference", "right")] * paper + [("values", "right")]
     heads += [("note", "left")] * noted
     rows = [_fields(row, paper=paper, noted=noted) for row in table.rows]
     say(f"{table.title}: {table.measure}; ± is a standard error")

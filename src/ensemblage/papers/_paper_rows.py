@@ -180,7 +180,8 @@ def who_wins(
         for column, count in zip(columns, first.sum(axis=0), strict=True)
         if count
     ]
-    return [f"Best (ties count for all) of {len(names)} complete rows: {', '.join(parts)}."]
+    over = f"on {len(names)} complete rows (ties count for all)"
+    return [f"Best of {', '.join(columns)} {over}: {', '.join(parts)}."]
 
 
 def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2) -> list[str]:
@@ -211,5 +212,6 @@ def friedman(
     found = compare_methods(scores, names=list(columns), greater_is_better=greater_is_better)
     whose = "our" if source == "ours" else "the paper's printed"
     named = ", ".join(f"'{column}'" for column in columns)
-    test = f"{found.friedman_statistic:.2f} (p = {found.friedman_pvalue:.2g})"
+    test = f"{found.friedman_statistic:.2f}"
+    # one p-value: that of Iman and Davenport, by which the sentence goes
     return [f"Friedman's statistic of {whose} columns {named}: {test}. {found.sentence()}"]

@@ -137,7 +137,7 @@ def _entries(shown: Layout) -> TableBlock:
         Column("paper", numeric=True): [number_field(row.paper, digits) for row in rows],
         Column("ours" if paper else "mean", numeric=True): [_ours(row, digits) for row in rows],
         Column("difference", numeric=True): [signed_field(row.difference, digits) for row in rows],
-        Column("repeats", numeric=True): [Field(str(row.repeats), row.repeats) for row in rows],
+        Column("values", numeric=True): [Field(str(row.repeats), row.repeats) for row in rows],
     }
     if any(row.failures for row in rows):
         columns[Column("failed", numeric=True)] = [count_field(row.failures) for row in rows]

@@ -94,7 +94,7 @@ def read_training(
     classes, y = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {classes[0]!r}; a classifier needs at least two."
+            f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two."
         )
     weights: Array = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -102,7 +102,7 @@ def read_training(
     absent = np.bincount(y, weights) == 0
     if absent.any():
         raise ValueError(
-            f"sample_weight leaves no weight to class {classes[absent][0]!r}. "
+            f"sample_weight leaves no weight to class {classes[absent].tolist()[0]!r}. "
             "Leave its rows out, or give some of them weight."
         )
     given = None if sample_weight is None else weights
@@ -135,9 +135,10 @@ def hold_out(data: Training, cv: Any, seed: int) -> Training:
         counts = np.bincount(data.y)
         n_folds = max(2, min(n_folds, int(counts.min())))
         if n_folds < int(cv):
+            smallest = data.classes.tolist()[counts.argmin()]
             warnings.warn(
-                f"Class {data.classes[counts.argmin()]!r} has {counts.min()} rows, fewer than "
-                f"cv={cv} folds: using {n_folds} folds.",
+                f"Class {smallest!r} has {counts.min()} rows, fewer than cv={cv} folds: using "
+                f"{n_folds} folds.",
                 UserWarning,
                 stacklevel=4,
             )
