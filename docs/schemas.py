@@ -18,6 +18,7 @@ import msgspec
 from ensemblage.datasets import DatasetInfo
 from ensemblage.explain import explanation_documents
 from ensemblage.methods import (
+    AuditDocument,
     ClusteringDocument,
     Comparison,
     DoctorDocument,
@@ -34,6 +35,7 @@ REFERENCE = "#/$defs/{name}"
 def schemas() -> dict[str, dict[str, Any]]:
     """Give the schema of each command's output, by the command's name."""
     return {
+        "audit": _schema("audit", AuditDocument),
         "cluster": _schema("cluster", ClusteringDocument),
         "compare": _schema("compare", Comparison),
         "datasets": _schema("datasets", list[DatasetInfo]),

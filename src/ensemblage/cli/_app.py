@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ensemblage import __version__
+from ensemblage.cli._audit_command import audit_command
 from ensemblage.cli._cluster_command import cluster_command
 from ensemblage.cli._compare_command import compare_command
 from ensemblage.cli._datasets_command import datasets_command
@@ -27,6 +28,7 @@ app.command("compare")(compare_command)
 app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("explain")(explain_command)
+app.command("audit")(audit_command)
 app.command("cluster")(cluster_command)
 app.command("run")(run_command)
 app.command("reproduce")(reproduce_command)

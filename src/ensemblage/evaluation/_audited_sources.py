@@ -145,8 +145,14 @@ class SourceAudit:
         said.append(f"Worst when left out is {self.worst}: {self.remedy}")
         return tuple(said)
 
-    def _table(self) -> TableBlock:
-        """Give the sources as a table."""
+    def table(self) -> TableBlock:
+        """Give the sources as a table.
+
+        Returns
+        -------
+        TableBlock
+            A row each.
+        """
         heads = ("rows", "error", "left out", "log loss", "left out", "rate", "said", "slope",
                  "offset", "covered")  # fmt: skip
         columns = (Column("source"), *(Column(head, numeric=True) for head in heads))
@@ -163,8 +169,8 @@ class SourceAudit:
         return TableBlock(columns, rows, "Sources", legend=LEGEND)
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, "", text_table(self._table(), WIDTH)])
+        return "\n".join([*self.sentences, "", text_table(self.table(), WIDTH)])
 
     def _repr_html_(self) -> str:
         said = "".join(f"<p>{escape(each)}</p>" for each in self.sentences)
-        return said + html_table(self._table())
+        return said + html_table(self.table())

@@ -62,10 +62,8 @@ def _numeric_shift(
     between = float(counts @ (means - ranks.mean()) ** 2)
     far = np.where(counts > 0, np.abs(means - ranks.mean()) * np.sqrt(counts), -1.0).argmax()
     there, elsewhere = _typical(values[own == far], values[own != far])
-    return ColumnShift(
-        name, np.sqrt(_above_chance(between, total, int((counts > 0).sum()), len(values))),
-        names[far], there, elsewhere,
-    )  # fmt: skip
+    share = _above_chance(between, total, int((counts > 0).sum()), len(values))
+    return ColumnShift(name, float(np.sqrt(share)), names[far], there, elsewhere)
 
 
 def _above_chance(between: float, total: float, n_groups: int, n_rows: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from ensemblage.tables import TableEncoder, read_columns
 MOST_LEFT_OUT = 10
 """More sources than these are left out in groups."""
 RECOGNISED_ROWS = 5_000
+RECOGNISING_FOLDS = 3
 MOST_SHIFTS = 5
 NINE_IN_TEN = 0.9
 
@@ -50,6 +52,7 @@ class _Rows(NamedTuple):
     sources: Codes
     classes: NDArray[Any]
     names: list[str]
+    columns: list[str]
 
     def of(self, source: int) -> NDArray[np.intp]:
         """Numbers of a source's rows."""
@@ -67,9 +70,11 @@ def source_audit(
     y: Any,
     sources: Any,
     *,
+    columns: Sequence[str] | None = None,
     cv: int = 5,
     n_jobs: int | None = None,
     random_state: Any = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> SourceAudit:
     r"""Find out what a model is worth on known sources, and on new ones.
 
@@ -86,6 +91,8 @@ def source_audit(
         Classes.
     sources : array-like of shape (n_samples,)
         Where each row comes from.
+    columns : sequence of str, default=None
+        Names of the columns, where ``X`` has none of its own.
     cv : int, default=5
         Ordinary folds, with the shares of sources and classes. Of more than ten sources, groups
         of about a tenth of the rows are left out together.
@@ -93,6 +100,8 @@ def source_audit(
         Processes, as in joblib; the figures are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Draws the folds.
+    progress : callable, default=None
+        Called as ``progress(done, total)`` at the start and after each fit.
 
     Returns
     -------
@@ -117,18 +126,19 @@ def source_audit(
     >>> audit.new_error > audit.error
     True
     """
-    rows = _checked(X, y, sources)
+    rows = _checked(X, y, sources, columns)
     seed = draw_seeds(random_state, 1)[0]
-    inside = held_out(
-        estimator, X, rows.labels, ordinary_folds(rows.labels, rows.sources, cv, seed), n_jobs
-    )
-    outside = held_out(estimator, X, rows.labels, source_folds(rows.sources, MOST_LEFT_OUT), n_jobs)
+    ordinary = ordinary_folds(rows.labels, rows.sources, cv, seed)
+    without = source_folds(rows.sources, MOST_LEFT_OUT)
+    step = _counter(len(ordinary) + len(without) + RECOGNISING_FOLDS, progress)
+    inside = held_out(estimator, X, rows.labels, ordinary, n_jobs=n_jobs, step=step)
+    outside = held_out(estimator, X, rows.labels, without, n_jobs=n_jobs, step=step)
     label = compared_class(outside, rows.labels)
     calibrations = site_calibrations(outside, rows.labels, rows.sources, label)
     audited = _audited(estimator, rows, (inside, outside), calibrations, label)
     errors = np.array([each.left_out_error for each in audited])
     worst = max(range(len(audited)), key=lambda s: audited[s].left_out_log_loss)
-    recognised = _recognised(rows, seed, n_jobs)
+    recognised = _recognised(rows, seed, n_jobs, step)
     return SourceAudit(
         sources=audited,
         label=rows.classes.tolist()[label],
@@ -145,7 +155,7 @@ def source_audit(
     )
 
 
-def _checked(X: Any, y: Any, sources: Any) -> _Rows:
+def _checked(X: Any, y: Any, sources: Any, columns: Sequence[str] | None) -> _Rows:
     """Refuse what cannot be audited, before any fit."""
     labels = column_or_1d(y, warn=True)
     check_consistent_length(X, labels)
@@ -161,7 +171,25 @@ def _checked(X: Any, y: Any, sources: Any) -> _Rows:
             f"sources holds {len(names)} sources for {len(labels)} rows: most have one row, which "
             "tells nothing about a source. Name a column that tells where rows come from."
         )
-    return _Rows(X, codes.astype(np.int64), numbers, classes, [str(name) for name in names])
+    named = columns if columns is not None else getattr(X, "columns", None)
+    shown = [f"x{j}" for j in range(np.shape(X)[1])] if named is None else list(map(str, named))
+    sources_shown = [str(name) for name in names]
+    return _Rows(X, codes.astype(np.int64), numbers, classes, sources_shown, shown)
+
+
+def _counter(total: int, progress: Callable[[int, int], Any] | None) -> Callable[[], None]:
+    """Tell that nothing is done yet; give what tells of one more."""
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    if progress is not None:
+        progress(0, total)
+    return step
 
 
 def _audited(
@@ -212,24 +240,22 @@ def _bound(errors: NDArray[np.float64]) -> float:
     return float(min(1.0, errors.mean() + reach))
 
 
-def _recognised(rows: _Rows, seed: int, n_jobs: int | None) -> float:
+def _recognised(rows: _Rows, seed: int, n_jobs: int | None, step: Callable[[], Any]) -> float:
     """Share of the rows whose source a forest tells from the columns, fold by fold."""
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(len(rows.sources))[:RECOGNISED_ROWS])
     codes = np.unique(rows.sources[some], return_inverse=True)[1].astype(np.int64)
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
     model = make_pipeline(TableEncoder(), forest)
-    folds = deal_folds(codes, 3, rng)
-    found = held_out(model, _safe_indexing(rows.X, some), codes, folds, n_jobs)
+    folds = deal_folds(codes, RECOGNISING_FOLDS, rng)
+    X = _safe_indexing(rows.X, some)
+    found = held_out(model, X, codes, folds, n_jobs=n_jobs, step=step)
     return float(1 - found.errors(codes).mean())
 
 
 def _shifts(rows: _Rows) -> tuple[ColumnShift, ...]:
-    names = getattr(rows.X, "columns", None)
-    width = np.shape(rows.X)[1]
-    columns = [f"x{j}" for j in range(width)] if names is None else [str(each) for each in names]
-    X = rows.X if names is not None else np.asarray(rows.X)
-    found = [column_shift(each, rows.sources, rows.names) for each in read_columns(X, columns)]
+    X = rows.X if hasattr(rows.X, "columns") else np.asarray(rows.X)
+    found = [column_shift(each, rows.sources, rows.names) for each in read_columns(X, rows.columns)]
     return tuple(sorted(found, key=lambda each: -each.strength)[:MOST_SHIFTS])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from ensemblage.parallel import Fold, deal_folds, run_tasks
+from ensemblage.parallel import Fold, deal_folds, iterate_tasks
 
 Doubles = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -54,9 +54,15 @@ def source_folds(sources: Codes, most: int) -> list[Fold]:
 
 
 def held_out(
-    estimator: Any, X: Any, labels: Codes, folds: Sequence[Fold], n_jobs: int | None = None
+    estimator: Any,
+    X: Any,
+    labels: Codes,
+    folds: Sequence[Fold],
+    *,
+    n_jobs: int | None = None,
+    step: Callable[[], Any] | None = None,
 ) -> HeldOut:
-    """Predict every fold's test rows by a model of its training rows."""
+    """Predict every fold's test rows by a model of its training rows; ``step`` after each fit."""
     n_classes = int(labels.max()) + 1
     tasks = [
         (
@@ -66,8 +72,10 @@ def held_out(
         for fold in folds
     ]  # fmt: skip
     shares = np.zeros((len(labels), n_classes))
-    for fold, found in zip(folds, run_tasks(_fit_and_predict, tasks, n_jobs), strict=True):
-        shares[fold.test] = found
+    for number, found in iterate_tasks(_fit_and_predict, tasks, n_jobs):
+        shares[folds[number].test] = found
+        if step is not None:
+            step()
     return HeldOut(shares)
 
 

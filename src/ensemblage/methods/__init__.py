@@ -1,5 +1,7 @@
 """Methods by name: made, trained, compared, and used on new rows."""
 
+from ensemblage.methods._audit import AuditDocument as AuditDocument
+from ensemblage.methods._audit import audit
 from ensemblage.methods._choice import ALPHA as ALPHA
 from ensemblage.methods._choice import Design as Design
 from ensemblage.methods._choice import gap_between as gap_between
@@ -35,6 +37,7 @@ __all__ = [
     "SummaryRow",
     "Trained",
     "UnknownMethodError",
+    "audit",
     "cluster_table",
     "compare",
     "get_method",
