@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -151,3 +152,76 @@ def test_saved_and_loaded(tmp_path, clouds, pool):
     loaded = load(tmp_path / "pool.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert str(loaded.leaderboard_) == str(model.leaderboard_)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 120)
+    X = rng.normal(size=(120, 3)) + y[:, None] * [1.5, 0.5, 0]
+    pool = ["logistic", GaussianNB(), RandomForestClassifier(10)]
+    return EnsemblageClassifier(pool, cv=3, random_state=0).fit(X, y), X, y
+
+
+def test_a_row_is_explained(fitted):
+    model, X, _ = fitted
+    decision = model.explain_row(X[0])
+    np.testing.assert_allclose(decision.probabilities, model.predict_proba(X[:1])[0])
+    assert decision.prediction == model.predict(X[:1])[0]
+    assert {each.member for each in decision.voices} == set(model.member_names_)
+
+
+def test_places_contribute(fitted):
+    model, _, _ = fitted
+    found = model.contributions()
+    assert {each.place for each in found} == {"anchor", "given"}
+    assert 0.1 < found.log_loss < 0.6
+
+
+def test_a_pruned_pool_is_faster_and_the_pool_stays(fitted):
+    model, X, y = fitted
+    points = model.frontier()
+    before = model.predict_proba(X)
+    small = model.prune(points[-1].latency)
+    assert small.member_names_ == list(points[-1].members)
+    assert small.score(X, y) > 0.75
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert model.prune(1e9).member_names_ == model.member_names_
+    with pytest.raises(ValueError, match=r"max_latency=1e-09 is less than the .* s for 100 rows"):
+        model.prune(1e-9)
+
+
+def test_a_tree_says_what_the_pool_says(fitted):
+    model, X, y = fitted
+    found = model.distill(X, y, max_leaves=4)
+    assert found.model.get_n_leaves() <= 4
+    assert found.fidelity > 0.8
+    honest = model.distill(X, y, kind="logistic", training=True)
+    assert honest.log_loss < np.log(2)
+
+
+def test_words_dates_and_gaps():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 120)
+    frame = pd.DataFrame(
+        {
+            "job": np.where(rng.uniform(size=120) < 0.8, np.where(y, "cook", "smith"), None),
+            "age": np.where(rng.uniform(size=120) < 0.1, np.nan, 30 + 5 * y + rng.normal(size=120)),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 120), "D"),
+        }
+    )
+    model = clone(SMALL).fit(frame, np.array(["no", "yes"])[y])
+    assert model.leaderboard_[0].accuracy > 0.9
+    new = pd.DataFrame({"job": ["cook", "tailor"], "age": [35.0, np.nan], "since": [pd.NaT] * 2})
+    assert np.isfinite(model.predict_proba(new)).all()
+    assert model.n_features_in_ == 3
+    assert model.distill(frame, kind="tree", training=True).fidelity > 0.9
+    assert model.explain_row(new[:1]).prediction == "yes"
+
+
+def test_the_row_numbers_of_what_was_held_out_leave_rows_without_weight_out(clouds):
+    X, y = clouds
+    weights = np.ones(150)
+    weights[:10] = 0
+    model = clone(SMALL).fit(X, y, sample_weight=weights)
+    assert model.held_out_.rows.tolist() == list(range(10, 150))

@@ -145,6 +145,21 @@ class LogPool(Fusion):
         parts = zip(self._logits(outputs), self.temperatures_, self.bonuses_, strict=True)
         return np.stack([_calibrated(*each) for each in parts])
 
+    def log_probabilities(self, outputs: Array) -> Array:
+        """Give each member's own log probabilities, at its best temperature.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_members, n_samples, n_classes)
+            Members' outputs.
+
+        Returns
+        -------
+        ndarray of shape (n_members, n_samples, n_classes)
+            What the pool adds up, each times its importance.
+        """
+        return self._scores(outputs)
+
     def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
         pooled = np.tensordot(self.weights_, self._scores(outputs), 1) + self.biases_
         return np.asarray(softmax(pooled / self.temperature_, axis=1))

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
-from ensemblage.fusion import FusedClassifierMixin, LogPool, member_outputs
+from ensemblage.fusion import FusedClassifierMixin, Fusion, LogPool, member_outputs, take_rows
+from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds
 from ensemblage.pool._budget import MANY_ROWS, Clock, Limits, hold_out_in_time
+from ensemblage.pool._contributions import Contributions, leave_places_out
+from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
 from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
+from ensemblage.pool._held_out_record import keep_held_out
 from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._members import POOLS, resolve_pool
 from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
@@ -33,14 +37,16 @@ from ensemblage.pool._pooling import (
     make_fusion,
     standings,
 )
+from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
+from ensemblage.pool._voices import PoolDecision, hear
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
-MOST_KEPT = 20_000
-"""Rows whose held-out outputs a fitted pool keeps, to be drawn, pruned and taken apart."""
 
 
-class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
+@with_shared(ENCODE_DOCS)
+class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
     r"""A pool of members from all three places of diversity, which need no tuning by hand.
 
     Members of the usual kinds and of this library are tuned on shared folds. What they say of
@@ -63,6 +69,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         Seconds that ``fit`` may take; None for as long as it takes. Members are then tried by
         what they are worth per second, on as many rows as time allows. Beyond 10,000 rows, rows
         are held out once instead of in folds, and boosting is grown to its end before all others.
+    {encode}
     n_jobs : int, default=None
         Fits at the same time, through joblib.
     random_state : int, RandomState instance or None, default=None
@@ -82,6 +89,9 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         Fitted, for these members.
     leaderboard_ : Leaderboard
         What the pool and each member are worth on rows that they have not seen.
+    held_out_ : HeldOutRecord
+        What they said of these rows.
+    {encoder_}
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -124,6 +134,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         "fusion": [StrOptions({"logpool", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -135,6 +146,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         fusion: Any = "logpool",
         cv: Any = 5,
         time_budget: float | None = None,
+        encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -142,6 +154,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         self.fusion = fusion
         self.cv = cv
         self.time_budget = time_budget
+        self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -153,7 +166,8 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows.
+            Training rows: numbers, and with ``encode`` also words, dates and gaps. Members, a
+            user's own too, see the numbers that are made of them.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -188,16 +202,17 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
         """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
-        X, y = validate_data(self, X, y, **ARRAYS, ensure_min_samples=2)
+        X, y = self._training_rows(X, y, **ARRAYS, ensure_min_samples=2)
         check_classification_targets(y)
         check_consistent_length(X, groups)
-        weights = None
+        weights, numbers = None, np.arange(len(y))
         if sample_weight is not None:
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
+            numbers = np.flatnonzero(present)
             groups = None if groups is None else np.asarray(groups)[present]
         self.classes_, y = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -209,7 +224,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
             if once
             else shared_folds(y, self.cv, fold_seed, groups)
         )
-        return PoolRows(X, y, len(self.classes_), weights, folds, groups is not None)
+        return PoolRows(X, y, len(self.classes_), weights, folds, groups is not None, numbers)
 
     def _store(
         self, verdict: Verdict, members: list[Member], rows: PoolRows, left_out: list[LeftOut]
@@ -225,6 +240,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
         pooled = cross_fitted(make_fusion(self.fusion, grouped=rows.grouped), verdict, rows)
         sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
         self.leaderboard_ = Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences)
+        self.held_out_ = keep_held_out(verdict, pooled, rows)
         if sentences:
             warnings.warn(" ".join(sentences), UserWarning, stacklevel=4)
 
@@ -240,7 +256,7 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
     def _ask(self, X: Any) -> Array:
         """Ask the members about rows, (n_members, n_samples, n_classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, **ARRAYS, reset=False)
+        X = self._new_rows(X, **ARRAYS)
         pairs = zip(self.estimators_, self.responses_, strict=True)
         return np.stack(
             [member_outputs(each, X, len(self.classes_), response) for each, response in pairs]
@@ -249,6 +265,126 @@ class EnsemblageClassifier(FusedClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> Array:
         outputs = self._ask(X)
         return np.asarray(self.fusion_.combine(outputs))
+
+    def explain_row(self, x: Any) -> PoolDecision:
+        """Tell who said what of one row, and what it meant for the answer.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or a frame with one row
+            The row.
+
+        Returns
+        -------
+        PoolDecision
+            The answer, and each member's probabilities, weight and push; prints as a table.
+        """
+        row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
+        return hear(self.member_names_, self._ask(row), self.fusion_, self.classes_)
+
+    def contributions(self) -> Contributions:
+        """Tell what the pool would lose without each place of diversity.
+
+        Returns
+        -------
+        Contributions
+            Log loss without each place, on rows that the pool has not seen. Only the fusion is
+            fitted again.
+        """
+        check_is_fitted(self)
+        return leave_places_out(self.held_out_, self._unfitted_fusion())
+
+    def _unfitted_fusion(self) -> Fusion:
+        """Give the fusion with the options that it was fitted with."""
+        fusion: Fusion = clone(self.fusion_)
+        return fusion
+
+    def frontier(self) -> list[PrunedPool]:
+        """List ever smaller pools: how long each takes to predict, and at what loss.
+
+        Returns
+        -------
+        list of PrunedPool
+            From all members that count to one; each time the member goes that costs the least
+            loss per second saved.
+        """
+        check_is_fitted(self)
+        seconds = {
+            each.member: each.predict_seconds
+            for each in self.leaderboard_[1:]
+            if each.member in self.member_names_
+        }
+        return frontier(self.held_out_, seconds, self._unfitted_fusion())
+
+    def prune(self, max_latency: float) -> EnsemblageClassifier:
+        """Give a pool that predicts faster; this one stays as it is.
+
+        Parameters
+        ----------
+        max_latency : float
+            Seconds for 100 rows, as ``frontier`` has them.
+
+        Returns
+        -------
+        EnsemblageClassifier
+            Fitted, of the largest pool of ``frontier`` that is fast enough; the fusion is fitted
+            again for its members.
+        """
+        points = self.frontier()
+        fast = [each for each in points if each.latency <= max_latency]
+        if not fast:
+            least = min(each.latency for each in points)
+            raise ValueError(
+                f"max_latency={max_latency!r} is less than the {least:.2g} s for 100 rows that the "
+                "fastest of the pools takes. Allow more; frontier() lists what each costs."
+            )
+        kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
+        pruned = copy(self)
+        for name in ("member_names_", "estimators_", "responses_"):
+            setattr(pruned, name, [getattr(self, name)[k] for k in kept])
+        pruned.fusion_ = fuse_again(self.held_out_, pruned.member_names_, self._unfitted_fusion())
+        return pruned
+
+    def distill(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        kind: str = "tree",
+        max_leaves: int = 16,
+        training: bool = False,
+    ) -> Distilled:
+        """Fit one readable model to what the pool says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; they need no classes.
+        y : array-like of shape (n_samples,), default=None
+            Their classes, to judge the model by.
+        kind : {"tree", "network", "logistic"}, default="tree"
+            A decision tree, a Bayesian network, or logistic regression.
+        max_leaves : int, default=16
+            Leaves of the tree at most.
+        training : bool, default=False
+            Whether X are the rows of ``fit``, in their order: then the model learns what the pool
+            said of each when it had not seen it.
+
+        Returns
+        -------
+        Distilled
+            The model, its fidelity to the pool, and its own score.
+        """
+        check_is_fitted(self)
+        model = make_readable(kind, max_leaves, encoded=hasattr(self, "encoder_"))
+        if training:
+            known = self.held_out_.rows
+            targets = self.held_out_.pooled.astype(float)
+            X, y = take_rows(X, known), None if y is None else np.asarray(y)[known]
+        else:
+            targets = self.predict_proba(X)
+        numbers = None if y is None else np.searchsorted(self.classes_, y)
+        return distil(model, X, Soft(targets, self.classes_), numbers)
 
 
 def _any(candidates: list[Candidate], left_out: list[LeftOut]) -> list[Candidate]:

@@ -21,7 +21,8 @@ class PoolRows(NamedTuple):
     """Validated rows; ``y`` are class numbers, ``weights`` None where none were given.
 
     ``grouped`` tells that rows belong together, so that no copy of a group may be on both sides of
-    a fold, and none of a row's kin may have been seen by what speaks of it.
+    a fold, and none of a row's kin may have been seen by what speaks of it. ``numbers`` are the
+    rows' positions in what the user gave.
     """
 
     X: Any
@@ -30,6 +31,7 @@ class PoolRows(NamedTuple):
     weights: Array | None
     folds: list[Fold]
     grouped: bool = False
+    numbers: Indices | None = None
 
     def weights_at(self, rows: Indices) -> Array | None:
         """Give the weights of some rows; None where none were given."""

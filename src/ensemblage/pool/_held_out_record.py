@@ -1,0 +1,82 @@
+"""What a fitted pool remembers of rows that its members had not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ensemblage.fusion import Fusion
+from ensemblage.parallel import deal_folds
+from ensemblage.pool._pool_rows import Array, Indices, PoolRows, thin
+from ensemblage.pool._pooling import Verdict
+from ensemblage.strata import fused_outputs
+
+MOST_KEPT = 20_000
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class HeldOutRecord:
+    """Outputs of all members that were tried, and of the pool, on rows that they had not seen.
+
+    Parameters
+    ----------
+    names, places : tuple of str
+        Of the members.
+    outputs : ndarray of shape (n_members, n_rows, n_classes)
+        What they said: probabilities, or decision values of those that have none.
+    pooled : ndarray of shape (n_rows, n_classes)
+        Probabilities of pools that had not seen the row either.
+    y : ndarray of shape (n_rows,)
+        Class numbers.
+    rows : ndarray of shape (n_rows,)
+        Their positions among the rows of ``fit``; 20,000 at most are kept.
+    weights : ndarray of shape (n_rows,) or None
+        Row weights.
+    """
+
+    names: tuple[str, ...]
+    places: tuple[str, ...]
+    outputs: NDArray[np.float32]
+    pooled: NDArray[np.float32]
+    y: Indices
+    rows: Indices
+    weights: Array | None
+
+
+def keep_held_out(verdict: Verdict, pooled: Array, rows: PoolRows) -> HeldOutRecord:
+    """Keep what is known, of 20,000 rows at most."""
+    kept = thin(np.arange(len(verdict.known)), rows.y[verdict.known], MOST_KEPT, 0)
+    numbers = verdict.known[kept]
+    return HeldOutRecord(
+        tuple(each.recipe.name for each in verdict.candidates),
+        tuple(each.recipe.place for each in verdict.candidates),
+        verdict.outputs[:, kept].astype(np.float32),
+        pooled[kept].astype(np.float32),
+        rows.y[numbers],
+        numbers if rows.numbers is None else rows.numbers[numbers],
+        rows.weights_at(numbers),
+    )
+
+
+def row_losses(record: HeldOutRecord, fusion: Fusion, members: Any) -> Array:
+    """Log loss of each row in a pool of some members, fused as rows of other folds teach."""
+    outputs = record.outputs[np.asarray(members, dtype=int)].astype(float)
+    y, weights = record.y, record.weights
+    folds = deal_folds(y, N_FOLDS, np.random.default_rng(0))
+    fused = fused_outputs(clone(fusion), outputs, y, folds, sample_weight=weights)
+    lacking = np.isnan(fused).any(axis=1)
+    if lacking.any():
+        fitted = clone(fusion).fit(outputs, y, sample_weight=weights)
+        fused[lacking] = fitted.combine(outputs[:, lacking])
+    true = fused[np.arange(len(y)), y]
+    return np.asarray(-np.log(np.maximum(true, np.finfo(float).tiny)))
+
+
+def weighted_mean(record: HeldOutRecord, values: Array) -> float:
+    """Average over the rows, by their weights."""
+    return float(np.average(values, weights=record.weights))

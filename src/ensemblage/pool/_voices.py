@@ -1,0 +1,145 @@
+"""Who said what of one row, and what it meant for the pool's answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemblage.fusion import Fusion, LogPool
+from ensemblage.pages import (
+    NOTHING,
+    Column,
+    Field,
+    TableBlock,
+    html_table,
+    share_field,
+    signed_field,
+    text_table,
+)
+from ensemblage.pool._pool_rows import Array
+
+
+@dataclass(frozen=True)
+class Voice:
+    """What one member says of a row.
+
+    Parameters
+    ----------
+    member : str
+        Its name.
+    probabilities : tuple of float
+        Of the classes, at its best temperature; what it gives as it is, where the fusion has none.
+    weight : float or None
+        Share of its influence on the pool; None where the fusion has no such number.
+    push : float or None
+        What it adds to the log odds of the answer against the next class; None where the fusion
+        has no such number.
+    """
+
+    member: str
+    probabilities: tuple[float, ...]
+    weight: float | None
+    push: float | None
+
+
+@dataclass(frozen=True)
+class PoolDecision:
+    """How a pool came to its answer about one row.
+
+    Parameters
+    ----------
+    prediction : object
+        The class.
+    against : object
+        The class that comes next.
+    classes : tuple
+        All classes.
+    probabilities : tuple of float
+        Of the classes, in their order.
+    voices : tuple of Voice
+        The members, those who pushed most first.
+    bias : float or None
+        What the biases of the two classes add to the log odds; with all pushes it adds up to them.
+
+    Examples
+    --------
+    >>> from ensemblage.pool import PoolDecision, Voice
+    >>> svm = Voice("svm", (0.2, 0.8), 1.0, 1.4)
+    >>> PoolDecision("yes", "no", ("no", "yes"), (0.2, 0.8), (svm,), 0.0).voices[0].push
+    1.4
+    """
+
+    prediction: Any
+    against: Any
+    classes: tuple[Any, ...]
+    probabilities: tuple[float, ...]
+    voices: tuple[Voice, ...]
+    bias: float | None
+
+    def as_table(self) -> TableBlock:
+        """Give the table as plain values.
+
+        Returns
+        -------
+        TableBlock
+            The pool, then a line per member.
+        """
+        classes = [Column(str(each), numeric=True) for each in self.classes]
+        numbers = [*classes, Column("weight", numeric=True), Column("push", numeric=True)]
+        rows = [_row("pool", self.probabilities, 1.0, None)]
+        rows += [_row(*_values(each)) for each in self.voices]
+        legend = (
+            f"Probabilities of the classes. push: what a member adds to the log odds of "
+            f"{self.prediction} against {self.against}."
+        )
+        return TableBlock(
+            [Column("member"), *numbers], rows, f"The answer is {self.prediction}", legend
+        )
+
+    def __str__(self) -> str:
+        return text_table(self.as_table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.as_table())
+
+
+def _values(voice: Voice) -> tuple[str, tuple[float, ...], float | None, float | None]:
+    return voice.member, voice.probabilities, voice.weight, voice.push
+
+
+def _row(
+    name: str, probabilities: tuple[float, ...], weight: float | None, push: float | None
+) -> list[Field]:
+    pushed = NOTHING if push is None else signed_field(push, 2)
+    return [Field(name), *map(share_field, probabilities), share_field(weight), pushed]
+
+
+def hear(names: list[str], outputs: Array, fusion: Fusion, classes: Any) -> PoolDecision:
+    """Take the pool's answer about one row apart; ``outputs`` are (n_members, 1, n_classes)."""
+    fused = fusion.combine(outputs)[0]
+    second, first = np.argsort(fused, kind="stable")[-2:]
+    shares = fusion.importance(len(names))
+    said, pushes, bias = outputs[:, 0], None, None
+    if isinstance(fusion, LogPool):
+        logs = fusion.log_probabilities(outputs)[:, 0]
+        said = np.exp(logs)
+        pushes = fusion.weights_ * (logs[:, first] - logs[:, second]) / fusion.temperature_
+        bias = float((fusion.biases_[first] - fusion.biases_[second]) / fusion.temperature_)
+    voices = [
+        Voice(
+            name,
+            tuple(said[k].tolist()),
+            None if shares is None else float(shares[k]),
+            None if pushes is None else float(pushes[k]),
+        )
+        for k, name in enumerate(names)
+    ]
+    voices.sort(key=lambda each: -abs(each.push or 0.0))
+    labels = tuple(np.asarray(classes).tolist())
+    return PoolDecision(
+        labels[first], labels[second], labels, tuple(fused.tolist()), tuple(voices), bias
+    )
