@@ -28,6 +28,12 @@ def test_codes_of_a_type_are_values_too():
     assert column.as_words(["a", "b"]).values == ["a", None, "b"]
 
 
+def test_fields_one_by_one():
+    assert Column("x", values=["a", None]).field(0) == "a"
+    assert Column("x", declared=["b"], codes=np.array([0, -1], dtype=np.int32)).field(1) is None
+    assert Column("x", np.array([2.0])).field(0) == 2.0
+
+
 def test_numbers_can_be_categories():
     column = Column("grade", np.array([2.0, np.nan, 1.0]))
     words = column.as_words([1, 2, 3])

@@ -1,5 +1,8 @@
 """Raw tables given to estimators of numbers."""
 
+import json
+
+import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,10 +17,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.evaluation import StrataDisplay
 from ensemblage.evaluation._member_labels import member_labels
+from ensemblage.explain import explain_model
 from ensemblage.persistence import load, save
 from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
-from ensemblage.tables import EncodeMixin, TableEncoder, is_raw_table
+from ensemblage.tables import EncodeMixin, TableEncoder, as_pipeline, is_raw_table
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -129,6 +133,27 @@ def test_pictures_take_the_table():
     by_hand = StrataDisplay.from_estimator(model.stratifier_, model.encoder_.transform(FRAME))
     np.testing.assert_array_equal(display.points, by_hand.points)
     assert member_labels(model, FRAME).shape == (3, N)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas])
+def test_a_row_of_a_frame_is_explained_in_the_tables_own_columns(estimator, make):
+    model = clone(estimator).fit(make(FRAME), Y)
+    facts = explain_model(model, make(FRAME), Y, row=3)
+    told = json.loads(msgspec.json.encode(facts.document))
+    decision = told.get("decision") or told["row"]["decision"]
+    fields = {each["column"]: each["value"] for each in decision["contributions"]}
+    assert fields.keys() == set(FRAME.columns)
+    assert fields["since"] == str(FRAME["since"][3].date())
+
+
+def test_an_estimator_is_shown_as_the_pipeline_that_it_is():
+    model = clone(ESTIMATORS[1]).fit(FRAME, Y)
+    shown = as_pipeline(make_pipeline("passthrough", model))[-1]
+    assert [name for name, _ in shown.steps] == ["table", "model"]
+    np.testing.assert_array_equal(shown.predict_proba(FRAME), model.predict_proba(FRAME))
+    assert hasattr(model, "encoder_")
+    assert as_pipeline(LogisticRegression) is LogisticRegression
 
 
 def test_members_that_read_tables_get_them_as_they_are():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ensemblage.explain._feature_origins import feature_names
 from ensemblage.parallel import final_step
+from ensemblage.tables import as_pipeline
 
 
 class CoSelection(NamedTuple):
@@ -55,6 +56,7 @@ def co_selected(
     >>> sorted(co_selected(selector, top=2).feature_names)
     ['x0', 'x1']
     """
+    model = as_pipeline(model)
     estimator = final_step(model)
     if not hasattr(estimator, "co_selection_"):
         return None

@@ -12,6 +12,7 @@ import msgspec
 from numpy.typing import NDArray
 
 from ensemblage.pages import Section, TableBlock
+from ensemblage.tables import is_frame, read_columns
 
 
 class Subject(NamedTuple):
@@ -27,6 +28,12 @@ class Subject(NamedTuple):
     row: int | None = None
     kinds: Sequence[str] = ()
     details: Mapping[str, Any] = MappingProxyType({})
+
+    def values(self, row: int) -> list[Any]:
+        """Give one row's fields, dates as days, whether the rows are a frame or an array."""
+        if not is_frame(self.X):
+            return list(self.X[row])
+        return [column.field(0) for column in read_columns(self.X[row : row + 1], self.columns)]
 
 
 class ModelPage(NamedTuple):

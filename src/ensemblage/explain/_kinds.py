@@ -18,6 +18,7 @@ from ensemblage.explain._strata_model import StrataExplanation
 from ensemblage.explain._subspaces_model import SubspacesExplanation
 from ensemblage.parallel import final_step
 from ensemblage.strata import StrataDescription
+from ensemblage.tables import as_pipeline, is_frame, read_columns
 
 KINDS: tuple[type[Explanation], ...] = (
     StrataExplanation,
@@ -89,8 +90,11 @@ def explain_model(
     >>> [member.n_rows for member in explain_model(model).facts.members]
     [90, 90, 90]
     """
-    model = _without_search(model)
-    subject = Subject(model, _columns(model, X, columns), X, y, row, kinds, details or {})
+    model = as_pipeline(_without_search(model))
+    columns = _columns(model, X, columns)
+    if is_frame(X) and not kinds:
+        kinds = [column.kind for column in read_columns(X, columns)]
+    subject = Subject(model, columns, X, y, row, kinds, details or {})
     if row is not None:
         check_row(X, row)
     return kind_of(model).of(subject)

@@ -158,7 +158,9 @@ def _decision(subject: Subject, row: int, encoded: Any, label: int) -> Decision 
         label=str(estimator.classes_[label]),
         measure=f"{odds}; each column against {where}",
         base=base,
-        contributions=contributions_of(subject.columns, subject.X[row], amounts, subject.kinds),
+        contributions=contributions_of(
+            subject.columns, subject.values(row), amounts, subject.kinds
+        ),
         value=base + float(amounts.sum()),
     )
 

@@ -152,7 +152,7 @@ def network_decision(subject: Subject, row: int) -> RowDecision:
     # of two classes it is told what speaks for the second
     amounts = parts * (1 if label == 1 else -1) if two else parts[:, label]
     measure = "log odds" if two else "log probability against the mean of the classes"
-    gaps = any(value_text(value) == "missing" for value in subject.X[row])
+    gaps = any(value_text(value) == "missing" for value in subject.values(row))
     filled = "; gaps are filled with the most frequent value here" if gaps else ""
     classes = [str(each) for each in estimator.classes_]
     return RowDecision(
@@ -166,7 +166,7 @@ def network_decision(subject: Subject, row: int) -> RowDecision:
             f"what its table says of the row{filled}",
             base=float(amounts[0]),
             contributions=contributions_of(
-                subject.columns, subject.X[row], amounts[1:], subject.kinds
+                subject.columns, subject.values(row), amounts[1:], subject.kinds
             ),
             value=float(amounts.sum()),
         ),

@@ -170,7 +170,7 @@ def row_facts(subject: Subject, row: int) -> RowFacts:
     described = describe_subject(subject)
     encoded = rows_at_final_step(subject.model, subject.X[row : row + 1])
     story = ensemble.explain_row(encoded)
-    fields = dict(zip(subject.columns, subject.X[row], strict=True))
+    fields = dict(zip(subject.columns, subject.values(row), strict=True))
     weights = story["weights"]
     members = [
         MemberVoice(
@@ -217,7 +217,9 @@ def _decision(subject: Subject, row: int, encoded: Any, weights: Any) -> Decisio
         label=str(ensemble.classes_[label]),
         measure=weighted_odds("linear members", len(ensemble.classes_)),
         base=base,
-        contributions=contributions_of(subject.columns, subject.X[row], amounts, subject.kinds),
+        contributions=contributions_of(
+            subject.columns, subject.values(row), amounts, subject.kinds
+        ),
         value=base + float(amounts.sum()),
         share=float(min(shares.sum(), 1.0)),
     )

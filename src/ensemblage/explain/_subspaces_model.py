@@ -182,7 +182,9 @@ def subspaces_decision(subject: Subject, row: int) -> RowDecision:
             label=classes[label],
             measure=weighted_odds("members", len(classes)),
             base=base,
-            contributions=contributions_of(subject.columns, subject.X[row], amounts, subject.kinds),
+            contributions=contributions_of(
+                subject.columns, subject.values(row), amounts, subject.kinds
+            ),
             value=base + float(amounts.sum()),
         )
     return RowDecision(

@@ -121,6 +121,10 @@ class Column:
         values = self._values()
         return np.fromiter(map(position.__getitem__, values), dtype=np.int32, count=len(values))
 
+    def field(self, row: int) -> Any:
+        """Give one value: a number, days of a date, or what a word is; None or NaN for a gap."""
+        return self._values()[row] if self.numbers is None else float(self.numbers[row])
+
     def as_numbers(self) -> NDArray[np.float64]:
         """Give the numbers; a column of other values has some if it holds gaps or truth only."""
         if self.numbers is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
@@ -114,6 +116,20 @@ class EncodeMixin:
         tags.input_tags.string = encodes
         tags.input_tags.categorical = encodes
         return tags
+
+
+def as_pipeline(model: Any) -> Any:
+    """Show a fitted estimator that encodes its table as the pipeline that it is."""
+    if isinstance(model, Pipeline):
+        last, inside = model.steps[-1]
+        return Pipeline([*model.steps[:-1], (last, as_pipeline(inside))])
+    if not isinstance(model, EncodeMixin) or not hasattr(model, "encoder_"):
+        return model
+    plain = copy(model)
+    plain.n_features_in_ = model._encoded_width()  # type: ignore[attr-defined]  # noqa: SLF001
+    for name in ("encoder_", "feature_names_in_"):
+        plain.__dict__.pop(name, None)
+    return Pipeline([("table", model.encoder_), ("model", plain)])
 
 
 def _with_types(X: Any) -> Any:
