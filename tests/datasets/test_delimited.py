@@ -45,6 +45,14 @@ def test_the_separator_is_the_one_that_explains_the_rows(text, separator):
     assert split_text(text, "a.csv").separator == separator
 
 
+def test_a_long_text_is_split_as_its_first_lines_are_if_all_agree():
+    plain = "x;y\n" + "1,5;2\n" * 50_000
+    assert split_text(plain, "a.csv").separator == ";"
+    other = "x;y\n" + "1,5;2\n" * 34_000 + "1,2\n" * 50_000
+    assert split_text(other, "a.csv").separator == ","
+    assert split_text(";,\t|" * 60_000, "a.csv").separator == "\t"
+
+
 def test_what_is_promised_or_said():
     assert parse("x\ty,z\n1\t2,3\n2\t3,4\n", tabs=True).names == ("x", "y,z")
     assert parse("x,y\n1,2\n", tabs=True).names == ("x", "y")

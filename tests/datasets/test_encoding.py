@@ -40,7 +40,9 @@ def test_an_encoding_that_is_said_is_taken():
         decode(b"x\n\xe9\x81\n", "a.csv")
 
 
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x00\x00\x00\rIHDR", b"\x01\x02\x03\xff" * 50])
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x00\x00\x00\rIHDR", b"\x01\x02\x03\xff" * 50, b"a,b\n\x00,1\n"]
+)
 def test_what_is_no_text_is_refused(data):
     with pytest.raises(ValueError, match=r"a\.csv is not text"):
         decode(data, "a.csv")

@@ -69,9 +69,10 @@ def split_text(text: str, name: str, separator: str | None = None) -> Split:
 
 def _first_choice(text: str, name: str, likely: Sequence[str]) -> Sequence[str]:
     """Let the first lines of a long text choose; all of its lines have to agree."""
-    if len(text) <= LONG or len(likely) < 2:
+    end = text.rfind("\n", 0, LONG)
+    if len(text) <= LONG or len(likely) < 2 or end < 0:
         return likely
-    best = _best(text[: text.rindex("\n", 0, LONG) + 1], name, likely)
+    best = _best(text[: end + 1], name, likely)
     return likely if best is None else [best.separator]
 
 

@@ -88,9 +88,11 @@ def _detect(data: bytes, name: str) -> str:
 def _without_mark(data: bytes, name: str) -> str:
     """Tell the byte order of UTF-16 by the side on which its zeros are."""
     start = data[:4096]
-    encoding = "utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"
+    high, low = start[::2].count(0), start[1::2].count(0)
+    encoding = "utf-16-le" if low > high else "utf-16-be"
     controls = set(CONTROLS.decode("ascii"))
-    if len(data) % 2 or not controls.isdisjoint(start.decode(encoding, errors="replace")):
+    few = max(high, low) < len(start) / 5
+    if few or len(data) % 2 or not controls.isdisjoint(start.decode(encoding, errors="replace")):
         raise _not_text(name)
     return encoding
 
