@@ -42,7 +42,17 @@ class CompiledKernel(Generic[P, R]):
 
     @functools.cached_property
     def dispatcher(self) -> Callable[P, R]:
-        """Numba's own function, which other kernels are compiled against.
+        """Numba's own function, to be called from Python."""
+        logger.info("Preparing kernel %s; a new machine compiles it once.", self._function.__name__)
+        return self._compiled("")
+
+    @functools.cached_property
+    def callee(self) -> Callable[P, R]:
+        """Numba's own function, to be called from other kernels; Python has no way into it."""
+        return self._compiled("_callee", no_cpython_wrapper=True)
+
+    def _compiled(self, suffix: str, **options: Any) -> Callable[P, R]:
+        """Give the function to Numba, without ways into it that nobody goes: each is compiled too.
 
         Numba keeps its machine code under the function's qualified name and discards it when the
         function's own file has changed. A digest in that name discards it too when a file has
@@ -50,10 +60,10 @@ class CompiledKernel(Generic[P, R]):
         """
         import numba  # noqa: PLC0415
 
-        logger.info("Preparing kernel %s; a new machine compiles it once.", self._function.__name__)
-        function = _calling(self._function, lambda kernel: kernel.dispatcher)
-        function.__qualname__ += f"_{_imported_digest(self._function)}"
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, **self._options)(function)
+        function = _calling(self._function, lambda kernel: kernel.callee)
+        function.__qualname__ += f"_{_imported_digest(self._function)}{suffix}"
+        usual: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+        compiled: Callable[P, R] = numba.njit(**usual, **options, **self._options)(function)
         return compiled
 
     @property
