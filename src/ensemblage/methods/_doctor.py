@@ -106,9 +106,16 @@ def _blas_threads() -> int | None:
 def _state(extra: str, packages: tuple[str, ...]) -> ExtraState:
     return ExtraState(
         name=extra,
-        missing=tuple(name for name in packages if find_spec(name) is None),
+        missing=tuple(name for name in packages if not _is_installed(name)),
         install=f'pip install "ensemblage[{extra}]"',
     )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def _can_write(folder: Path) -> bool:
