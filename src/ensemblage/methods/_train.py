@@ -1,4 +1,4 @@
-"""Fit one method on all rows, with a cross-validated score; and predict new rows."""
+"""Fit one method on all rows, with a cross-validated score."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
@@ -39,42 +37,6 @@ class Trained:
     fitted: Pipeline
     comparison: Comparison
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """Predicted classes.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        The predicted class of each row.
-    classes : tuple of str
-        The model's classes.
-    probabilities : ndarray of shape (n_rows, n_classes) or None
-        None if the model gives no probabilities.
-    """
-
-    labels: NDArray[Any]
-    classes: tuple[str, ...]
-    probabilities: NDArray[Any] | None = None
-
-    def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Give a table to write.
-
-        Returns
-        -------
-        header : list of str
-            ``prediction``, then ``probability_CLASS`` for each class.
-        rows : list of list of str
-            The values as text.
-        """
-        labels = [[str(label)] for label in self.labels.tolist()]
-        if self.probabilities is None:
-            return ["prediction"], labels
-        header = ["prediction", *(f"probability_{label}" for label in self.classes)]
-        shares = [[f"{p:.6g}" for p in row] for row in self.probabilities.tolist()]
-        return header, [a + b for a, b in zip(labels, shares, strict=True)]
 
 
 def train(
@@ -157,26 +119,6 @@ def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:
     """Give the final fit workers only if it takes long, judging by the fits on the folds."""
     seconds = [each for each in scores.methods[0].seconds if each is not None]
     return n_jobs if worth_workers(max(seconds, default=0.0), n_jobs) else None
-
-
-def predict_rows(model: Any, X: NDArray[Any]) -> Predictions:
-    """Predict new rows, with probabilities where the model has them.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted classifier.
-    X : ndarray of shape (n_rows, n_features)
-        The rows, in the model's order of columns.
-
-    Returns
-    -------
-    Predictions
-        Labels, classes and probabilities.
-    """
-    shares = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    classes = tuple(str(label) for label in model.classes_)
-    return Predictions(np.asarray(model.predict(X)), classes, shares)
 
 
 def _bare(model: Pipeline) -> Pipeline:
