@@ -26,6 +26,7 @@ def test_compare_shows_a_table_and_writes_it(run, table_file, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0
     assert "people.csv: 40 rows, 3 columns, 2 classes; 3 folds, seed 0" in result.stdout
+    assert "  columns: " in result.stdout
     assert "logistic regression" in result.stdout
     assert "Take " in result.stdout.splitlines()[-2]
     assert "Written to table.csv." in result.stderr

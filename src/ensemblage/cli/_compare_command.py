@@ -193,6 +193,8 @@ def _show(result: Comparison) -> None:
 
     block = comparison_block(result)
     say(comparison_title(result))
+    if result.data is not None:
+        say(f"  {result.data.sentence}")
     show_block(block)
     say(block.legend)
     say(result.verdict, style="bold")
