@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ensemblage.datasets import DataCard
 from ensemblage.runs._run_documents import ResultTable
-from ensemblage.runs._time_left import Cost, usual_cost
+from ensemblage.runs._time_left import Cost
 
 Plain: TypeAlias = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 """What JSON can hold."""
@@ -94,8 +94,9 @@ class Experiment:
         does not change what a cell gives.
     data : tuple of DataCard
         What the datasets hold, where that is known.
-    cost : callable
-        ``cost(params)`` of a cell tells which others take as long, to expect the time left.
+    cost : callable or None
+        ``cost(params)`` of a cell tells which others take as long, to expect the time left; None
+        takes those for alike that differ in repeat, fold or seed only.
     """
 
     name: str
@@ -105,4 +106,4 @@ class Experiment:
     summarise: Callable[[Sequence[CellResult]], Sequence[ResultTable]]
     data_dir: str | None = None
     data: tuple[DataCard, ...] = ()
-    cost: Callable[[Mapping[str, Any]], Cost] = usual_cost
+    cost: Callable[[Mapping[str, Any]], Cost] | None = None

@@ -23,7 +23,7 @@ from ensemblage.parallel import (
 )
 from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._store import ResultStore, plain_values
-from ensemblage.runs._time_left import TimeLeft
+from ensemblage.runs._time_left import TimeLeft, usual_cost
 
 LONGEST_ERROR = 2000
 
@@ -95,7 +95,8 @@ def run_experiment(
         if key not in known or (retry_failed and known[key].error)
     ]
     done = len(cells) - len(waiting)
-    costs = {cell.key: experiment.cost(cell.params) for cell in waiting}
+    cost = experiment.cost or usual_cost
+    costs = {cell.key: cost(cell.params) for cell in waiting}
     width = n_workers(n_jobs) if scheduler is None else None
     told = _Told(progress, TimeLeft(costs, width))
     told(done, len(cells))
