@@ -219,7 +219,7 @@ def own_study(folder: Path) -> Path:
 def paper(folder: Path) -> Path:
     """Reproduce a paper's table, as far as a few seconds go."""
     page = folder / "paper.html"
-    run("reproduce", "hiss-table2", "--quick", "--budget", "20s", "-j", 1,
+    run("reproduce", "joint-figure1", "--quick", "--budget", "20s", "-j", 1,
         "--results", folder / "paper.sqlite", "--report", page)  # fmt: skip
     return page
 

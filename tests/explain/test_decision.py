@@ -16,6 +16,7 @@ from ensemblage.explain._decision import (
     by_column,
     check_row,
     contributions_of,
+    decision_bars,
     decision_table,
     value_text,
 )
@@ -58,6 +59,10 @@ def test_the_largest_stands_first_and_the_rest_is_added_up():
     assert rows[1] == ["c1", "1", "\N{MINUS SIGN}2.000"]
     assert rows[-2] == ["(2 other columns)", "", "+0.100"]
     assert rows[-1][0] == "(all together)"
+    bars = decision_bars(decision)
+    assert bars.signed
+    assert [bar.label for bar in bars.bars[:2]] == ["start", "c1 = 1"]
+    assert [bar.text for bar in bars.bars] == [row[-1] for row in rows]
 
 
 def test_values_as_the_file_has_them():

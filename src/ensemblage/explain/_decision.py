@@ -12,12 +12,24 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ensemblage.messages import count
-from ensemblage.pages import Block, Column, Field, Section, TableBlock, TextBlock, signed_field
+from ensemblage.pages import (
+    Bar,
+    BarsBlock,
+    Block,
+    Column,
+    Field,
+    Section,
+    TableBlock,
+    TextBlock,
+    signed_field,
+)
 
 Floats = NDArray[np.float64]
 
 MOST_SHOWN = 10
 """So many columns are listed, those that moved most first; the document has all."""
+SMALLEST = 0.0005
+"""What is less would be written as nothing."""
 DAY = 86_400
 
 
@@ -140,24 +152,54 @@ def row_section(story: RowDecision) -> Section:
     """Tell a decision for a page."""
     blocks: list[Block] = [TextBlock([f"{predicted(story)}."])]
     if story.decision is not None:
-        blocks.append(decision_table(story.decision))
+        blocks.append(decision_bars(story.decision))
     return Section(f"Row {story.row}", blocks)
 
 
 def decision_table(decision: Decision) -> TableBlock:
     """List the columns that moved a decision, between its base and its value."""
-    shown = [each for each in decision.contributions if abs(each.amount) >= 0.0005][:MOST_SHOWN]
-    rest = decision.value - decision.base - sum(each.amount for each in shown)
-    left = sum(abs(each.amount) >= 0.0005 for each in decision.contributions) - len(shown)
-    rows = [[Field("(start)"), Field(""), signed_field(decision.base, 3)]]
-    rows += [
-        [Field(each.column), Field(each.value), signed_field(each.amount, 3)] for each in shown
+    steps = _steps(decision)
+    names = [each.column if each.value else f"({each.column})" for each in steps]
+    rows = [
+        [Field(name), Field(each.value), signed_field(each.amount, 3)]
+        for name, each in zip(names, steps, strict=True)
     ]
-    if left:
-        rows.append([Field(f"({count(left, 'other column')})"), Field(""), signed_field(rest, 3)])
-    rows.append([Field("(all together)"), Field(""), signed_field(decision.value, 3)])
     columns = [Column("column"), Column("value"), Column(f"for {decision.label}", numeric=True)]
+    return TableBlock(columns, rows, "Which columns moved the decision", _legend(decision))
+
+
+def decision_bars(decision: Decision) -> BarsBlock:
+    """Draw the same, a bar for each."""
+    bars = [
+        Bar(
+            f"{each.column} = {each.value}" if each.value else each.column,
+            each.amount,
+            signed_field(each.amount, 3).text,
+            strong=bool(each.value),
+        )
+        for each in _steps(decision)
+    ]
+    caption = (
+        "Which columns moved the decision, to the right for it and to the left against it. "
+        f"{_legend(decision)}"
+    )
+    return BarsBlock(bars, caption, signed=True)
+
+
+def _steps(decision: Decision) -> list[Contribution]:
+    """Give the start, what moved most, the others together, and the end; these have no value."""
+    moved = [each for each in decision.contributions if abs(each.amount) >= SMALLEST]
+    shown = moved[:MOST_SHOWN]
+    rest = decision.value - decision.base - sum(each.amount for each in shown)
+    steps = [Contribution("start", "", decision.base), *shown]
+    if len(moved) > len(shown):
+        others = count(len(moved) - len(shown), "other column")
+        steps.append(Contribution(others, "", rest))
+    return [*steps, Contribution("all together", "", decision.value)]
+
+
+def _legend(decision: Decision) -> str:
     legend = f"For {decision.label}: {decision.measure}"
     if decision.share < 0.9995:
         legend += f"; members with {decision.share:.0%} of the weight are linear and counted here"
-    return TableBlock(columns, rows, "Which columns moved the decision", f"{legend}.")
+    return f"{legend}."

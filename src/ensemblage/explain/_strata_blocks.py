@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ensemblage.explain._decision import decision_table, predicted
+from ensemblage.explain._decision import decision_bars, decision_table, predicted
+from ensemblage.explain._strata_cards import UNDESCRIBED, strata_names
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
 from ensemblage.messages import count
 from ensemblage.pages import (
@@ -29,7 +30,6 @@ MOST_REASONED = 3
 UNMOVED = (
     "Which columns moved the decision cannot be told exactly: members or fusion are not linear."
 )
-UNDESCRIBED = "What the strata are needs rows to tell: name a file after the model."
 WEIGHT = "the member's share in this decision; then what it says of each class"
 
 
@@ -68,11 +68,6 @@ def members_text(facts: StrataFacts) -> list[str | TableBlock]:
     return ["What the strata are", facts.described.block, facts.described.legend, *told]
 
 
-def strata_section(facts: StrataFacts) -> list[Block]:
-    """Tell what the strata are, for a page."""
-    return [TextBlock([UNDESCRIBED]) if facts.described is None else facts.described.block]
-
-
 def members_table(facts: StrataFacts) -> TableBlock:
     """List the members for a page."""
     table = _members(facts, most_classes=6)
@@ -105,10 +100,10 @@ def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
 
 def closest_bars(facts: StrataFacts) -> BarsBlock:
     """Count how many rows each stratum is the strongest of."""
+    shares = [each.closest for each in facts.members if each.closest is not None]
     bars = [
-        Bar(f"stratum {each.member}", each.closest, f"{each.closest:.1%}", strong=True)
-        for each in facts.members
-        if each.closest is not None
+        Bar(name, share, f"{share:.1%}", strong=True)
+        for name, share in zip(strata_names(facts), shares, strict=True)
     ]
     caption = f"Share of the {facts.rows} rows whose strongest stratum is the member's."
     return BarsBlock(bars, caption, percent=True, from_zero=True)
@@ -151,7 +146,7 @@ def voices_blocks(story: RowFacts) -> list[Block]:
         TextBlock([f"Predicted: {story.prediction}. All members together say {fused}."]),
         TableBlock(table.columns, table.rows, f"Who decided about row {story.row}", legend),
         *([TextBlock([f"{line}." for line in _why(story)])] if _why(story) else []),
-        TextBlock([UNMOVED]) if story.decision is None else decision_table(story.decision),
+        TextBlock([UNMOVED]) if story.decision is None else decision_bars(story.decision),
     ]
 
 

@@ -19,11 +19,11 @@ from ensemblage.explain._strata_blocks import (
     closest_bars,
     members_table,
     members_text,
-    strata_section,
     strata_summary,
     voices_blocks,
     voices_text,
 )
+from ensemblage.explain._strata_cards import strata_names, strata_section
 from ensemblage.explain._strata_facts import RowFacts, StrataFacts, row_facts, strata_facts
 from ensemblage.explain._strata_map import strata_map
 from ensemblage.pages import Section, TableBlock, TextBlock
@@ -86,7 +86,7 @@ class StrataExplanation(Explanation):
     def page(self) -> ModelPage:
         """Show the row, the map, the members."""
         facts, story, subject = self.facts, self.story, self.subject
-        names = [f"stratum {each.member}" for each in facts.members if each.closest is not None]
+        names = strata_names(facts)
         shares = None if story is None else [
             each.weight or 0.0 for each in story.members if each.membership is not None
         ]  # fmt: skip
@@ -113,5 +113,5 @@ class StrataExplanation(Explanation):
         subject = self.subject
         if subject is None:
             raise ValueError("A map of strata needs rows to show: give `X`.")
-        display = StrataDisplay.from_estimator(subject.model, subject.X, subject.y)
-        return saved_picture(display, picture)
+        display = StrataDisplay.of_model(subject.model, subject.X, subject.y)
+        return saved_picture(display.plot(mark=subject.row), picture)

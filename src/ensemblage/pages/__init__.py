@@ -10,8 +10,9 @@ from ensemblage.pages._fields import mark_best_of as mark_best_of
 from ensemblage.pages._fields import number_field as number_field
 from ensemblage.pages._fields import share_field as share_field
 from ensemblage.pages._fields import signed_field as signed_field
+from ensemblage.pages._figure_parts import Card as Card
+from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock
 from ensemblage.pages._figure_parts import Ranked as Ranked
-from ensemblage.pages._figure_parts import RanksBlock, ShadesBlock
 from ensemblage.pages._figure_parts import Shade as Shade
 from ensemblage.pages._html_table import html_table as html_table
 from ensemblage.pages._map_parts import MapBlock, MapPanel
@@ -47,6 +48,7 @@ from ensemblage.pages._wrapped_names import pieces_of as pieces_of
 __all__ = [
     "Bar",
     "BarsBlock",
+    "CardsBlock",
     "Column",
     "FactsBlock",
     "Field",

@@ -68,3 +68,27 @@ class ShadesBlock:
     rows: Sequence[tuple[str, Sequence[Shade]]]
     caption: str
     signed: bool = False
+
+
+class Card(NamedTuple):
+    """A title, what to know at once, and lines of a name and a value each."""
+
+    title: str
+    text: str
+    lines: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class CardsBlock:
+    """Things described one by one, side by side where there is room.
+
+    Parameters
+    ----------
+    cards : sequence of Card
+        In the order in which to read them.
+    caption : str
+        What they show and how to read them.
+    """
+
+    cards: Sequence[Card]
+    caption: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ensemblage.pages._figure_parts import RanksBlock, ShadesBlock
+from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock
 from ensemblage.pages._map_parts import MapBlock
 
 
@@ -237,6 +237,7 @@ Block: TypeAlias = (
     | FigureBlock
     | NetworkBlock
     | MapBlock
+    | CardsBlock
     | RanksBlock
     | ShadesBlock
     | BarsBlock

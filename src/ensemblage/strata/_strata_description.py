@@ -211,16 +211,19 @@ class StrataDescription:
             "stratum's median or share, that of all rows, and how far apart they are (0.2 is "
             "little, 0.8 is much)."
         )
+        return said if self.error is None else f"{said} {self.error_sentence}"
+
+    @property
+    def error_sentence(self) -> str:  # numpydoc ignore=RT01
+        """What the errors are counted on; empty without them."""
         if self.error is None:
-            return said
+            return ""
         where = {
             "held out": "training rows that members and fusion had not seen",
             "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
-        return (
-            f"{said} Error: share of wrong predictions on {where}; on all of them {self.error:.1%}."
-        )
+        return f"Error: share of wrong predictions on {where}; on all of them {self.error:.1%}."
 
     def __str__(self) -> str:
         return text_table(self.block, WIDTH)
