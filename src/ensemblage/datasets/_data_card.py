@@ -23,7 +23,23 @@ MILLISECONDS = 86_400_000
 
 
 class ColumnCard(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one column holds."""
+    """What one column holds.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : {"number", "word", "date"}
+        What its values are.
+    missing : int
+        Rows without a value.
+    distinct : int
+        Different values; of words, the categories.
+    low, middle, high : float, str or None
+        The least, the median (of two the lower) and the greatest number or date; None for words.
+    common : dict of str to int
+        Rows of the most frequent words, of those that occur twice or more.
+    """
 
     name: Annotated[str, Meta(description="Its name.")]
     kind: Annotated[Literal["number", "word", "date"], Meta(description="What its values are.")]
