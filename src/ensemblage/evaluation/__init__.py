@@ -20,6 +20,7 @@ from ensemblage.evaluation._network_display import NetworkDisplay
 from ensemblage.evaluation._oracle import OracleScore, oracle_score
 from ensemblage.evaluation._pairwise import MethodPair
 from ensemblage.evaluation._pairwise import holm as holm
+from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliability
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
 from ensemblage.evaluation._source_audit import source_audit
 from ensemblage.evaluation._stability import stability_score
@@ -37,7 +38,9 @@ __all__ = [
     "MethodPair",
     "NetworkDisplay",
     "OracleScore",
+    "PoolDisplay",
     "PrototypeDisplay",
+    "Reliability",
     "SourceAudit",
     "StrataDisplay",
     "compare_methods",
@@ -49,6 +52,7 @@ __all__ = [
     "oracle_score",
     "purity_score",
     "q_statistic",
+    "reliability",
     "source_audit",
     "stability_score",
 ]

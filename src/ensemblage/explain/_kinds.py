@@ -13,6 +13,7 @@ from ensemblage.explain._explanation import Explanation, Subject
 from ensemblage.explain._linear_model import LinearExplanation
 from ensemblage.explain._network_model import NetworkExplanation
 from ensemblage.explain._other_model import OtherExplanation
+from ensemblage.explain._pool_model import PoolExplanation
 from ensemblage.explain._strata_facts import describe_training
 from ensemblage.explain._strata_model import StrataExplanation
 from ensemblage.explain._subspaces_model import SubspacesExplanation
@@ -21,6 +22,7 @@ from ensemblage.strata import StrataDescription
 from ensemblage.tables import as_pipeline, is_frame, read_columns
 
 KINDS: tuple[type[Explanation], ...] = (
+    PoolExplanation,
     StrataExplanation,
     NetworkExplanation,
     SubspacesExplanation,

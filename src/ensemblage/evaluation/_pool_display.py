@@ -1,0 +1,177 @@
+"""Picture of a pool: who counts, whether its probabilities hold, and how members differ."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage.messages import require
+
+Array = NDArray[np.float64]
+
+N_BINS = 10
+
+
+class Reliability(NamedTuple):
+    """Means of bins of rows with about the same confidence.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n_bins,)
+        Mean probability of the class that is predicted.
+    accuracy : ndarray of shape (n_bins,)
+        How often it is the true one.
+    share : ndarray of shape (n_bins,)
+        Share of the rows.
+    """
+
+    confidence: Array
+    accuracy: Array
+    share: Array
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: mean distance of confidence and accuracy."""
+        return float(self.share @ np.abs(self.confidence - self.accuracy))
+
+
+def reliability(probabilities: Any, y: Any, *, n_bins: int = N_BINS) -> Reliability:
+    """Compare how sure a classifier is with how often it is right.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_samples, n_classes)
+        Its probabilities.
+    y : array-like of shape (n_samples,)
+        Class numbers, 0 to n_classes - 1.
+    n_bins : int, default=10
+        Bins of equally many rows, at most; rows that are equally sure stay together.
+
+    Returns
+    -------
+    Reliability
+        A mean per bin, the least sure first.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import reliability
+    >>> reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1]).accuracy
+    array([0.75])
+    """
+    probabilities = np.asarray(probabilities, dtype=float)
+    sure = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == np.asarray(y)
+    edges = np.unique(np.quantile(sure, np.linspace(0, 1, n_bins + 1)[1:-1]))
+    bins = np.searchsorted(edges, sure)
+    counts = np.bincount(bins)
+    filled = counts > 0
+    confidence, accuracy = (
+        np.bincount(bins, values)[filled] / counts[filled] for values in (sure, right)
+    )
+    return Reliability(confidence, accuracy, counts[filled] / len(sure))
+
+
+class PoolDisplay:
+    """Three pictures of a pool: weights, calibration, and how often members disagree.
+
+    Parameters
+    ----------
+    names : list of str
+        The members.
+    weights : ndarray of shape (n_members,)
+        Their shares in the pool.
+    calibration : Reliability
+        Of the pool, on rows that it has not seen.
+    disagreement : ndarray of shape (n_members, n_members)
+        Share of these rows of which two members predict different classes.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        The three, side by side.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    See Also
+    --------
+    ensemblage.pool.EnsemblageClassifier : The pool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ensemblage.evaluation import PoolDisplay, reliability
+    >>> sure = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
+    >>> PoolDisplay(["svm"], np.ones(1), sure, np.zeros((1, 1))).names
+    ['svm']
+    """
+
+    def __init__(
+        self, names: list[str], weights: Array, calibration: Reliability, disagreement: Array
+    ) -> None:
+        self.names = names
+        self.weights = weights
+        self.calibration = calibration
+        self.disagreement = disagreement
+
+    @classmethod
+    def from_estimator(cls, pool: Any, *, axes: Any = None) -> PoolDisplay:
+        """Draw a fitted pool.
+
+        Parameters
+        ----------
+        pool : EnsemblageClassifier
+            Fitted.
+        axes : sequence of three matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        PoolDisplay
+            Drawn.
+        """
+        check_is_fitted(pool, "held_out_")
+        record = pool.held_out_
+        shares = {each.member: each.weight or 0.0 for each in pool.leaderboard_}
+        said = record.outputs.argmax(axis=2)
+        differ = (said[:, None] != said[None]).mean(axis=2)
+        weights = np.array([shares[name] for name in record.names])
+        names, calibration = list(record.names), reliability(record.pooled, record.y)
+        return cls(names, weights, calibration, differ).plot(axes=axes)
+
+    def plot(self, *, axes: Any = None) -> PoolDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        axes : sequence of three matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        PoolDisplay
+            Itself, with ``axes_`` and ``figure_`` set.
+        """
+        plt = require("matplotlib.pyplot", "PoolDisplay", extra="plot")
+        if axes is None:
+            axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")[1]
+        bars, curve, image = axes
+        places = np.arange(len(self.names))
+        bars.barh(places, self.weights, color="0.4")
+        bars.set_yticks(places, self.names)
+        bars.invert_yaxis()
+        bars.set_title("Weight in the pool")
+        curve.plot([0, 1], [0, 1], color="0.8")
+        curve.plot(self.calibration.confidence, self.calibration.accuracy, "o-", color="0.2")
+        low = min(self.calibration.confidence.min(), self.calibration.accuracy.min())
+        curve.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02, 1.02))
+        curve.set(xlabel="how sure the pool is", ylabel="how often it is right")
+        curve.set_title(f"Calibration error {self.calibration.error:.3f}")
+        image.imshow(self.disagreement, cmap="Greys", vmin=0.0)
+        image.set_xticks(places, self.names, rotation=90)
+        image.set_yticks(places, self.names)
+        image.set_title("Share of rows on which two disagree")
+        self.axes_, self.figure_ = np.asarray(axes), bars.figure
+        return self

@@ -1,0 +1,183 @@
+"""A pool: what each member is worth, what each place adds, and who said what of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from ensemblage.evaluation import PoolDisplay, reliability
+from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
+from ensemblage.pages import Bar, BarsBlock, NotesBlock, Section, TableBlock
+from ensemblage.parallel import final_step, rows_at_final_step
+
+if TYPE_CHECKING:  # a model that is no pool should not wait for pools to be imported
+    from ensemblage.pool import Contributions, Leaderboard, PoolDecision
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class PoolMemberFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a member, or the whole pool, is worth on rows that it has not seen."""
+
+    member: str
+    place: Annotated[str, Meta(description="Where its diversity is.")]
+    log_loss: float
+    accuracy: Share
+    weight: Annotated[Share | None, Meta(description="Share of its influence on the pool.")]
+    rows: Annotated[int, Meta(description="Rows that it has learned.")]
+
+
+class PlaceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the pool would lose without a place of diversity."""
+
+    place: str
+    members: list[str]
+    change: Annotated[float, Meta(description="How much the log loss would rise.")]
+    standard_error: float
+
+
+class PoolFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a pool is made of."""
+
+    members: Annotated[list[PoolMemberFacts], Meta(description="The pool, then by log loss.")]
+    places: list[PlaceFacts]
+    calibration_error: Annotated[Share, Meta(description="On rows that it has not seen.")]
+    left_out: Annotated[list[str], Meta(description="Who is not in the pool, and why.")]
+
+
+class PoolVoiceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one member said of a row."""
+
+    member: str
+    scores: list[float]
+    weight: Annotated[Share | None, Meta(description="Share of its influence on the pool.")]
+    push: Annotated[
+        float | None, Meta(description="What it adds to the log odds against the next class.")
+    ]
+
+
+class PoolRowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who said what of a row."""
+
+    row: Annotated[int, Meta(ge=0, description="The row, from 0.")]
+    prediction: str
+    classes: list[str]
+    scores: Annotated[list[float], Meta(description="The pool's probability of each class.")]
+    voices: Annotated[list[PoolVoiceFacts], Meta(description="Those who pushed most first.")]
+
+
+@dataclass(frozen=True)
+class PoolExplanation(Explanation):
+    """The leaderboard, what each place adds, and the members' voices about a row."""
+
+    has = "members and their weights"
+    documents = (PoolFacts, PoolRowFacts)
+
+    facts: PoolFacts
+    board: Leaderboard
+    contributions: Contributions
+    pool: Any
+    decision: PoolDecision | None = None
+    row: int | None = None
+
+    @classmethod
+    def explains(cls, estimator: Any) -> bool:
+        """Recognise a pool by its leaderboard."""
+        return hasattr(estimator, "leaderboard_")
+
+    @classmethod
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
+        """Tell what the pool is worth, and who counts in it."""
+        del columns
+        pool, *members = estimator.leaderboard_
+        yield (
+            f"log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows that it has "
+            "not seen"
+        )
+        heard = sorted(members, key=lambda each: -(each.weight or 0.0))
+        named = [f"{each.member} {each.weight:.0%}" for each in heard if each.weight]
+        if named:
+            yield f"listens to {', '.join(named)}"
+
+    @classmethod
+    def of(cls, subject: Subject) -> PoolExplanation:
+        """Read the leaderboard, leave each place out once, and hear the members about the row."""
+        pool = final_step(subject.model)
+        decision = None
+        if subject.row is not None:
+            asked = subject.X[subject.row : subject.row + 1]
+            decision = pool.explain_row(rows_at_final_step(subject.model, asked))
+        board, contributions = pool.leaderboard_, pool.contributions()
+        facts = pool_facts(pool, contributions)
+        return cls(facts, board, contributions, pool, decision, subject.row)
+
+    @property
+    def document(self) -> PoolFacts | PoolRowFacts:
+        """What the members said of the row if one was named, else the pool."""
+        if self.decision is None or self.row is None:
+            return self.facts
+        said = self.decision
+        voices = [
+            PoolVoiceFacts(each.member, list(each.probabilities), each.weight, each.push)
+            for each in said.voices
+        ]
+        classes = [str(each) for each in said.classes]
+        scores = list(said.probabilities)
+        return PoolRowFacts(self.row, str(said.prediction), classes, scores, voices)
+
+    def text(self) -> list[str | TableBlock]:
+        """List members and places, or the voices about the row."""
+        tables = [self.board.as_table(), self.contributions.as_table()]
+        if self.decision is not None:
+            tables = [self.decision.as_table()]
+        said = [text for table in tables for text in (table.caption, table, table.legend)]
+        return [*said, *(() if self.decision is not None else self.facts.left_out)]
+
+    def page(self) -> ModelPage:
+        """Show weights, the leaderboard, what places add, and the voices about the row."""
+        pool = self.board[0]
+        told = (
+            f"On rows that it has not seen, the pool has log loss {pool.log_loss:.4f} and accuracy "
+            f"{pool.accuracy:.3f}; its calibration error is {self.facts.calibration_error:.3f}."
+        )
+        bars = [
+            Bar(each.member, each.weight, f"{each.weight:.0%}")
+            for each in self.board[1:]
+            if each.weight is not None
+        ]
+        chart = BarsBlock(bars, "Share of each member in the pool.", percent=True, from_zero=True)
+        notes = [NotesBlock(list(self.facts.left_out))] if self.facts.left_out else []
+        sections = [
+            Section("Members", [*([chart] if bars else []), self.board.as_table(), *notes]),
+            Section("Places of diversity", [self.contributions.as_table()]),
+        ]
+        if self.decision is not None:
+            sections.insert(0, Section(f"Row {self.row}", [self.decision.as_table()]))
+        return ModelPage([told], [("members", str(len(self.board) - 1))], sections)
+
+    def draw(self, picture: str = "png") -> bytes:
+        """Draw weights, calibration and disagreement."""
+        return saved_picture(PoolDisplay.from_estimator(self.pool), picture)
+
+
+def pool_facts(pool: Any, contributions: Contributions) -> PoolFacts:
+    """Write down what a pool is made of."""
+    record = pool.held_out_
+    return PoolFacts(
+        [
+            PoolMemberFacts(
+                each.member, each.place, each.log_loss, each.accuracy, each.weight, each.rows
+            )
+            for each in pool.leaderboard_
+        ],
+        [
+            PlaceFacts(each.place, list(each.members), each.change, each.standard_error)
+            for each in contributions
+        ],
+        reliability(record.pooled, record.y).error,
+        list(pool.leaderboard_.left_out),
+    )

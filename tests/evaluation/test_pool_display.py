@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from ensemblage.evaluation import PoolDisplay, reliability
+from ensemblage.pool import EnsemblageClassifier
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    pytest.importorskip("matplotlib").use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+def test_reliability_by_hand():
+    probabilities = [[0.6, 0.4]] * 2 + [[0.1, 0.9]] * 2
+    found = reliability(probabilities, [0, 1, 1, 1], n_bins=2)
+    np.testing.assert_allclose(found.confidence, [0.6, 0.9])
+    np.testing.assert_allclose(found.accuracy, [0.5, 1.0])
+    np.testing.assert_allclose(found.share, [0.5, 0.5])
+    assert found.error == pytest.approx(0.1)
+
+
+@given(st.integers(0, 100))
+def test_bins_hold_all_rows(seed):
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.ones(3), 50)
+    y = rng.integers(0, 3, 50)
+    found = reliability(probabilities, y)
+    assert found.share.sum() == pytest.approx(1)
+    assert (np.diff(found.confidence) > 0).all()
+    assert found.share @ found.accuracy == pytest.approx((probabilities.argmax(axis=1) == y).mean())
+
+
+def test_a_pool_is_drawn_from_what_it_remembers():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 90)
+    X = rng.normal(size=(90, 2)) + y[:, None]
+    pool = EnsemblageClassifier([GaussianNB(), RandomForestClassifier(5)], cv=2, random_state=0)
+    display = PoolDisplay.from_estimator(pool.fit(X, y))
+    assert display.names == ["GaussianNB", "RandomForestClassifier"]
+    assert display.weights.sum() == pytest.approx(1)
+    said = pool.held_out_.outputs.argmax(axis=2)
+    assert display.disagreement[0, 1] == (said[0] != said[1]).mean()
+    assert display.disagreement[0, 0] == 0
+    assert [bar.get_width() for bar in display.axes_[0].patches] == display.weights.tolist()
+    assert display.axes_[1].get_title().startswith("Calibration error 0.")
+
+
+def test_on_given_axes():
+    from matplotlib import pyplot as plt
+
+    axes = plt.subplots(1, 3)[1]
+    sure = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
+    display = PoolDisplay(["svm"], np.ones(1), sure, np.zeros((1, 1))).plot(axes=axes)
+    assert display.figure_ is axes[0].figure

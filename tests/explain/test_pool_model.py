@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ensemblage.explain import explain_model, what_was_learned
+from ensemblage.pages import TableBlock
+from ensemblage.pool import EnsemblageClassifier
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
+    X = rng.normal(size=(90, 2)) + (y == "yes")[:, None]
+    pool = EnsemblageClassifier(["logistic", GaussianNB()], cv=2, random_state=0)
+    return make_pipeline(StandardScaler(), pool).fit(X, y), X, y
+
+
+def test_facts_of_the_pool(fitted):
+    model, _, _ = fitted
+    facts = explain_model(model).document
+    board = model[-1].leaderboard_
+    assert [each.member for each in facts.members] == [each.member for each in board]
+    assert facts.members[0].log_loss == board[0].log_loss
+    assert {each.place for each in facts.places} == {"anchor", "given"}
+    assert 0 <= facts.calibration_error < 0.3
+    assert facts.left_out == []
+
+
+def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
+    model, X, _ = fitted
+    found = explain_model(model)
+    captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
+    assert captions == ["The pool and its members", "What each place contributes"]
+    assert [each.title for each in found.page().sections] == ["Members", "Places of diversity"]
+    with_row = explain_model(model, X, row=2)
+    assert with_row.page().sections[0].title == "Row 2"
+    assert len(with_row.text()) == 3
+
+
+def test_voices_about_a_row(fitted):
+    model, X, _ = fitted
+    story = explain_model(model, X, row=2).document
+    assert story.prediction == model.predict(X[2:3])[0]
+    np.testing.assert_allclose(story.scores, model.predict_proba(X[2:3])[0])
+    assert {each.member for each in story.voices} == {"logistic", "GaussianNB"}
+
+
+def test_what_was_learned(fitted):
+    lines = list(what_was_learned(fitted[0], ["a", "b"]))
+    assert lines[-2].startswith("log loss 0.")
+    assert lines[-1].startswith("listens to ")
+
+
+def test_it_is_drawn(fitted):
+    pytest.importorskip("matplotlib").use("Agg")
+    assert explain_model(fitted[0]).draw().startswith(b"\x89PNG")
