@@ -23,6 +23,7 @@ KINDS = {
     "subspace": [COLUMN, FILE],
     "bayesnet": [COLUMN, LABEL, FILE],
     "inner-bayesnet": [COLUMN, LABEL, FILE],
+    "tree": [LABEL, FILE],
     "cluster": [COLUMN, LABEL, FILE],
     "run": [COLUMN, LABEL, f"{LABEL} (n_views=2)"],
     "reproduce": ["joint-figure1"],
@@ -72,7 +73,7 @@ def pages(tmp_path_factory):
     paths = {kind: folder / f"{kind}.html" for kind in KINDS}
     some = ["-m", "majority", "-m", "logistic", "-m", "bayesnet"]
     run("compare", data, "-t", "class", *some, "-j", 1, "--report", paths["compare"])
-    for kind in ("strata", "subspace", "bayesnet", "inner-bayesnet"):
+    for kind in ("strata", "subspace", "bayesnet", "inner-bayesnet", "tree"):
         model = folder / f"{kind}.skops"
         run("fit", data, "-t", "class", "-m", kind, "--folds", 2, "-j", 1, "-o", model)
         rows = [data, "--row", 0] if kind == "strata" else []

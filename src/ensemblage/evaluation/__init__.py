@@ -25,6 +25,7 @@ from ensemblage.evaluation._prototype_display import PrototypeDisplay
 from ensemblage.evaluation._source_audit import source_audit
 from ensemblage.evaluation._stability import stability_score
 from ensemblage.evaluation._strata_display import StrataDisplay
+from ensemblage.evaluation._tree_display import TreeDisplay
 
 __all__ = [
     "AuditedSource",
@@ -43,6 +44,7 @@ __all__ = [
     "Reliability",
     "SourceAudit",
     "StrataDisplay",
+    "TreeDisplay",
     "compare_methods",
     "disagreement",
     "entropy",

@@ -17,6 +17,7 @@ from ensemblage.explain._pool_model import PoolExplanation
 from ensemblage.explain._strata_facts import describe_training
 from ensemblage.explain._strata_model import StrataExplanation
 from ensemblage.explain._subspaces_model import SubspacesExplanation
+from ensemblage.explain._tree_model import TreeExplanation
 from ensemblage.parallel import final_step
 from ensemblage.strata import StrataDescription
 from ensemblage.tables import as_pipeline, is_frame, read_columns
@@ -26,6 +27,7 @@ KINDS: tuple[type[Explanation], ...] = (
     StrataExplanation,
     NetworkExplanation,
     SubspacesExplanation,
+    TreeExplanation,
     LinearExplanation,
     # anything else: what it does with rows, as it cannot be looked into
     OtherExplanation,

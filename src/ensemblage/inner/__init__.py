@@ -23,6 +23,9 @@ __all__ = [
 ]
 
 from ensemblage.inner._inner_ensemble import draw_feature_views as draw_feature_views
+from ensemblage.inner._tree_base import BaseInnerTree as BaseInnerTree
+from ensemblage.inner._tree_base import outline_of as outline_of
+from ensemblage.inner._tree_base import tree_words as tree_words
 from ensemblage.inner._tree_choice import STRENGTHS as STRENGTHS
 from ensemblage.inner._tree_choice import FoldPlan as FoldPlan
 from ensemblage.inner._tree_choice import NodeValues as NodeValues
@@ -31,6 +34,8 @@ from ensemblage.inner._tree_choice import alpha_grid as alpha_grid
 from ensemblage.inner._tree_crowd import draw_bootstraps as draw_bootstraps
 from ensemblage.inner._tree_learning import Learned as Learned
 from ensemblage.inner._tree_learning import learn_tree as learn_tree
+from ensemblage.inner._tree_reading import TreeWords as TreeWords
+from ensemblage.inner._tree_reading import as_text as as_text
 from ensemblage.inner._tree_structure import LARGEST as LARGEST
 from ensemblage.inner._tree_structure import GrowthRule as GrowthRule
 from ensemblage.inner._tree_structure import Structure as Structure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -23,10 +24,11 @@ from ensemblage.inner._fitted_tree import FittedTree, writable
 from ensemblage.inner._tree_choice import STRENGTHS, FoldPlan, TreeRecipe
 from ensemblage.inner._tree_learning import learn_tree
 from ensemblage.inner._tree_path import TreePath, follow_row
-from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text
+from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, outline
 from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import expect
+from ensemblage.pages import TreeNode
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 Floats = NDArray[np.float64]
@@ -265,13 +267,15 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return as_dot(self.tree_, self._words())
 
-    def _words(self) -> TreeWords:
-        encoder = getattr(self, "encoder_", None)
-        named = (
-            _check_feature_names_in(self) if encoder is None else encoder.get_feature_names_out()
-        )
-        columns = [str(name) for name in named]
-        return TreeWords(columns, [str(label) for label in getattr(self, "classes_", ())])
+    def _words(self, columns: Sequence[str] = ()) -> TreeWords:
+        """Name features, after the table's columns as the caller knows them, and classes."""
+        given = list(columns) if len(columns) else None
+        if hasattr(self, "encoder_"):
+            named = self.encoder_.get_feature_names_out(given)
+        else:
+            named = _check_feature_names_in(self) if given is None else given
+        classes = [str(label) for label in getattr(self, "classes_", ())]
+        return TreeWords([str(name) for name in named], classes)
 
     def __check_state__(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
@@ -280,3 +284,13 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
         n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
         expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
+
+
+def tree_words(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeWords:
+    """Name what a fitted tree asks for and answers."""
+    return estimator._words(columns)  # noqa: SLF001
+
+
+def outline_of(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> list[TreeNode]:
+    """List the nodes of a fitted tree as they are drawn."""
+    return outline(estimator.tree_, tree_words(estimator, columns))

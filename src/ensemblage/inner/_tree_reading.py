@@ -9,6 +9,7 @@ import numpy as np
 
 from ensemblage.inner._fitted_tree import FittedTree
 from ensemblage.inner._tree_structure import LARGEST
+from ensemblage.pages import TreeNode
 
 
 class TreeWords(NamedTuple):
@@ -18,16 +19,29 @@ class TreeWords(NamedTuple):
     classes: Sequence[str]
 
 
-def question(tree: FittedTree, node: int, words: TreeWords) -> str:
-    """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
+class Asked(NamedTuple):
+    """What a split asks: a column, what it is compared with, and where the crowd is not agreed."""
+
+    column: str
+    compared: str
+    crowd: str
+
+
+def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
+    """Read a split: the median of its thresholds, and the least and the greatest of them."""
     thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
     if thresholds[0] >= LARGEST:
-        return f"{column} is known"
+        return Asked(column, " is known", "")
     middle, low, high = written(
         float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
     )
-    crowd = "" if low == high else f" (crowd: {low} to {high})"
-    return f"{column} <= {middle}{crowd}"
+    return Asked(column, f" <= {middle}", "" if low == high else f"crowd: {low} to {high}")
+
+
+def question(tree: FittedTree, node: int, words: TreeWords) -> str:
+    """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
+    column, compared, crowd = asked(tree, node, words)
+    return f"{column}{compared} ({crowd})" if crowd else f"{column}{compared}"
 
 
 def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
@@ -71,6 +85,26 @@ def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
         yield f"{before}{question(tree, node, words)}   [{rows_in(tree, node)}]"
         sides = (("├─ yes: ", "│  ", tree.left[node]), ("└─ no: ", "   ", tree.right[node]))
         waiting += [(int(child), below + mark, below + line) for mark, line, child in sides[::-1]]
+
+
+def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
+    """List the nodes as they are drawn, in the order of the text."""
+    nodes, waiting = [], [(0, 0, "")]
+    while waiting:
+        node, depth, side = waiting.pop()
+        rows = rows_in(tree, node)
+        if tree.left[node] < 0:
+            shares = tuple(tree.values[node].tolist()) if words.classes else ()
+            said = (answer(tree, node, words), "")
+            nodes.append(TreeNode(depth, side, said, rows, shares, is_leaf=True))
+            continue
+        column, compared, crowd = asked(tree, node, words)
+        detail = f"{crowd}, {rows}" if crowd else rows
+        said = (column, compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+        nodes.append(TreeNode(depth, side, said, detail, soft=bool(crowd)))
+        waiting.append((int(tree.right[node]), depth + 1, "no"))
+        waiting.append((int(tree.left[node]), depth + 1, "yes"))
+    return nodes
 
 
 def as_dot(tree: FittedTree, words: TreeWords) -> str:

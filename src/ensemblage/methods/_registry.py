@@ -163,6 +163,12 @@ def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
     return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
 
 
+def _tree(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerTreeClassifier  # noqa: PLC0415
+
+    return InnerTreeClassifier(random_state=seed, n_jobs=n_jobs)
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -232,6 +238,16 @@ METHODS = {
             effort=1,
             takes_tables=True,
             quick=None,
+        ),
+        Method(
+            "tree",
+            "crowd tree",
+            "one tree of 16 leaves at most, its thresholds placed by 30 samples",
+            _tree,
+            ours=True,
+            effort=1,
+            takes_tables=True,
+            takes=("groups",),
         ),
     )
 }

@@ -11,7 +11,7 @@ from ensemblage.pages._fields import number_field as number_field
 from ensemblage.pages._fields import share_field as share_field
 from ensemblage.pages._fields import signed_field as signed_field
 from ensemblage.pages._figure_parts import Card as Card
-from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock
+from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock, TreeBlock
 from ensemblage.pages._figure_parts import Ranked as Ranked
 from ensemblage.pages._figure_parts import Shade as Shade
 from ensemblage.pages._html_table import html_table as html_table
@@ -43,6 +43,13 @@ from ensemblage.pages._page_parts import Block as Block
 from ensemblage.pages._text_table import fold_sentence as fold_sentence
 from ensemblage.pages._text_table import text_table as text_table
 from ensemblage.pages._text_table import text_width as text_width
+from ensemblage.pages._tree_drawing import BAR as BAR
+from ensemblage.pages._tree_drawing import DOT as DOT
+from ensemblage.pages._tree_drawing import SMALL as SMALL
+from ensemblage.pages._tree_drawing import PlacedNode as PlacedNode
+from ensemblage.pages._tree_drawing import TreeDrawing as TreeDrawing
+from ensemblage.pages._tree_drawing import TreeNode
+from ensemblage.pages._tree_drawing import draw_tree as draw_tree
 from ensemblage.pages._wrapped_names import pieces_of as pieces_of
 
 __all__ = [
@@ -63,4 +70,6 @@ __all__ = [
     "ShadesBlock",
     "TableBlock",
     "TextBlock",
+    "TreeBlock",
+    "TreeNode",
 ]

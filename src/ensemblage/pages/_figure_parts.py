@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ensemblage.pages._tree_drawing import TreeNode
+
 
 class Ranked(NamedTuple):
     """A method, its mean rank, whether it is one of this library's, and which ties it is in."""
@@ -91,4 +93,26 @@ class CardsBlock:
     """
 
     cards: Sequence[Card]
+    caption: str
+
+
+@dataclass(frozen=True)
+class TreeBlock:
+    """A decision tree, drawn as an outline.
+
+    Parameters
+    ----------
+    nodes : sequence of TreeNode
+        In the order of reading, parents first.
+    classes : sequence of str
+        The classes behind the colours of the leaves; none where the tree gives numbers.
+    alt : str
+        What can be seen, for those who cannot see it.
+    caption : str
+        What it shows and how to read it.
+    """
+
+    nodes: Sequence[TreeNode]
+    classes: Sequence[str]
+    alt: str
     caption: str

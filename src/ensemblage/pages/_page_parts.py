@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock
+from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock, TreeBlock
 from ensemblage.pages._map_parts import MapBlock
 
 
@@ -240,6 +240,7 @@ Block: TypeAlias = (
     | CardsBlock
     | RanksBlock
     | ShadesBlock
+    | TreeBlock
     | BarsBlock
     | FactsBlock
     | TextBlock

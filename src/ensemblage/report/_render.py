@@ -14,6 +14,7 @@ from ensemblage.report._extras import need
 from ensemblage.report._map_pictures import map_pictures
 from ensemblage.report._network_pictures import network_pictures
 from ensemblage.report._svg import drawn_svg, numbered
+from ensemblage.report._tree_pictures import tree_pictures
 
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
@@ -45,7 +46,7 @@ def render(page: Page) -> str:
     )
     environment.globals |= {
         "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
-        "map_pictures": map_pictures,
+        "map_pictures": map_pictures, "tree_pictures": tree_pictures,
         "rank_axis": rank_axis,
     }  # fmt: skip
     environment.tests["block"] = _is_block

@@ -1,0 +1,233 @@
+"""Trees whose thresholds a crowd places: the nodes, and a row's way through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from sklearn.base import is_classifier
+
+from ensemblage.evaluation import TreeDisplay
+from ensemblage.explain._decision import (
+    Decision,
+    RowDecision,
+    by_column,
+    contributions_of,
+    row_section,
+    row_text,
+    value_text,
+)
+from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
+from ensemblage.explain._feature_origins import feature_names, feature_origins
+from ensemblage.inner import BaseInnerTree, TreePath, TreeWords, as_text, outline_of, tree_words
+from ensemblage.messages import count
+from ensemblage.pages import (
+    Column,
+    Field,
+    Section,
+    TableBlock,
+    TreeBlock,
+    TreeNode,
+    share_field,
+    signed_field,
+)
+from ensemblage.parallel import final_step, rows_at_final_step
+
+MOST_TOLD = 3
+CAPTION = (
+    "Follow the answers down to a leaf. A grey mark is a split on which the crowd's thresholds "
+    "differ: a row between the least and the greatest goes both ways, by the share of them. Rows "
+    "are those of the training, counted by these shares."
+)
+
+
+class TreeNodeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A node of a tree; a leaf has no column."""
+
+    values: Annotated[list[float], Meta(description="Shares of the classes, shrunk.")]
+    rows: Annotated[float, Meta(ge=0, description="Weight of the training rows in it.")]
+    column: str | None = None
+    threshold: Annotated[float | None, Meta(description="Median of the crowd's.")] = None
+    low: Annotated[float | None, Meta(description="Least of the crowd's.")] = None
+    high: Annotated[float | None, Meta(description="Greatest of the crowd's.")] = None
+    missing: Annotated[str | None, Meta(description="Where a missing value goes.")] = None
+    yes: Annotated[int | None, Meta(description="Node of values up to the threshold.")] = None
+    no: Annotated[int | None, Meta(description="Node of values above it.")] = None
+
+
+class TreeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tree, the root first."""
+
+    classes: list[str]
+    shrinkage: Annotated[float, Meta(description="Strength by which nodes are shrunk.")]
+    nodes: list[TreeNodeDocument]
+
+
+class TreeFacts(NamedTuple):
+    """A fitted tree and its words; a row's path through it."""
+
+    estimator: BaseInnerTree
+    words: TreeWords
+    nodes: list[TreeNode]
+    path: TreePath | None = None
+
+
+@dataclass(frozen=True)
+class TreeExplanation(Explanation):
+    """A tree in the names of the user's columns."""
+
+    has = "a tree"
+    documents = (TreeDocument,)
+
+    facts: TreeFacts
+    story: RowDecision | None = None
+
+    @classmethod
+    def explains(cls, estimator: Any) -> bool:
+        """Recognise a tree of ours for classes."""
+        return isinstance(estimator, BaseInnerTree) and is_classifier(estimator)
+
+    @classmethod
+    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
+        """Size of the tree, and the features that explain most."""
+        leaves, depth = estimator.get_n_leaves(), estimator.get_depth()
+        yield f"a tree of {count(leaves, 'leaf', 'leaves')}, {count(depth, 'split')} deep at most"
+        names = tree_words(estimator, _own(estimator, columns)).columns
+        shares = estimator.feature_importances_
+        most = np.argsort(-shares, kind="stable")[:MOST_TOLD]
+        told = [f"{names[j]} {shares[j]:.0%}" for j in most if shares[j] > 0]
+        if told:
+            yield f"of what its splits explain: {', '.join(told)}"
+
+    @classmethod
+    def of(cls, subject: Subject) -> TreeExplanation:
+        """Read the nodes, and a row's path."""
+        estimator = final_step(subject.model)
+        columns = feature_names(subject.model, subject.columns)
+        own = _own(estimator, columns)
+        facts = TreeFacts(estimator, tree_words(estimator, own), outline_of(estimator, own))
+        if subject.row is None:
+            return cls(facts)
+        path = estimator.explain(
+            rows_at_final_step(subject.model, subject.X[subject.row : subject.row + 1])
+        )
+        return cls(facts._replace(path=path), tree_decision(subject, path))
+
+    @property
+    def document(self) -> TreeDocument | RowDecision:
+        """The decision about the row if one was named, else the nodes."""
+        return _document(self.facts) if self.story is None else self.story
+
+    def text(self) -> list[str | TableBlock]:
+        """Write the tree as indented lines, or tell a row's way."""
+        if self.story is not None and self.facts.path is not None:
+            return [*row_text(self.story), way_table(self.facts, self.facts.path)]
+        return [*as_text(self.facts.estimator.tree_, self.facts.words).splitlines()]
+
+    def page(self) -> ModelPage:
+        """Show the drawing, and a row's way."""
+        estimator = self.facts.estimator
+        leaves, depth = estimator.get_n_leaves(), estimator.get_depth()
+        size = f"A tree of {count(leaves, 'leaf', 'leaves')}, {count(depth, 'split')} deep at most"
+        soft = sum(node.soft for node in self.facts.nodes)
+        told = f"The crowd's thresholds differ at {soft} of {count(leaves - 1, 'split')}."
+        sections = [Section("Tree", [self._figure(size)])]
+        if self.story is not None and self.facts.path is not None:
+            way = Section("Its way", [way_table(self.facts, self.facts.path)])
+            sections = [row_section(self.story), way, *sections]
+        facts = [("leaves", str(leaves)), ("depth", str(depth)),
+                 ("shrinkage", f"{estimator.shrinkage_:g}")]  # fmt: skip
+        return ModelPage([f"{size}.", told], facts, sections, complete=True)
+
+    def draw(self, picture: str = "png") -> bytes:
+        """Draw the outline."""
+        display = TreeDisplay(self.facts.nodes, self.facts.words.classes).plot()
+        return saved_picture(display, picture)
+
+    def _figure(self, size: str) -> TreeBlock:
+        first = as_text(self.facts.estimator.tree_, self.facts.words).splitlines()[0]
+        alt = f"{size}. It starts with: {first}"
+        return TreeBlock(self.facts.nodes, self.facts.words.classes, alt, CAPTION)
+
+
+def _own(estimator: Any, columns: Sequence[str]) -> Sequence[str]:
+    """Use names of the table's columns if there is one for each."""
+    return columns if len(columns) == estimator.n_features_in_ else ()
+
+
+def tree_decision(subject: Subject, path: TreePath) -> RowDecision:
+    """Tell what the splits on each column add to the predicted class's probability: exact."""
+    estimator = final_step(subject.model)
+    row = subject.row or 0
+    classes = [str(each) for each in estimator.classes_]
+    label = int(np.argmax(path.prediction))
+    amounts = np.zeros(estimator.tree_.feature.max() + 1)
+    for step in path.steps:
+        amounts[estimator.tree_.feature[step.node]] += step.contribution[label]
+    encoder = getattr(estimator, "encoder_", None)
+    origins = feature_origins(subject.model, subject.columns)
+    if encoder is not None and origins is not None:
+        origins = [origins[k] for k in encoder.feature_columns_]
+    decision = None
+    if origins is not None:
+        summed = by_column(amounts, origins[: len(amounts)], len(subject.columns))
+        decision = Decision(
+            label=classes[label],
+            measure="probability; the start is that of all rows, and each column adds what the "
+            "splits on it change on the row's way",
+            base=float(path.start[label]),
+            contributions=contributions_of(subject.columns, subject.X[row], summed, subject.kinds),
+            value=float(path.prediction[label]),
+        )
+    return RowDecision(
+        row=row, prediction=classes[label], classes=classes,
+        scores=[float(each) for each in path.prediction], decision=decision,
+    )  # fmt: skip
+
+
+def way_table(facts: TreeFacts, path: TreePath) -> TableBlock:
+    """List the splits on a row's way, and its share on each side."""
+    names, label = facts.words.columns, int(np.argmax(path.prediction))
+    columns = [
+        Column("split"), Column("value"), Column("of the row", numeric=True),
+        Column("to yes", numeric=True), Column(f"for {facts.words.classes[label]}", numeric=True),
+    ]  # fmt: skip
+    feature = facts.estimator.tree_.feature
+    rows = [
+        [
+            Field(f"{names[feature[step.node]]} <= {step.threshold:.4g}"),
+            Field(value_text(step.value)),
+            share_field(step.share),
+            share_field(step.left),
+            signed_field(float(step.contribution[label]), 3),
+        ]
+        for step in path.steps
+    ]
+    legend = "How much of the row comes to each split, and how much of that goes on to yes."
+    return TableBlock(columns, rows, "The row's way through the tree", legend)
+
+
+def _document(facts: TreeFacts) -> TreeDocument:
+    tree, columns = facts.estimator.tree_, facts.words.columns
+    middle = tree.thresholds.shape[1] // 2
+    nodes = []
+    for node in range(len(tree.left)):
+        values, rows = tree.values[node].tolist(), float(tree.weights[node])
+        if tree.left[node] < 0:
+            nodes.append(TreeNodeDocument(values, rows))
+            continue
+        thresholds = tree.thresholds[node]
+        nodes.append(
+            TreeNodeDocument(
+                values, rows, column=columns[tree.feature[node]],
+                threshold=float(thresholds[middle]),
+                low=float(thresholds[0]), high=float(thresholds[-1]),
+                missing="yes" if tree.missing_left[node] else "no",
+                yes=int(tree.left[node]), no=int(tree.right[node]),
+            )
+        )  # fmt: skip
+    return TreeDocument(list(facts.words.classes), facts.estimator.shrinkage_, nodes)
