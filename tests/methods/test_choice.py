@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 from msgspec.structs import replace
 from scipy.stats import t as student
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from ensemblage.methods import compare
@@ -139,7 +140,7 @@ def test_of_200_simulated_nulls_at_most_one_in_twenty_has_a_winner(n_methods, n_
             "one": RandomForestClassifier(5, max_depth=3),
             "two": RandomForestClassifier(5, max_depth=3),
         },
-        {"one": KNeighborsClassifier(5), "two": KNeighborsClassifier(6), "three": "logistic"},
+        {"one": KNeighborsClassifier(5), "two": KNeighborsClassifier(6), "three": GaussianNB()},
     ],
 )
 def test_of_200_nulls_with_data_at_most_one_in_twenty_has_a_winner(methods):
