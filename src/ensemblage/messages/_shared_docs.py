@@ -18,7 +18,8 @@ def with_shared(words: str) -> Callable[[T], T]:
     ``words`` are entries as numpydoc has them, at the margin; one entry may be of several names.
     A line that names anything else stays, as braces of a formula must.
     """
-    parted = re.split(r"\n(?=\S)", words.strip())  # an entry's other lines are indented or blank
+    # an entry's other lines are indented or blank
+    parted = [each.rstrip() for each in re.split(r"\n(?=\S)", words.strip())]
     entries = {name: each for each in parted for name in each.partition(" :")[0].split(", ")}
 
     def fill(line: re.Match[str]) -> str:

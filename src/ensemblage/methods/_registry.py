@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from ensemblage.datasets import Columns
 from ensemblage.messages import suggestion
+from ensemblage.methods._inner_folds import InnerFolds
 from ensemblage.tables import TableEncoder
 
 LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
@@ -105,8 +106,7 @@ def _majority(seed: int, n_jobs: int | None) -> Any:
 
 
 def _tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | None) -> Any:
-    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
-    return GridSearchCV(estimator, grid, cv=folds, n_jobs=n_jobs)
+    return GridSearchCV(estimator, grid, cv=InnerFolds(INNER_FOLDS, seed), n_jobs=n_jobs)
 
 
 def _logistic(seed: int, n_jobs: int | None) -> Any:
