@@ -5,7 +5,7 @@ from __future__ import annotations
 from joblib import cpu_count
 
 # What a worker needs before it begins: scikit-learn imported, compiled kernels loaded.
-START_SECONDS = 3.0
+START_SECONDS = 5.0
 
 
 def n_workers(n_jobs: int | None) -> int:

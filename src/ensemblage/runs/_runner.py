@@ -180,13 +180,12 @@ class Work(NamedTuple):
 def _compute_here_first(work: Work, n_jobs: int | None) -> Generator[CellResult, None, None]:
     """Compute in this process as long as workers, judging by the mean so far, are not worth it."""
     experiment, cells, deadline = work
-    spent = 0.0
+    start = time.process_time()  # of the processor: other work on the machine slows workers too
     for done, cell in enumerate(deadline.in_time(cells), 1):
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
         deadline.add(result.seconds)
         yield CellResult(cell, *result)
-        spent += result.seconds
-        if worth_workers(spent / done * (len(cells) - done), n_jobs):
+        if worth_workers((time.process_time() - start) / done * (len(cells) - done), n_jobs):
             yield from _compute_in_workers(work._replace(cells=cells[done:]), n_jobs, None)
             return
 
