@@ -15,7 +15,12 @@ def people(table_file):
     return open_dataset(str(table_file), "class")
 
 
-@pytest.mark.parametrize("name", METHODS)
+# the pool is all of them at once, and has tests of its own
+SLOW = {"auto"}
+NAMES = [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in METHODS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
 @pytest.mark.filterwarnings("ignore:.* constant and tell strata nothing")
 def test_every_method_learns_mixed_columns_and_survives_its_file(name, people, tmp_path):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 METHOD_NAMES = (
     "majority, logistic, svm, forest, boosting, "
     "strata, strata-sources, strata-paper, "
-    "subspace, bayesnet, inner-bayesnet, tree"
+    "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")

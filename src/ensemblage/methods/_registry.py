@@ -59,6 +59,8 @@ class Method:
     quick : mapping or None, default={}
         Parameters that save time in a quick comparison, mostly by less tuning; with None the
         method is only in such a one if it is asked for.
+    usual : bool, default=True
+        Whether a comparison has it without being asked.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Method:
     effort: int = 3
     steep: bool = False
     quick: Mapping[str, Any] | None = field(default_factory=dict)
+    usual: bool = True
 
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool
@@ -169,6 +172,12 @@ def _tree(seed: int, n_jobs: int | None) -> Any:
     return InnerTreeClassifier(random_state=seed, n_jobs=n_jobs)
 
 
+def _auto(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.pool import EnsemblageClassifier  # noqa: PLC0415
+
+    return EnsemblageClassifier(random_state=seed, n_jobs=n_jobs)
+
+
 METHODS = {
     method.name: method
     for method in (
@@ -248,6 +257,17 @@ METHODS = {
             effort=1,
             takes_tables=True,
             takes=("groups",),
+        ),
+        Method(
+            "auto",
+            "pool",
+            "usual members and ours, tuned on shared folds and fused by what they are worth",
+            _auto,
+            ours=True,
+            steep=True,
+            takes=("groups",),
+            quick=None,
+            usual=False,
         ),
     )
 }
