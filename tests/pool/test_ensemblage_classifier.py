@@ -225,3 +225,19 @@ def test_the_row_numbers_of_what_was_held_out_leave_rows_without_weight_out(clou
     weights[:10] = 0
     model = clone(SMALL).fit(X, y, sample_weight=weights)
     assert model.held_out_.rows.tolist() == list(range(10, 150))
+
+
+def test_trees_of_an_encoded_table_are_saved_and_loaded(tmp_path):
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 120)
+    letters = np.array(list("abcdefgh"))[rng.integers(0, 4, 120) + 4 * y]
+    letters[:30] = "a"
+    frame = pd.DataFrame({"job": letters, "age": rng.normal(size=120)})
+    pool = [RandomForestClassifier(10), "boosting"]
+    model = EnsemblageClassifier(pool, cv=2, random_state=0).fit(frame, y)
+    save(
+        model, tmp_path / "pool.skops",
+        columns=["job", "age"], kinds=["word", "number"], target="class", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "pool.skops").model
+    np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
