@@ -27,7 +27,10 @@ def write(folder, name, content):
         ("a.arff", "@attribute x real\n@attribute y real\n@data\n1,2\n"),
         ("a.dat", "@relation keel\n@attribute x real\n@attribute y real\n@data\n1,2\n"),
         ("a.csv.gz", gzip.compress(b"x,y\n1,2\n", mtime=0)),
-        ("a.arff.gz", gzip.compress(b"@attribute x real\n@attribute y real\n@data\n1,2\n", mtime=0)),
+        (
+            "a.arff.gz",
+            gzip.compress(b"@attribute x real\n@attribute y real\n@data\n1,2\n", mtime=0),
+        ),
         ("a.csv", gzip.compress(b"x,y\n1,2\n", mtime=0)),
     ],
 )
