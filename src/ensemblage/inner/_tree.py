@@ -59,7 +59,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     scikit-learn's tree with ``ccp_alpha=alpha_``, bit for bit.
 
     What the crowd decides is the thresholds. Crowds that choose the splits, stop the growth or
-    make the leaves gained nothing. Only ordered columns gain.
+    make the leaves gained nothing in accuracy. Only ordered columns gain.
 
     References
     ----------
