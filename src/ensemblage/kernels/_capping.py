@@ -37,7 +37,6 @@ class Bins(NamedTuple):
     width: Floats
 
 
-@compiled
 def cap_for_size(
     affinity: Floats,
     weights: Floats,
@@ -58,10 +57,19 @@ def cap_for_size(
     :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
     Once true this stays true as :math:`m` grows: walking up from the lowest row finds the first.
     """
-    order = np.argsort(affinity)
-    capped = above + weights.sum()
-    pivot, tail, left = edge, rest, size - capped
-    for i in order:
+    # NumPy sorts: a sort of Numba's takes longer to compile than all other kernels of a fit
+    order = np.argsort(affinity, kind="stable")
+    left = size - (above + weights.sum())
+    found: tuple[float, float] = _walk_up(affinity[order], weights[order], left, rest, edge)
+    return found
+
+
+@compiled
+def _walk_up(
+    affinity: Floats, weights: Floats, left: float, tail: float, pivot: float
+) -> tuple[float, float]:
+    """Take rows from below the cap, the lowest first, as long as they stay under it."""
+    for i in range(len(affinity)):
         new_tail = weights[i] + tail * np.exp(min(0.0, pivot - affinity[i]))
         new_left = left + weights[i]
         if tail > 0.0 and new_left > new_tail:

@@ -27,6 +27,9 @@ from ensemblage.runs._time_left import TimeLeft, usual_cost
 
 LONGEST_ERROR = 2000
 
+COMPILING_SECONDS = 20.0
+"""At most so long a first cell waits for compiled kernels, on a new machine."""
+
 
 class ExperimentInterrupt(KeyboardInterrupt):
     """Ctrl-C during a run; all that was finished is stored."""
@@ -180,14 +183,23 @@ class Work(NamedTuple):
 def _compute_here_first(work: Work, n_jobs: int | None) -> Generator[CellResult, None, None]:
     """Compute in this process as long as workers, judging by the mean so far, are not worth it."""
     experiment, cells, deadline = work
-    start = time.process_time()  # of the processor: other work on the machine slows workers too
+    spent: list[float] = []
     for done, cell in enumerate(deadline.in_time(cells), 1):
+        start = time.process_time()  # of the processor: other work slows workers too
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
         deadline.add(result.seconds)
+        spent.append(time.process_time() - start)
         yield CellResult(cell, *result)
-        if worth_workers((time.process_time() - start) / done * (len(cells) - done), n_jobs):
+        if worth_workers(_usual(spent) * (len(cells) - done), n_jobs):
             yield from _compute_in_workers(work._replace(cells=cells[done:]), n_jobs, None)
             return
+
+
+def _usual(spent: Sequence[float]) -> float:
+    """Mean of the seconds, without those of the first cell, in which kernels may be compiled."""
+    if len(spent) == 1:
+        return max(0.0, spent[0] - COMPILING_SECONDS)
+    return sum(spent[1:]) / (len(spent) - 1)
 
 
 def _compute_in_workers(
