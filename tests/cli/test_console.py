@@ -76,8 +76,8 @@ def test_two_names_for_one_page_are_refused(run, network):
 )
 @pytest.mark.parametrize("command", [["compare"], ["cluster"], ["explain", "none.skops"]])
 def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, arguments, code, said):
-    # the data or model would be refused too, but later
-    data = ["none.csv"] if command[0] == "cluster" else []
+    # a model that is not there would be refused too, but later
+    data = ["people.csv"] if command[0] == "cluster" else []
     done = run(*command, *data, *arguments)
     assert done.exit_code == code
     assert said in " ".join(done.stderr.replace("│", "").split())
@@ -85,10 +85,11 @@ def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, argume
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
 def test_a_missing_extra_is_named_before_any_work(tmp_path, missing):
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
     script = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from ensemblage.cli import main\n"
-        "sys.argv = ['ensemblage', 'cluster', 'none.csv', '-k', '2', '--report', 'page.html']\n"
+        "sys.argv = ['ensemblage', 'cluster', 'rows.csv', '-k', '2', '--report', 'page.html']\n"
         "main()"
     )
     done = subprocess.run(

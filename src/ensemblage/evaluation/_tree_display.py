@@ -48,14 +48,14 @@ class TreeDisplay:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from ensemblage.evaluation import TreeDisplay
     >>> from ensemblage.inner import InnerTreeClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> tree = InnerTreeClassifier(max_leaves=3, random_state=0).fit(X, y)
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
     >>> display = TreeDisplay.from_estimator(tree)
     >>> display.text_[0].get_text()
-    'petal length (cm) ≤ 2.45'
+    'proline ≤ 755'
     """
 
     def __init__(

@@ -73,12 +73,12 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
     >>> from ensemblage.inner import InnerTreeClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> tree = InnerTreeClassifier(max_leaves=3, random_state=0).fit(X, y)
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
     >>> print(tree.to_text().splitlines()[0])
-    petal length (cm) <= 2.45 (crowd: 2.4 to 2.6)   [150 rows]
+    proline <= 755 (crowd: 722.5 to 987.5)   [178 rows]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

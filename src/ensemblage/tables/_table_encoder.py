@@ -244,7 +244,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if y is not None:
             check_consistent_length(X, y)
         numbers = self._numbers(columns)
-        self.numbers_ = self._number_steps().fit(numbers) if numbers.size else None
+        with np.errstate(invalid="ignore"):  # the mean of a column that is all gaps
+            self.numbers_ = self._number_steps().fit(numbers) if numbers.size else None
         self._learn_categories(columns, by_target=y is not None)
         encoded = self._encode(columns, self._learn_means(columns, y))
         known = ~np.isnan(encoded).all(axis=0)
