@@ -38,6 +38,7 @@ def test_a_full_disk_keeps_what_was_stored(study):
     assert len(one.cells()) == one.total
 
 
+@pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
 def test_a_comparison_on_a_full_disk_keeps_what_was_stored(comparison):
     one = comparison("one", 10, jobs=1)
 

@@ -38,6 +38,7 @@ def test_an_interrupt_stores_says_and_resumes(study):
     assert len(one.cells()) == 120
 
 
+@pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
 def test_an_interrupted_comparison_says_how_to_go_on(comparison):
     one = comparison("one", 4)
     process = one.start("--output", "table.csv")

@@ -56,6 +56,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, jobs, 
         )
 
 
+@pytest.mark.slow  # the engine is that of `ensemblage run`, which is tested each time
 def test_a_killed_comparison_goes_on_to_the_same_table(comparison):
     quiet, disturbed = comparison("quiet", 2), comparison("disturbed", 2)
     process = disturbed.start()
