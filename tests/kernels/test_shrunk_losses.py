@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ensemblage.kernels import (
@@ -52,6 +52,7 @@ def test_what_cannot_be_costs_much_but_not_infinitely():
 
 @pytest.mark.parametrize("n_classes", [0, 3])
 @given(seed=st.integers(0, 10_000))
+@example(seed=137)  # a node without rows
 @settings(max_examples=20)
 def test_equals_the_slow_walk_over_pruned_trees(n_classes, seed):
     X, y, rng = drawn_rows(seed)

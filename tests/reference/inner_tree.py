@@ -101,7 +101,8 @@ def predict(tree, means, weights, strength, pruned, shares):
     def below(node, value):
         if tree[node] is None or node in pruned:
             return shares[node] * value
-        factor = 1 / (1 + strength / weights[node])
+        # in a node without rows all means are those of its parent: no factor matters
+        factor = 1 / (1 + strength / weights[node]) if weights[node] > 0 else 1.0
         return sum(
             below(child, value + factor * (means[child] - means[node])) for child in tree[node][3:]
         )
