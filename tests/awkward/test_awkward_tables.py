@@ -291,7 +291,7 @@ def test_a_model_is_trained_on_it_and_predicts_it(awkward, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("method", ["forest", "boosting", "bayesnet"])
+@pytest.mark.parametrize("method", ["logistic", "forest", "boosting", "bayesnet"])
 def test_methods_take_it(awkward, method):
     path, target = awkward
     if target:

@@ -24,6 +24,10 @@ def test_what_cannot_be_a_source_is_refused():
         number_sources(np.array(["a", None, "b"], dtype=object), X)
     with pytest.raises(TypeError, match="mixes values of type int and str: make them all text"):
         number_sources(np.array(["a", 1, "b"], dtype=object), X)
+    with pytest.raises(ValueError, match=r"sources must tell of each row .* got shape \(\)"):
+        number_sources(None, X)
+    with pytest.raises(ValueError, match=r"in one column; got shape \(3, 2\)"):
+        number_sources([["a", "b"]] * 3, X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         number_sources(["a"], X)
     with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):

@@ -22,7 +22,7 @@ class SourceCodes(NamedTuple):
 
 def number_sources(sources: Any, X: Any) -> SourceCodes:
     """Give training rows' sources numbers; refuse gaps and names that cannot be sorted."""
-    column = column_or_1d(sources)
+    column = _one_per_row(sources)
     check_consistent_length(X, column)
     gaps = [_is_gap(each) for each in column.tolist()]
     if any(gaps):
@@ -44,12 +44,21 @@ def find_sources(sources: Any, names: NDArray[Any], n_rows: int) -> NDArray[np.i
     """Look up the sources of new rows; ``UNKNOWN`` for gaps and new names, or if none are given."""
     if sources is None:
         return np.full(n_rows, UNKNOWN, dtype=np.int64)
-    column = column_or_1d(sources).tolist()
+    column = _one_per_row(sources).tolist()
     if len(column) != n_rows:
         raise ValueError(f"sources has {len(column)} entries, but there are {n_rows} rows.")
     known = {name: number for number, name in enumerate(names.tolist())}
     found = (UNKNOWN if _is_gap(each) else known.get(each, UNKNOWN) for each in column)
     return np.fromiter(found, dtype=np.int64, count=n_rows)
+
+
+def _one_per_row(sources: Any) -> NDArray[Any]:
+    shape = np.shape(sources)
+    if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
+        raise ValueError(
+            f"sources must tell of each row where it comes from, in one column; got shape {shape}."
+        )
+    return np.asarray(column_or_1d(sources))
 
 
 def _is_gap(value: Any) -> bool:
