@@ -40,7 +40,7 @@ def _show(found: DoctorDocument) -> None:
     threads = found.blas_threads
     blas = "" if threads is None else f", {count(threads, 'thread')} for products of matrices"
     say(f"{count(found.cores, 'core')}{blas}")
-    say(f"compiled kernels are kept in {found.cache}")
+    say(f"compiled kernels are kept {'nowhere' if found.cache is None else f'in {found.cache}'}")
     rows = [
         [extra.name, "yes" if not extra.missing else f"no: {listed(extra.missing)}", extra.install]
         for extra in found.extras
@@ -50,7 +50,7 @@ def _show(found: DoctorDocument) -> None:
         say(f"{test.name}: {'well' if test.error is None else test.error} ({test.seconds:.1f} s)")
     if not found.cache_writable:
         note(
-            "that folder cannot be written, so that every process compiles again; "
-            "NUMBA_CACHE_DIR names another."
+            "compiled kernels cannot be kept there, so that every process compiles again; set "
+            "NUMBA_CACHE_DIR to a folder that can be written."
         )
     say("All is well." if found.healthy else "Something is wrong: see above.")

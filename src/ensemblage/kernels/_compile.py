@@ -12,6 +12,8 @@ from numbers import Number
 from types import CellType, CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from ensemblage.kernels._code_cache import keep_machine_code
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -62,14 +64,16 @@ class CompiledKernel(Generic[P, R]):
 
         function = _calling(self._function, lambda kernel: kernel.callee)
         function.__qualname__ += f"_{_imported_digest(self._function)}{suffix}"
-        usual: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+        usual: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
         compiled: Callable[P, R] = numba.njit(**usual, **options, **self._options)(function)
+        keep_machine_code(compiled)
         return compiled
 
     @property
-    def cache_folder(self) -> str:
-        """Where the machine code is kept for the next process."""
-        folder: str = self.dispatcher.stats.cache_path  # type: ignore[attr-defined]
+    def cache_folder(self) -> str | None:
+        """Where the machine code is kept for the next process; None where it cannot be kept."""
+        stats = getattr(self.dispatcher, "stats", None)
+        folder: str | None = getattr(stats, "cache_path", None)
         return folder
 
     def __reduce__(self) -> str | tuple[Any, ...]:

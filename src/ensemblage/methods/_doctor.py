@@ -63,7 +63,9 @@ class DoctorDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     blas_threads: Annotated[
         int | None, Meta(description="Threads of the matrix library; null if it does not tell.")
     ]
-    cache: Annotated[str, Meta(description="The folder of compiled kernels.")]
+    cache: Annotated[
+        str | None, Meta(description="The folder of compiled kernels; null if there is none.")
+    ]
     cache_writable: Annotated[
         bool, Meta(description="Whether kernels compiled once are there for the next process.")
     ]
@@ -74,7 +76,7 @@ class DoctorDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def examine() -> DoctorDocument:
     """Look at the machine and try the library on it, in about two seconds."""
     tests = tuple(_tried(name, test) for name, test in TESTS.items())
-    folder = Path(own_distances.cache_folder)
+    folder = own_distances.cache_folder
     return DoctorDocument(
         healthy=all(test.error is None for test in tests),
         versions={
@@ -84,8 +86,8 @@ def examine() -> DoctorDocument:
         },
         cores=cpu_count(),
         blas_threads=_blas_threads(),
-        cache=str(folder),
-        cache_writable=_can_write(folder),
+        cache=folder,
+        cache_writable=folder is not None and _can_write(Path(folder)),
         extras=tuple(_state(name, packages) for name, packages in EXTRAS.items()),
         tests=tests,
     )

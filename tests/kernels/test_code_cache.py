@@ -1,0 +1,65 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = """
+import logging
+from ensemblage.kernels import compiled
+
+@compiled
+def double(x):
+    return 2 * x
+
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+print(double(4), double.cache_folder)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "kernel_of_its_own.py"
+    path.write_text(MODULE)
+    return path
+
+
+def run(script: Path, **environment: str) -> tuple[str, str]:
+    """Call the kernel in a fresh process: what it prints, and what it logs."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, str(script)], check=True, capture_output=True, text=True,
+        env={**kept, **environment},
+    )  # fmt: skip
+    return done.stdout.strip(), done.stderr
+
+
+def test_without_a_folder_to_write_each_process_compiles(script):
+    # the one folder that is tried cannot be made
+    nowhere = {
+        "NUMBA_CACHE_DIR": os.devnull,
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
+    printed, logged = run(script, **nowhere)
+    assert printed == "8 None"
+    assert logged.count("Compiled kernels cannot be kept") == 1
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [b"", b"no pickle at all", b"\x80\x05."])
+def test_a_damaged_cache_is_discarded_and_written_again(script, tmp_path, ending, damage):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    printed, _ = run(script, **folder)
+    (damaged,) = (tmp_path / "cache").rglob(f"*.{ending}")
+    whole = damaged.read_bytes()
+    damaged.write_bytes(damage)
+    again, logged = run(script, **folder)
+    assert again == printed
+    assert "damaged cache" in logged
+    assert len(damaged.read_bytes()) == len(whole)
+    assert "damaged cache" not in run(script, **folder)[1]
+
+
+def test_without_compilation_kernels_are_plain_python(script):
+    assert run(script, NUMBA_DISABLE_JIT="1")[0] == "8 None"
