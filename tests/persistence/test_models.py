@@ -138,3 +138,29 @@ def test_an_untrusted_type_is_named_when_saving(tmp_path):
     with pytest.raises(ValueError, match=r"The model holds .*Stranger, which load\(\) does not"):
         save(Stranger().fit(X, Y), path)
     assert not path.exists()
+
+
+def forge_zeros(path, n_bytes):
+    """Add a part of so many zeros, which take next to no room when packed."""
+    with zipfile.ZipFile(path, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(n_bytes))
+
+
+def test_a_file_that_would_fill_the_memory_is_refused_unread(model_file, monkeypatch):
+    forge_zeros(model_file, 60_000_000)
+    assert model_file.stat().st_size < 1_000_000
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, "testzip", None)  # would unpack all of it
+        patched.setattr(zipfile.ZipFile, "read", None)
+        with pytest.raises(ValueError, match=r"unpacks to 60 MB, more than the 50 MB .*max_bytes="):
+            load(model_file)
+    assert load(model_file, max_bytes=70_000_000).columns == tuple("abcd")
+
+
+def test_a_directory_that_lies_about_sizes_is_damage(model_file):
+    forge_zeros(model_file, 60_000_000)
+    data = model_file.read_bytes()
+    true, false = (size.to_bytes(4, "little") for size in (60_000_000, 60_000))
+    model_file.write_bytes(data.replace(true, false))
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        load(model_file)

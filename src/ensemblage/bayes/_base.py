@@ -116,7 +116,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes; a categorical column keeps the classes that it declares.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight two counts as two rows.
+            A row of weight two counts as two rows. Weights below one in the mean, or above a
+            million, are no copies: they are scaled to a mean of one.
 
         Returns
         -------

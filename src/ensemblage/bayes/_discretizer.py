@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
+from ensemblage.bayes._row_weights import read_counts
 from ensemblage.parallel import run_tasks
 
 
@@ -82,7 +83,8 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight two counts as two rows.
+            A row of weight two counts as two rows. Weights below one in the mean, or above a
+            million, are no copies: they are scaled to a mean of one.
 
         Returns
         -------
@@ -91,7 +93,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = read_counts(sample_weight, X)
         classes, labels = np.unique(y, return_inverse=True)
         tasks = [(column, labels, weights, len(classes)) for column in X.T]
         self.cut_points_ = run_tasks(cut_column, tasks, self.n_jobs)

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    assert_all_finite,
-    check_consistent_length,
-)
+from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
 from ensemblage.bayes._coding import Target, Training
+from ensemblage.bayes._row_weights import read_counts
 from ensemblage.tables import Column, per_column, read_features
 
 
@@ -27,7 +24,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     target = read_target(y, [column.name for column in columns])
     check_consistent_length(X, target.labels)
     like = np.empty((len(target.labels), 1))
-    weights = _check_sample_weight(sample_weight, like, dtype=np.float64, ensure_non_negative=True)
+    weights = read_counts(sample_weight, like)
     kept = np.flatnonzero(weights)
     if len(kept) < len(weights):
         columns = [column.take(kept) for column in columns]

@@ -18,7 +18,7 @@ def keep_machine_code(dispatcher: Any) -> None:
     if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT leaves the function as it is
         return
     try:
-        dispatcher._cache = _mending_cache()(dispatcher.py_func)
+        dispatcher._cache = _mending_cache()(dispatcher.py_func)  # noqa: SLF001 (no other way in)
     except (RuntimeError, OSError):
         _say_that_nothing_is_kept()
 
@@ -34,9 +34,11 @@ def _say_that_nothing_is_kept() -> None:
 @functools.cache
 def _mending_cache() -> type:
     """Make Numba's cache of a function, for which damage is no reason to fail."""
-    from numba.core.caching import FunctionCache  # noqa: PLC0415
+    from numba.core import caching  # noqa: PLC0415
 
-    class MendingCache(FunctionCache):  # type: ignore[misc]
+    function_cache: Any = caching.FunctionCache
+
+    class MendingCache(function_cache):  # type: ignore[misc]
         """Files that cannot be read are as good as absent; a full disk keeps nothing."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:

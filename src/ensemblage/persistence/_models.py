@@ -23,6 +23,9 @@ from ensemblage.persistence._trusted import check_parts, is_trusted
 
 FORMAT = 1
 HEADER = "ensemblage.json"
+LITTLE = 50_000_000
+TIMES = 20
+"""A file may unpack to so many bytes, or to so many times its own size, if that is more."""
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -159,7 +162,7 @@ def save(
     write_atomically(path, buffer.getvalue())
 
 
-def load(path: str | PathLike[str]) -> SavedModel:
+def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedModel:
     """Load a model that ``save`` wrote.
 
     No code from the file is run: it may hold only scikit-learn's and Ensemblage's own types.
@@ -168,6 +171,9 @@ def load(path: str | PathLike[str]) -> SavedModel:
     ----------
     path : str or path-like
         The file.
+    max_bytes : int, default=None
+        How large its parts may be when unpacked; None for 50 MB or twenty times the file, which
+        models stay below, and files made to fill the memory do not.
 
     Returns
     -------
@@ -180,7 +186,8 @@ def load(path: str | PathLike[str]) -> SavedModel:
     if not path.exists():
         raise ValueError(f"There is no model file {path}.")
     data = path.read_bytes()
-    header = _read_header(data, path)
+    limit = max(LITTLE, TIMES * len(data)) if max_bytes is None else max_bytes
+    header = _read_header(data, path, limit)
     return SavedModel(
         model=_construct(data, path),
         columns=header.columns,
@@ -194,16 +201,23 @@ def load(path: str | PathLike[str]) -> SavedModel:
     )
 
 
-def _read_header(data: bytes, path: Path) -> _Header:
+def _read_header(data: bytes, path: Path, limit: int) -> _Header:
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is not a model file: `save()` writes one.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            intact = archive.testzip() is None
-            text = archive.read(HEADER) if HEADER in archive.namelist() else None
+            # no part is unpacked beyond the size that the archive's directory has for it
+            size = sum(part.file_size for part in archive.infolist())
+            intact = size <= limit and archive.testzip() is None
+            text = archive.read(HEADER) if intact and HEADER in archive.namelist() else None
     except Exception as error:
         # A damaged archive can fail in as many ways as there are bytes.
         raise _damaged(path) from error
+    if size > limit:
+        raise ValueError(
+            f"{path} unpacks to {size / 1e6:,.0f} MB, more than the {limit / 1e6:,.0f} MB expected "
+            f"of it. If you trust it, load it with `max_bytes={size}`."
+        )
     if not intact:
         raise _damaged(path)
     if text is None:

@@ -1,0 +1,27 @@
+"""Weights of rows as numbers of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+MOST_COPIES = 1e6
+"""The mean weight up to which weights are taken for copies of rows."""
+
+
+def read_counts(sample_weight: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Read row weights as numbers of copies; those that cannot be are scaled to a mean of one.
+
+    Scores and smoothing compare counts with constants. A boosting algorithm's weights, which add
+    up to one, would otherwise be a sample of one row.
+    """
+    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    present = np.count_nonzero(weights)
+    relative = weights / weights.max() if present else weights  # no sum of these overflows
+    mean = weights.max(initial=0) * (relative.sum() / max(present, 1))
+    if present and not 1 <= mean <= MOST_COPIES:
+        weights = relative * (present / relative.sum())
+    return weights
