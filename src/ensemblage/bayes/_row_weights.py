@@ -18,7 +18,9 @@ def read_counts(sample_weight: Any, rows: NDArray[Any]) -> NDArray[np.float64]:
     Scores and smoothing compare counts with constants. A boosting algorithm's weights, which add
     up to one, would otherwise be a sample of one row.
     """
-    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
     present = np.count_nonzero(weights)
     relative = weights / weights.max() if present else weights  # no sum of these overflows
     mean = weights.max(initial=0) * (relative.sum() / max(present, 1))

@@ -38,7 +38,7 @@ def _mending_cache() -> type:
 
     function_cache: Any = caching.FunctionCache
 
-    class MendingCache(function_cache):  # type: ignore[misc]
+    class MendingCache(function_cache):
         """Files that cannot be read are as good as absent; a full disk keeps nothing."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
