@@ -122,3 +122,16 @@ def test_what_cannot_be_learned_is_refused():
         PartialPoolingClassifier().fit(X, np.full(400, "ill"), sources=SITES)
     with pytest.raises(ValueError, match="at least one non-zero"):
         PartialPoolingClassifier().fit(X, Y, sample_weight=np.zeros(400), sources=SITES)
+
+
+def test_infinite_penalties_are_its_two_ends():
+    apart = PartialPoolingClassifier(shared_penalty=np.inf, own_penalty=1.0)
+    apart.fit(X, Y, sources=SITES)
+    swapped = np.where(SITES == "a", Y, np.where(Y == "ill", "well", "ill"))
+    against = PartialPoolingClassifier(shared_penalty=np.inf, own_penalty=1.0)
+    against.fit(X, swapped, sources=SITES)
+    # slopes of one source do not depend on what the others say, only intercepts are shared
+    np.testing.assert_allclose(against.coef_[0], apart.coef_[0], rtol=0.02)
+    together = PartialPoolingClassifier(shared_penalty=1.0, own_penalty=np.inf)
+    together.fit(X, Y, sources=SITES)
+    assert np.ptp(together.coef_, axis=0).max() == 0

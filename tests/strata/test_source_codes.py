@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ensemblage.strata._source_codes import find_sources, number_sources
+from ensemblage.parallel import deal_folds
+from ensemblage.strata._source_codes import find_sources, number_sources, source_classes
 
 
 def test_numbers_follow_the_sorted_names():
@@ -32,3 +33,13 @@ def test_what_cannot_be_a_source_is_refused():
         number_sources(["a"], X)
     with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):
         find_sources(["a"], np.array(["a"]), 3)
+
+
+def test_a_class_that_is_rare_in_every_source_is_in_every_fold():
+    # five rows of each source, one of them of the second class
+    codes, labels = np.repeat(np.arange(20), 5), np.tile([0, 0, 0, 0, 1], 20)
+    for _, test in deal_folds(source_classes(codes, labels), 5, np.random.default_rng(0)):
+        assert labels[test].sum() == 4
+        assert len(set(codes[test].tolist())) >= 16
+    unknown = source_classes(np.array([-1, 0, 0]), np.array([1, 0, 1]))
+    assert sorted(unknown.tolist()) == [0, 1, 2]

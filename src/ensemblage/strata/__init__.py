@@ -11,7 +11,9 @@ from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
 from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
 from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
+from ensemblage.strata._source_codes import find_sources as find_sources
 from ensemblage.strata._source_codes import number_sources as number_sources
+from ensemblage.strata._source_codes import source_classes as source_classes
 from ensemblage.strata._sources import SourceStrata
 from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
 from ensemblage.strata._strata_choice import fused_outputs as fused_outputs

@@ -167,8 +167,8 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "shared_penalty": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "own_penalty": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "shared_penalty": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
+        "own_penalty": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ensemblage.kernels import SourceRows
 from ensemblage.parallel import Fold, deal_folds
 from ensemblage.strata._pooled_fit import Penalties, Pooled, fit_pooled, held_out_loss
+from ensemblage.strata._source_codes import source_classes
 
 INF = float("inf")
 SHARED = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
@@ -36,12 +37,6 @@ class SourcedRows(NamedTuple):
         starts = np.searchsorted(self.sources[order], np.arange(n_sources + 1))
         rows = np.ascontiguousarray(self.rows[order])
         return SourceRows(rows, self.labels[order], self.weights[order], starts.astype(np.int64))
-
-    def combinations(self) -> NDArray[np.intp]:
-        """Give each pair of source and class a number, so that folds keep the shares of both."""
-        n_classes = int(self.labels.max()) + 1
-        pairs = self.sources * n_classes + self.labels
-        return np.asarray(np.unique(pairs, return_inverse=True)[1])
 
 
 class Grid(NamedTuple):
@@ -114,8 +109,8 @@ def choose_penalties(
 
 def search_folds(data: SourcedRows, n_folds: int, rng: np.random.Generator) -> list[Fold]:
     """Deal rows so that sources and classes keep their shares; of many, only some."""
-    chosen = np.arange(len(data.labels))
+    chosen, pairs = np.arange(len(data.labels)), source_classes(data.sources, data.labels)
     if len(chosen) > SEARCH_ROWS:
-        chosen = deal_folds(data.combinations(), -(-len(chosen) // SEARCH_ROWS), rng)[0].test
-    folds = deal_folds(data.combinations()[chosen], n_folds, rng)
+        chosen = deal_folds(pairs, -(-len(chosen) // SEARCH_ROWS), rng)[0].test
+    folds = deal_folds(pairs[chosen], n_folds, rng)
     return [Fold(chosen[train], chosen[test]) for train, test in folds]

@@ -40,6 +40,16 @@ def number_sources(sources: Any, X: Any) -> SourceCodes:
     return SourceCodes(names, codes.astype(np.int64))
 
 
+def source_classes(codes: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Give each pair of class and source a number, so that folds keep the shares of both.
+
+    Pairs of one class follow each other: dealt in turn, a class that is rare in every source does
+    not end up in one fold.
+    """
+    pairs = labels * (int(codes.max()) + 2) + codes
+    return np.asarray(np.unique(pairs, return_inverse=True)[1])
+
+
 def find_sources(sources: Any, names: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
     """Look up the sources of new rows; ``UNKNOWN`` for gaps and new names, or if none are given."""
     if sources is None:
