@@ -35,7 +35,7 @@ from ensemblage.bayes._network_tables import FittedNetwork, fit_network
 from ensemblage.bayes._probability_table import ProbabilityTable
 from ensemblage.bayes._reading import read_training
 from ensemblage.kernels import CLASS
-from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
+from ensemblage.parallel import CallbackSupportMixin, all_or_nothing, fit_progress, with_callbacks
 from ensemblage.tables import MISSING, read_features
 
 NETWORK_DOCS = """
@@ -104,6 +104,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    @all_or_nothing
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

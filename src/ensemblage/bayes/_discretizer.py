@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 from ensemblage.bayes._row_weights import read_counts
-from ensemblage.parallel import run_tasks
+from ensemblage.parallel import all_or_nothing, run_tasks
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -73,6 +73,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLPDiscretizer:
         """Find the cut points.
 

@@ -23,7 +23,7 @@ from ensemblage.consensus._partitions import (
     make_partitions,
 )
 from ensemblage.messages import with_shared
-from ensemblage.parallel import draw_seeds
+from ensemblage.parallel import all_or_nothing, draw_seeds
 
 CONSENSUS_DOCS = """
 n_clusters : int, default=None
@@ -88,6 +88,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> ConsensusClusterer:
         """Cluster the rows many times, then combine.
 

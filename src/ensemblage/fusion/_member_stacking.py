@@ -17,7 +17,7 @@ from ensemblage.fusion._base import Array, FusedClassifierMixin
 from ensemblage.fusion._foreign_members import members_of
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
-from ensemblage.parallel import draw_seeds, fit_parameter, set_seed
+from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, set_seed
 
 
 class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
@@ -88,6 +88,7 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: the ensemble validates its own parameters
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the ensemble, then the classifier on its members' outputs.

@@ -35,7 +35,13 @@ from ensemblage.inner._kmeans_loop import (
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
 from ensemblage.messages import expect_array
-from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, with_callbacks
+from ensemblage.parallel import (
+    CallbackSupportMixin,
+    all_or_nothing,
+    draw_seeds,
+    fit_progress,
+    with_callbacks,
+)
 
 Array = NDArray[Any]
 
@@ -213,6 +219,7 @@ class InnerKMeans(
         self.tol = tol
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
         """Find the clusters.
@@ -347,10 +354,10 @@ class InnerKMeans(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
                 "too few distinct rows. Ask for fewer clusters.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
         elif not run.converged:
-            warnings.warn(self._advice(), ConvergenceWarning, stacklevel=4)
+            warnings.warn(self._advice(), ConvergenceWarning, stacklevel=6)
 
     def _advice(self) -> str:
         if self.schedule == "paper" and self.resample != "fit":

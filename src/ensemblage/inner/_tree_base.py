@@ -29,6 +29,7 @@ from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import expect
 from ensemblage.pages import TreeNode
+from ensemblage.parallel import all_or_nothing
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 Floats = NDArray[np.float64]
@@ -117,6 +118,7 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Grow, choose by folds, let the crowd place the thresholds.

@@ -34,7 +34,12 @@ class CompiledKernel(Generic[P, R]):
         self._options = options
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.dispatcher(*args, **kwargs)
+        try:
+            return self.dispatcher(*args, **kwargs)
+        except SystemError as error:
+            if _was_interrupted(error):
+                raise KeyboardInterrupt from None
+            raise
 
     @functools.cached_property
     def python(self) -> Callable[P, R]:
@@ -80,6 +85,13 @@ class CompiledKernel(Generic[P, R]):
         """Pickle by name, as a plain function would be."""
         name: str = self._function.__qualname__
         return name
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C came while machine code ran, which Python reports as a system error."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:

@@ -1,5 +1,6 @@
 """Member fits over joblib, streams of tasks, seeds drawn up front, folds, progress callbacks."""
 
+from ensemblage.parallel._all_or_nothing import all_or_nothing as all_or_nothing
 from ensemblage.parallel._callbacks import CallbackSupportMixin as CallbackSupportMixin
 from ensemblage.parallel._callbacks import fit_progress as fit_progress
 from ensemblage.parallel._callbacks import with_callbacks as with_callbacks

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, LogPool, member_outputs, take_rows
 from ensemblage.messages import with_shared
-from ensemblage.parallel import draw_seeds
+from ensemblage.parallel import all_or_nothing, draw_seeds
 from ensemblage.pool._budget import MANY_ROWS, Clock, Limits, hold_out_in_time
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
@@ -159,6 +159,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: members validate their own parameters
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Tune the members on shared folds, learn to fuse them, and fit those who count.
@@ -242,7 +243,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         self.leaderboard_ = Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences)
         self.held_out_ = keep_held_out(verdict, pooled, rows)
         if sentences:
-            warnings.warn(" ".join(sentences), UserWarning, stacklevel=4)
+            warnings.warn(" ".join(sentences), UserWarning, stacklevel=5)
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):

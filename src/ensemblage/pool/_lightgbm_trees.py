@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, require
+from ensemblage.parallel import all_or_nothing
 
 Array = NDArray[np.float64]
 
@@ -83,6 +84,7 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
             "seed": self.random_state or 0,
         }
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
     ) -> Self:

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.messages import expect_array
+from ensemblage.parallel import all_or_nothing
 
 Floats = NDArray[np.floating[Any]]
 
@@ -87,6 +88,7 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.replace = replace
         self.random_state = random_state
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -37,7 +37,7 @@ from ensemblage.kernels import (
     make_gaussians,
 )
 from ensemblage.messages import expect_array
-from ensemblage.parallel import CallbackSupportMixin, fit_progress, with_callbacks
+from ensemblage.parallel import CallbackSupportMixin, all_or_nothing, fit_progress, with_callbacks
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -290,6 +290,7 @@ class GaussianStrata(
     random_state: Any
     memberships_: Floats
 
+    @all_or_nothing
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -327,7 +328,7 @@ class GaussianStrata(
                 f"last gained {state.path[-1] - state.path[-2]:.3g}, more than tol={self.tol}. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return self
 
@@ -365,7 +366,7 @@ class GaussianStrata(
         else:
             names = getattr(self, "feature_names_in_", np.arange(len(variance)))[constant]
             message = f"Columns {names.tolist()} of X are constant and tell strata nothing apart."
-        warnings.warn(message, ConvergenceWarning, stacklevel=6)
+        warnings.warn(message, ConvergenceWarning, stacklevel=7)
 
     @property
     def _needs_classes(self) -> bool:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import Fold, draw_seeds
+from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
 from ensemblage.strata._pooling_search import (
     OWN,
@@ -192,6 +192,7 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, sources: Any = None
@@ -223,7 +224,7 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
                 "PartialPoolingClassifier was fitted without sources: all rows count as one "
                 "source. Pass fit(..., sources=...).",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             sources = np.zeros(len(rows), dtype=int)
         names, codes = number_sources(sources, rows)

@@ -73,7 +73,7 @@ def solve_plain(rows: PlainRows, settings: Settings) -> Solution:
             f"lbfgs failed to converge after {n_iter} iterations: {found.message}. Raise "
             f"`max_iter` (now {settings.max_iter}).",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     coef = found.x.reshape((outputs, -1), order="F")
     if settings.fit_intercept:

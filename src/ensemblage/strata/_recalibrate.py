@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect, expect_array, listing
-from ensemblage.parallel import fit_parameter, make_folds
+from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
 Doubles = NDArray[np.float64]
@@ -93,6 +93,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.estimator = estimator
         self.cv = cv
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn slope and offsets.

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from ensemblage.messages import expect_array
+from ensemblage.parallel import all_or_nothing
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 
 Doubles = NDArray[np.float64]
@@ -66,6 +67,7 @@ class ScaledLogisticRegression(LogisticRegression):
     coef_: Doubles
     intercept_: Doubles
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Standardise the columns, learn, and put the coefficients into the columns' units.
 

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect_array
-from ensemblage.parallel import draw_seeds, fit_parameter, make_folds, set_seed
+from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, make_folds, set_seed
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 Floats = NDArray[np.floating[Any]]
@@ -135,6 +135,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.gate = gate
         self.random_state = random_state
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
@@ -167,7 +168,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "SourceStrata was fitted without sources: all rows count as one source. "
                 "Pass fit(..., sources=...).",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             sources = np.zeros(len(rows), dtype=int)
         sources = column_or_1d(sources)

@@ -18,6 +18,7 @@ from ensemblage.fusion import FusedClassifierMixin
 from ensemblage.messages import with_shared
 from ensemblage.parallel import (
     CallbackSupportMixin,
+    all_or_nothing,
     draw_seeds,
     final_step,
     fit_progress,
@@ -245,6 +246,7 @@ class StrataEnsembleClassifier(
         return make_pipeline(MinMaxScaler(), ensemble)
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
@@ -364,7 +366,7 @@ class StrataEnsembleClassifier(
                 "their members always say that class. Larger or fewer strata would mix classes "
                 "more.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:

@@ -140,7 +140,7 @@ def hold_out(data: Training, cv: Any, seed: int) -> Training:
                 f"Class {smallest!r} has {counts.min()} rows, fewer than cv={cv} folds: using "
                 f"{n_folds} folds.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
     return data._replace(folds=make_folds(data.y, n_folds, seed, data.groups))
 

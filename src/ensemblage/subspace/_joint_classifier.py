@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
 from ensemblage.messages import with_shared
-from ensemblage.parallel import Fold, deal_folds, draw_seeds, run_tasks, with_callbacks
+from ensemblage.parallel import (
+    Fold,
+    all_or_nothing,
+    deal_folds,
+    draw_seeds,
+    run_tasks,
+    with_callbacks,
+)
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase, Prepared
 from ensemblage.subspace._development import (
     GATE_STRENGTHS,
@@ -178,6 +185,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

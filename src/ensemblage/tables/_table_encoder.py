@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import deal_folds, draw_seeds
+from ensemblage.parallel import all_or_nothing, deal_folds, draw_seeds
 from ensemblage.tables._column import KINDS, WORD, Column
 from ensemblage.tables._read_columns import as_kind, per_column, read_features
 from ensemblage.tables._word_features import Split, group_codes, split_rare, write_words
@@ -162,6 +162,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
+    @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales, categories and means of the target.
