@@ -219,6 +219,29 @@ def test_words_dates_and_gaps():
     assert model.explain_row(new[:1]).prediction == "yes"
 
 
+def test_the_network_sees_the_words_of_the_table():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 150)
+    # neither word tells anything without the other
+    first = rng.integers(0, 2, 150)
+    words = {"first": np.array(["a", "b"])[first], "second": np.array(["c", "d"])[first ^ y]}
+    frame = pd.DataFrame(words)
+    weights = np.ones(150)
+    weights[:10] = 0
+    model = EnsemblageClassifier(["network", "logistic"], cv=3, random_state=0)
+    model.fit(frame, y, sample_weight=weights)
+    assert model.member_names_[0] == "network"
+    assert model.views_[0] == "table"
+    network = model.estimators_[0]
+    assert network.n_features_in_ == 2
+    assert network.categories_["first"] == ["a", "b"]
+    assert (model.predict(frame) == y).all()
+    as_lists = clone(model).fit(frame.to_numpy().tolist(), y, sample_weight=weights)
+    np.testing.assert_array_equal(
+        as_lists.predict_proba(frame.to_numpy().tolist()), model.predict_proba(frame)
+    )
+
+
 def test_the_row_numbers_of_what_was_held_out_leave_rows_without_weight_out(clouds):
     X, y = clouds
     weights = np.ones(150)

@@ -1,10 +1,11 @@
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
+from ensemblage.pool._forest import Forest
 from ensemblage.pool._out_of_bag import OutOfBag, OwnFolds
 from ensemblage.strata import HISS, StrataEnsembleClassifier
 
-FOREST = OutOfBag("forest", "anchor", (RandomForestClassifier(30),))
+FOREST = OutOfBag("forest", "anchor", (Forest(30),))
 STRATA = OwnFolds("strata", "rows", (StrataEnsembleClassifier(HISS(3, 0.5)),))
 
 
@@ -19,7 +20,7 @@ def test_a_forest_is_judged_out_of_bag_and_fitted_once(rows):
 
 
 def test_a_row_that_every_tree_knows_has_the_classes_frequencies(rows):
-    one_tree = OutOfBag("tree", "anchor", (RandomForestClassifier(1),))
+    one_tree = OutOfBag("tree", "anchor", (Forest(1),))
     outputs = one_tree.attempt(rows, None, 0).outputs[0]
     prior = np.bincount(rows.y) / len(rows.y)
     assert (outputs == prior).all(axis=1).any()

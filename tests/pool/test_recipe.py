@@ -74,3 +74,17 @@ def test_a_fold_without_a_class_says_nothing_of_it(rows):
     recipe = Recipe("lr", "given", (LogisticRegression(),))
     attempt = recipe.attempt(rows._replace(folds=[lacking]), lacking, 0)
     assert (attempt.outputs[0, :, 2] == 0).all()
+
+
+def test_who_reads_tables_gets_words_as_words(rows):
+    table = np.array([["a", 1.0]] * len(rows.y), dtype=object)
+    both = rows._replace(table=table)
+    plain, reader = (
+        Recipe("nb", "given", (GaussianNB(),), reads_tables=reads) for reads in (False, True)
+    )
+    assert plain.view(both).X is rows.X
+    assert reader.view(both).X is table
+    assert plain.view(both).table is None
+    assert [each.sees(both) for each in (plain, reader)] == ["numbers", "table"]
+    assert reader.sees(rows) == "numbers"
+    assert reader.view(rows).X is rows.X

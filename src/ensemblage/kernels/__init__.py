@@ -26,6 +26,8 @@ from ensemblage.kernels._crowd_cuts import candidate_cuts as candidate_cuts
 from ensemblage.kernels._crowd_cuts import cut_gains as cut_gains
 from ensemblage.kernels._crowd_cuts import rows_of_side as rows_of_side
 from ensemblage.kernels._exponential import exponentials as exponentials
+from ensemblage.kernels._forest_shares import PackedTrees as PackedTrees
+from ensemblage.kernels._forest_shares import forest_shares as forest_shares
 from ensemblage.kernels._gaussians import NO_BINS as NO_BINS
 from ensemblage.kernels._gaussians import Gaussians as Gaussians
 from ensemblage.kernels._gaussians import Kind as Kind

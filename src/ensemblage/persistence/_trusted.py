@@ -50,6 +50,7 @@ TRUSTED_TYPES = (
     "ensemblage.inner._tree.InnerTreeRegressor",
     "ensemblage.kernels._node_tables.LookUp",
     "ensemblage.pool._ensemblage_classifier.EnsemblageClassifier",
+    "ensemblage.pool._forest.Forest",
     "ensemblage.pool._held_out_record.HeldOutRecord",
     "ensemblage.pool._leaderboard.Leaderboard",
     "ensemblage.pool._leaderboard.Standing",

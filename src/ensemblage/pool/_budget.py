@@ -143,7 +143,7 @@ def plan(
     n_pilot = min(PILOT_ROWS, len(train))
     pilot = Fold(train, thin(test, rows.y, PILOT_ROWS, seed))
     start = time.perf_counter()
-    tried = try_part(small.limited(n_pilot), rows, pilot, seed)
+    tried = try_part(small.limited(n_pilot), recipe.view(rows), pilot, seed)
     if isinstance(tried, Failure):
         return LeftOut(recipe.name, f"it could not be fitted ({tried.reason})")
     rate = times * (time.perf_counter() - start) / recipe.effort(n_pilot)

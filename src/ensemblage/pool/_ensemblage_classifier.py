@@ -38,8 +38,9 @@ from ensemblage.pool._pooling import (
     standings,
 )
 from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
+from ensemblage.pool._recipe import NUMBERS, TABLE
 from ensemblage.pool._voices import PoolDecision, hear
-from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
 ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
@@ -85,6 +86,8 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         Their names.
     responses_ : list of {"predict_proba", "decision_function", "predict"}
         What each is asked for.
+    views_ : list of {"numbers", "table"}
+        What each sees: the table itself, or the numbers that were made of it.
     fusion_ : Fusion
         Fitted, for these members.
     leaderboard_ : Leaderboard
@@ -203,7 +206,9 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
         """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
+        given = X if hasattr(X, "shape") else np.array(X, dtype=object)
         X, y = self._training_rows(X, y, **ARRAYS, ensure_min_samples=2)
+        table = given if isinstance(getattr(self, "encoder_", None), TableEncoder) else None
         check_classification_targets(y)
         check_consistent_length(X, groups)
         weights, numbers = None, np.arange(len(y))
@@ -214,6 +219,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
             numbers = np.flatnonzero(present)
+            table = None if table is None else take_rows(table, numbers)
             groups = None if groups is None else np.asarray(groups)[present]
         self.classes_, y = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -225,7 +231,8 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             if once
             else shared_folds(y, self.cv, fold_seed, groups)
         )
-        return PoolRows(X, y, len(self.classes_), weights, folds, groups is not None, numbers)
+        grouped = groups is not None
+        return PoolRows(X, y, len(self.classes_), weights, folds, grouped, numbers, table)
 
     def _store(
         self, verdict: Verdict, members: list[Member], rows: PoolRows, left_out: list[LeftOut]
@@ -234,6 +241,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         self.member_names_ = [each.name for each in members]
         self.estimators_ = [each.model for each in members]
         self.responses_ = [each.response for each in members]
+        self.views_ = [each.sees for each in members]
         counting = verdict.counting
         self.fusion_ = verdict.fusion
         if isinstance(self.fusion_, LogPool):
@@ -257,10 +265,11 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
     def _ask(self, X: Any) -> Array:
         """Ask the members about rows, (n_members, n_samples, n_classes)."""
         check_is_fitted(self)
-        X = self._new_rows(X, **ARRAYS)
-        pairs = zip(self.estimators_, self.responses_, strict=True)
+        given = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        seen = {NUMBERS: self._new_rows(X, **ARRAYS), TABLE: given}
+        asked = zip(self.estimators_, self.responses_, self.views_, strict=True)
         return np.stack(
-            [member_outputs(each, X, len(self.classes_), response) for each, response in pairs]
+            [member_outputs(each, seen[sees], len(self.classes_), by) for each, by, sees in asked]
         )
 
     def _scores(self, X: Any) -> Array:
@@ -341,7 +350,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             )
         kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
         pruned = copy(self)
-        for name in ("member_names_", "estimators_", "responses_"):
+        for name in ("member_names_", "estimators_", "responses_", "views_"):
             setattr(pruned, name, [getattr(self, name)[k] for k in kept])
         pruned.fusion_ = fuse_again(self.held_out_, pruned.member_names_, self._unfitted_fusion())
         return pruned

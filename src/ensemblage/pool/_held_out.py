@@ -61,7 +61,7 @@ def hold_out_members(
     for number, (recipe, seed) in enumerate(zip(recipes, seeds, strict=True)):
         parts = recipe.parts(rows)
         for part, part_seed in zip(parts, draw_seeds(seed, len(parts)), strict=True):
-            tasks.append((recipe, rows, part, part_seed))
+            tasks.append((recipe, recipe.view(rows), part, part_seed))
             owners.append(number)
     results = run_tasks(try_part, tasks, n_jobs)
     candidates, left_out = [], []

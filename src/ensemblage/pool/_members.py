@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -16,12 +15,13 @@ from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.messages import listing, require, suggestion
 from ensemblage.parallel import fit_parameter
 from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
+from ensemblage.pool._forest import Forest
 from ensemblage.pool._out_of_bag import OutOfBag, OwnFolds
 from ensemblage.pool._recipe import Recipe
 from ensemblage.strata import ScaledLogisticRegression, StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
 
-N_TREES = 200
+N_TREES = 100
 
 
 def _logistic() -> Recipe:
@@ -37,11 +37,11 @@ def _svm() -> Recipe:
 
 
 def _forest() -> Recipe:
-    return OutOfBag("forest", "anchor", (RandomForestClassifier(N_TREES),))
+    return OutOfBag("forest", "anchor", (Forest(N_TREES),))
 
 
 def _extra_trees() -> Recipe:
-    return OutOfBag("extra-trees", "anchor", (ExtraTreesClassifier(N_TREES, bootstrap=True),))
+    return OutOfBag("extra-trees", "anchor", (Forest(N_TREES, extra=True),))
 
 
 def _boosting() -> Recipe:
@@ -64,7 +64,8 @@ def _subspaces() -> Recipe:
 
 
 def _network() -> Recipe:
-    return Recipe("network", "decisions", (InnerBayesNetClassifier(),), most_rows=20_000)
+    candidates = (InnerBayesNetClassifier(),)
+    return Recipe("network", "decisions", candidates, most_rows=20_000, reads_tables=True)
 
 
 RECIPES: dict[str, Callable[[], Recipe]] = {

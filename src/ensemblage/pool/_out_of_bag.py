@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -27,9 +26,9 @@ class OutOfBag(Recipe):
     def sample(self) -> tuple[Self, float]:
         """Give a tenth of the forest."""
         (forest,) = self.candidates
-        n_trees = max(1, forest.n_estimators // 10)
-        fewer = clone(forest).set_params(n_estimators=n_trees)
-        return replace(self, candidates=(fewer,)), forest.n_estimators / n_trees
+        n_trees = max(1, forest.n_trees // 10)
+        fewer = clone(forest).set_params(n_trees=n_trees)
+        return replace(self, candidates=(fewer,)), forest.n_trees / n_trees
 
     def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
         """List all rows at once, or the folds."""
@@ -42,15 +41,13 @@ class OutOfBag(Recipe):
             return super().attempt(rows, part, seed)
         start = time.perf_counter()
         (forest,) = self.candidates
-        judged = clone(forest).set_params(oob_score=True)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            model = fit_fresh(judged, rows, np.arange(len(rows.y)), seed)
-        outputs = np.nan_to_num(model.oob_decision_function_)
+        judged = clone(forest).set_params(judged=True)
+        model = fit_fresh(judged, rows, np.arange(len(rows.y)), seed)
+        outputs = np.nan_to_num(model.out_of_bag_)
         # a row that every tree knows: nothing can be said of it but how frequent classes are
         prior = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
         outputs[outputs.sum(axis=1) == 0] = prior / prior.sum()
-        del model.oob_decision_function_
+        del model.out_of_bag_
         return Attempt(outputs[None], time.perf_counter() - start, model)
 
 

@@ -22,7 +22,8 @@ class PoolRows(NamedTuple):
 
     ``grouped`` tells that rows belong together, so that no copy of a group may be on both sides of
     a fold, and none of a row's kin may have been seen by what speaks of it. ``numbers`` are the
-    rows' positions in what the user gave.
+    rows' positions in what the user gave. ``table`` are the same rows with words as words; None
+    where ``X`` is all that there is.
     """
 
     X: Any
@@ -32,6 +33,7 @@ class PoolRows(NamedTuple):
     folds: list[Fold]
     grouped: bool = False
     numbers: Indices | None = None
+    table: Any = None
 
     def weights_at(self, rows: Indices) -> Array | None:
         """Give the weights of some rows; None where none were given."""

@@ -45,11 +45,15 @@ class Verdict(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A fitted member: its name, how it is asked, and how long it took to fit and to ask."""
+    """A fitted member: its name, how it is asked, and how long it took to fit and to ask.
+
+    It sees the ``"table"``, or the ``"numbers"`` made of it.
+    """
 
     name: str
     model: Any
     response: str
+    sees: str
     fit_seconds: float
     predict_seconds: float  # for a hundred rows
 
@@ -78,7 +82,8 @@ def fit_counting(
 ) -> tuple[list[Member], dict[int, LeftOut]]:
     """Fit the members that have a say to all rows; tell which cannot be, by their number."""
     counting = verdict.counting
-    tasks = [(verdict.candidates[k], rows) for k in counting]
+    chosen = [verdict.candidates[k] for k in counting]
+    tasks = [(each, each.recipe.view(rows), each.recipe.sees(rows)) for each in chosen]
     members, failed = [], {}
     for k, done in zip(counting, run_tasks(_fit_member, tasks, n_jobs), strict=True):
         if isinstance(done, Failure):
@@ -89,7 +94,7 @@ def fit_counting(
     return members, failed
 
 
-def _fit_member(candidate: Candidate, rows: PoolRows) -> Member | Failure:
+def _fit_member(candidate: Candidate, rows: PoolRows, sees: str) -> Member | Failure:
     recipe, seed, held = candidate
     start = time.perf_counter()
     model = refit_member(recipe, rows, held, seed)
@@ -99,7 +104,8 @@ def _fit_member(candidate: Candidate, rows: PoolRows) -> Member | Failure:
     asked = take_rows(rows.X, np.arange(min(TIMED_ROWS, len(rows.y))))
     member_outputs(model, asked, rows.n_classes, recipe.response)
     per_row = (time.perf_counter() - fitted) / len(asked)
-    return Member(recipe.name, model, recipe.response, fitted - start, TIMED_ROWS * per_row)
+    latency = TIMED_ROWS * per_row
+    return Member(recipe.name, model, recipe.response, sees, fitted - start, latency)
 
 
 def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Array:

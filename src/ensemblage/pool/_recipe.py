@@ -19,6 +19,10 @@ FLOOR = 1e-3
 """Share of the classes' frequencies in every member's probabilities."""
 
 
+NUMBERS, TABLE = "numbers", "table"
+"""What members see."""
+
+
 class Attempt(NamedTuple):
     """What a recipe's candidates say of the test rows of one fold, or of all rows.
 
@@ -49,7 +53,8 @@ class Recipe:
     """A member: candidates that are tried on the shared folds, the best of which is fitted.
 
     The time of a fit is that of its rows and of ``fixed`` further ones, to the power of ``growth``.
-    It learns ``most_rows`` at most, drawn at random; None for all.
+    It learns ``most_rows`` at most, drawn at random; None for all. One that ``reads_tables`` gets
+    words as words.
     """
 
     name: str
@@ -58,6 +63,7 @@ class Recipe:
     growth: float = 1.0
     fixed: int = 1_000
     most_rows: int | None = None
+    reads_tables: bool = False
 
     def effort(self, n_rows: int) -> float:
         """Tell how much work a fit to so many rows is, in a unit of its own."""
@@ -80,6 +86,14 @@ class Recipe:
     def sees_all(self, rows: PoolRows) -> bool:
         """Tell whether the member learns all rows."""
         return self.most_rows is None or self.most_rows >= len(rows.y)
+
+    def view(self, rows: PoolRows) -> PoolRows:
+        """Give the rows as the member sees them."""
+        return rows._replace(X=rows.table if self.sees(rows) == TABLE else rows.X, table=None)
+
+    def sees(self, rows: PoolRows) -> str:
+        """Tell whether the member sees the table or the numbers that were made of it."""
+        return TABLE if self.reads_tables and rows.table is not None else NUMBERS
 
     def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
         """List what can be tried at the same time: folds; None stands for all rows at once."""
