@@ -17,26 +17,16 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.fusion import FusedClassifierMixin, Fusion, LogPool, member_outputs, take_rows
+from ensemblage.fusion import FusedClassifierMixin, Fusion, member_outputs, take_rows
 from ensemblage.messages import with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
-from ensemblage.pool._budget import MANY_ROWS, Clock, Limits, hold_out_in_time
+from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
-from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
-from ensemblage.pool._held_out_record import keep_held_out
-from ensemblage.pool._leaderboard import Leaderboard
+from ensemblage.pool._fitted_pool import FittedPool, PoolPlan, describe_pool, learn_pool
 from ensemblage.pool._members import POOLS, resolve_pool
 from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
-from ensemblage.pool._pooling import (
-    Member,
-    Verdict,
-    cross_fitted,
-    fit_counting,
-    fuse,
-    make_fusion,
-    standings,
-)
+from ensemblage.pool._pooling import cross_fitted, make_fusion
 from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
 from ensemblage.pool._recipe import NUMBERS, TABLE
 from ensemblage.pool._voices import PoolDecision, hear
@@ -190,18 +180,8 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         fusion = make_fusion(self.fusion, grouped=groups is not None)
         fold_seed, *seeds = draw_seeds(self.random_state, 1 + len(recipes))
         rows = self._read(X, y, sample_weight, groups, fold_seed)
-        if clock is None:
-            candidates, left_out = hold_out_members(recipes, rows, seeds, self.n_jobs)
-        else:
-            limits = Limits(clock, self.n_jobs)
-            candidates, left_out = hold_out_in_time(recipes, rows, seeds, limits)
-        verdict = fuse(_any(candidates, left_out), rows, fusion)
-        members, failed = fit_counting(verdict, rows, self.n_jobs)
-        while failed:
-            left_out += failed.values()
-            verdict = fuse(_any(verdict.without([*failed]), left_out), rows, fusion)
-            members, failed = fit_counting(verdict, rows, self.n_jobs)
-        self._store(verdict, members, rows, left_out)
+        learned = learn_pool(PoolPlan(recipes, seeds, fusion, clock, self.n_jobs), rows)
+        self._store(describe_pool(learned, rows, cross_fitted(fusion, learned.verdict, rows)))
         return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
@@ -234,24 +214,13 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         grouped = groups is not None
         return PoolRows(X, y, len(self.classes_), weights, folds, grouped, numbers, table)
 
-    def _store(
-        self, verdict: Verdict, members: list[Member], rows: PoolRows, left_out: list[LeftOut]
-    ) -> None:
+    def _store(self, pool: FittedPool) -> None:
         """Keep the members that have a say, and what is known of all; warn of those left out."""
-        self.member_names_ = [each.name for each in members]
-        self.estimators_ = [each.model for each in members]
-        self.responses_ = [each.response for each in members]
-        self.views_ = [each.sees for each in members]
-        counting = verdict.counting
-        self.fusion_ = verdict.fusion
-        if isinstance(self.fusion_, LogPool):
-            self.fusion_ = self.fusion_.only(counting)
-        pooled = cross_fitted(make_fusion(self.fusion, grouped=rows.grouped), verdict, rows)
-        sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
-        self.leaderboard_ = Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences)
-        self.held_out_ = keep_held_out(verdict, pooled, rows)
-        if sentences:
-            warnings.warn(" ".join(sentences), UserWarning, stacklevel=5)
+        self.member_names_, self.estimators_ = pool.names, pool.estimators
+        self.responses_, self.views_, self.fusion_ = pool.responses, pool.views, pool.fusion
+        self.leaderboard_, self.held_out_ = pool.leaderboard, pool.held_out
+        if pool.leaderboard.left_out:
+            warnings.warn(" ".join(pool.leaderboard.left_out), UserWarning, stacklevel=5)
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
@@ -395,11 +364,3 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             targets = self.predict_proba(X)
         numbers = None if y is None else np.searchsorted(self.classes_, y)
         return distil(model, X, Soft(targets, self.classes_), numbers)
-
-
-def _any(candidates: list[Candidate], left_out: list[LeftOut]) -> list[Candidate]:
-    """Give the candidates back, or say why there are none."""
-    if candidates:
-        return candidates
-    reasons = "; ".join(f"{each.name}: {each.reason}" for each in left_out)
-    raise ValueError(f"No member of the pool could be fitted. {reasons}.")
