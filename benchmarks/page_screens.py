@@ -4,36 +4,44 @@ python benchmarks/page_screens.py FOLDER [KIND ...]
 
 Writes the pages (.html) and a picture of each at 390 and 1280 pixels, light and dark (.png), and
 ends with 1 if a page is wider than its window, speaks on the console or asks for anything. The
-pages are of a file as people have it, and of one with long, hostile and odd names, twelve classes
-and sixty columns. Needs playwright, and a Chromium on the path.
+pages are of a file as people have it, of one with long, hostile and odd names and twelve classes,
+of one with a hundred columns, and of the papers' tables as the documentation has them. Needs
+playwright, and a Chromium on the path.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import random
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec import convert
 from playwright.sync_api import Browser, sync_playwright
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
+from ensemblage.report import experiment_page, render
+from ensemblage.runs import RunDocument
 
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 HOSTILE = "<script>alert(1)</script>"
 LONG = "a column name that has forty letters all"
+EXPLAINED = ("strata", "bayesnet", "subspace", "tree", "logistic", "forest", "auto")
+NO_ROWS = ("forest", "auto")
+RESULTS = Path(__file__).parents[1] / "docs" / "reproduction" / "results"
 ODD = [HOSTILE, LONG, "🎉 party size", "bloodPressureSystolicInMillimetres", "x" * 45, "名前"]
 
 
 def main(folder: Path, kinds: list[str]) -> int:
     """Make the pages, photograph them, and tell what is wrong with them."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = [make(folder) for make in PAGES.values() if not kinds or make.__name__ in kinds]
+    pages = [page for make in PAGES if not kinds or make.__name__ in kinds for page in make(folder)]
     with sync_playwright() as playwright:
         path = next(filter(None, map(shutil.which, BROWSERS)))
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -112,99 +120,81 @@ def awkward_file(folder: Path) -> Path:
 
 
 def wide_file(folder: Path) -> Path:
-    """Write sixty columns that depend on each other."""
+    """Write a hundred columns that depend on each other."""
 
     def row(draw: random.Random) -> list[str]:
         label = draw.randrange(3)
         values = [draw.gauss(label, 1.5)]
-        for k in range(59):
+        for k in range(99):
             values.append(0.7 * values[max(0, k - draw.choice([0, 1]))] + draw.gauss(label / 4, 1))
         return [*(f"{value:.2f}" for value in values), "abc"[label]]
 
-    head = [f"sensor_{k}_mean" for k in range(60)]
+    head = [f"sensor_{k}_mean" for k in range(100)]
     return write_rows(folder / "sensors.csv", [*head, "state"], row)
 
 
-def compare(folder: Path) -> Path:
-    """Compare ours with baselines."""
-    page = folder / "compare.html"
-    some = ["majority", "logistic", "forest", "bayesnet", "inner-bayesnet", "strata", "subspace"]
-    methods = [word for name in some for word in ("-m", name)]
-    run("compare", usual_file(folder), "-t", "satisfied", "--quick", *methods, "-j", 1,
-        "--report", page)  # fmt: skip
-    return page
+def compare(folder: Path) -> Iterator[Path]:
+    """Compare ours with baselines, on the usual file and on odd names."""
+    some = ["majority", "logistic", "forest", "bayesnet", "tree", "strata", "subspace"]
+    for file, target, names in [
+        (usual_file(folder), "satisfied", some),
+        (awkward_file(folder), "the target's name", ["majority", "logistic", "bayesnet"]),
+    ]:
+        page = folder / f"compare_{short(file)}.html"
+        methods = [word for name in names for word in ("-m", name)]
+        run("compare", file, "-t", target, "--quick", *methods, "-j", 1, "--report", page)
+        yield page
 
 
-def compare_awkward(folder: Path) -> Path:
-    """Compare on a file with odd names."""
-    page = folder / "compare_awkward.html"
-    some = ["majority", "logistic", "bayesnet"]
-    methods = [word for name in some for word in ("-m", name)]
-    run("compare", awkward_file(folder), "-t", "the target's name", "--quick", *methods, "-j", 1,
-        "--report", page)  # fmt: skip
-    return page
-
-
-def explained(folder: Path, data: Path, target: str, method: str, *, row: bool = False) -> Path:
-    """Fit a model and explain it."""
-    name = f"explain_{method}_{data.stem.split()[0].strip('<>')}"
+def explained(folder: Path, data: Path, target: str, method: str) -> Path:
+    """Fit a model and explain it, and one row."""
+    name = f"explain_{method}_{short(data)}"
     model = folder / f"{name}.skops"
-    run("fit", data, "-t", target, "-m", method, "--folds", 2, "-j", 1, "-o", model)
-    rows = [data, "--row", 3] if row else []
+    if not model.exists():
+        run("fit", data, "-t", target, "-m", method, "--folds", 2, "-j", 1, "-o", model)
+    rows = [] if method in NO_ROWS else [data, "--row", 3]
     run("explain", model, *rows, "-o", folder / f"{name}.html")
     return folder / f"{name}.html"
 
 
-def strata(folder: Path) -> Path:
-    """Explain strata, and a row."""
-    return explained(folder, usual_file(folder), "satisfied", "strata", row=True)
+def usual(folder: Path) -> Iterator[Path]:
+    """Explain each kind of model of the usual file."""
+    for method in EXPLAINED:
+        yield explained(folder, usual_file(folder), "satisfied", method)
 
 
-def strata_awkward(folder: Path) -> Path:
-    """Explain strata of twelve classes and odd names."""
-    return explained(folder, awkward_file(folder), "the target's name", "strata", row=True)
+def awkward(folder: Path) -> Iterator[Path]:
+    """Explain models of twelve classes and odd names."""
+    for method in ("strata", "bayesnet", "subspace", "tree", "logistic"):
+        yield explained(folder, awkward_file(folder), "the target's name", method)
 
 
-def network(folder: Path) -> Path:
-    """Explain a network."""
-    return explained(folder, usual_file(folder), "satisfied", "bayesnet")
+def wide(folder: Path) -> Iterator[Path]:
+    """Explain models of a hundred columns."""
+    for method in ("bayesnet", "tree", "subspace"):
+        yield explained(folder, wide_file(folder), "state", method)
 
 
-def network_awkward(folder: Path) -> Path:
-    """Explain a network of odd names."""
-    return explained(folder, awkward_file(folder), "the target's name", "bayesnet")
+def audit(folder: Path) -> Iterator[Path]:
+    """Audit five jobs as if they were places."""
+    page = folder / "audit.html"
+    run("audit", usual_file(folder), "-t", "satisfied", "--source", "job", "-m", "logistic",
+        "-j", 1, "--report", page)  # fmt: skip
+    yield page
 
 
-def network_wide(folder: Path) -> Path:
-    """Explain a network of sixty-one nodes."""
-    return explained(folder, wide_file(folder), "state", "bayesnet")
+def cluster(folder: Path) -> Iterator[Path]:
+    """Find clusters, in the usual file and by odd names."""
+    for file, target, clusters in [
+        (usual_file(folder), "satisfied", 4),
+        (awkward_file(folder), "the target's name", 12),
+    ]:
+        page = folder / f"cluster_{short(file)}.html"
+        run("cluster", file, "-k", clusters, "-t", target, "--report", page)
+        yield page
 
 
-def subspace(folder: Path) -> Path:
-    """Explain joint subspaces."""
-    return explained(folder, usual_file(folder), "satisfied", "subspace")
-
-
-def subspace_awkward(folder: Path) -> Path:
-    """Explain joint subspaces of odd names."""
-    return explained(folder, awkward_file(folder), "the target's name", "subspace")
-
-
-def cluster(folder: Path) -> Path:
-    """Find four clusters."""
-    page = folder / "cluster.html"
-    run("cluster", usual_file(folder), "-k", 4, "-t", "satisfied", "--report", page)
-    return page
-
-
-def cluster_awkward(folder: Path) -> Path:
-    """Find twelve clusters by odd names."""
-    page = folder / "cluster_awkward.html"
-    run("cluster", awkward_file(folder), "-k", 12, "-t", "the target's name", "--report", page)
-    return page
-
-
-def own_study(folder: Path) -> Path:
+def own_study(folder: Path) -> Iterator[Path]:
     """Run an experiment of one's own: four methods on three datasets."""
     file, page = folder / "study.toml", folder / "own_study.html"
     datasets = [f"[[datasets]]\nname = '{name}'\n" for name in ("iris", "wine", "breast-cancer")]
@@ -213,24 +203,26 @@ def own_study(folder: Path) -> Path:
     text = "name = 'own'\ntitle = 'Four methods on three datasets'\nfolds = 3\n"
     file.write_text(text + "".join(datasets + methods), encoding="utf-8")
     run("run", file, "-j", 1, "--results", folder / "own.sqlite", "--report", page)
-    return page
+    yield page
 
 
-def paper(folder: Path) -> Path:
-    """Reproduce a paper's table, as far as a few seconds go."""
-    page = folder / "paper.html"
-    run("reproduce", "joint-figure1", "--quick", "--budget", "20s", "-j", 1,
-        "--results", folder / "paper.sqlite", "--report", page)  # fmt: skip
-    return page
+def papers(folder: Path) -> Iterator[Path]:
+    """Show the papers' tables as ``reproduce --report`` does, by the results that are kept."""
+    for kept in sorted(RESULTS.glob("*.json")):
+        facts = json.loads(kept.read_text(encoding="utf-8"))
+        del facts["command"]
+        known = convert(facts | {"results": None, "report": None, "finished": True}, RunDocument)
+        page = folder / f"reproduce_{kept.stem}.html"
+        page.write_text(render(experiment_page(known)), encoding="utf-8")
+        yield page
 
 
-PAGES = {
-    each.__name__: each
-    for each in (
-        compare, compare_awkward, strata, strata_awkward, network, network_awkward, network_wide,
-        subspace, subspace_awkward, cluster, cluster_awkward, own_study, paper,
-    )
-}  # fmt: skip
+def short(file: Path) -> str:
+    """Name a file in one plain word."""
+    return file.stem.split()[0].strip("<>")
+
+
+PAGES = (compare, usual, awkward, wide, audit, cluster, own_study, papers)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import os
-import subprocess
-import sys
+import pty
 import unicodedata
 from pathlib import Path
 
 import numpy as np
+
+from ensemblage.cli import app
 
 WIDTHS = (80, 100, 140)
 STUDY = """
@@ -34,27 +36,48 @@ name = "majority"
 [[methods]]
 name = "logistic"
 """
-FIT = ["fit", "people.csv", "-t", "outcome", "--drop", "id", "--folds", "2", "-j", "1"]
-MODELS = ("strata", "bayesnet", "subspace", "logistic", "forest")
-HELPED = ("compare", "fit", "predict", "explain", "cluster", "run", "reproduce", "datasets")
+PEOPLE = ["people.csv", "-t", "outcome", "--drop", "id"]
+FIT = ["fit", *PEOPLE, "--folds", "2", "-j", "1"]
+MODELS = ("strata", "bayesnet", "subspace", "tree", "logistic", "forest", "auto")
+HELPED = ("compare", "fit", "predict", "explain", "audit", "cluster", "run", "reproduce",
+          "datasets", "doctor")  # fmt: skip
 COMMANDS = {
     "help": ["--help"],
     **{f"help-{name}": [name, "--help"] for name in HELPED},
     **{f"fit-{name}": [*FIT, "-m", name, "-o", f"{name}.skops"] for name in MODELS},
+    "fit-source": [*FIT, "-m", "strata-sources", "--source", "site", "-o", "source.skops"],
     **{f"explain-{name}": ["explain", f"{name}.skops", "people.csv"] for name in MODELS},
-    **{
-        f"explain-{name}-row": ["explain", f"{name}.skops", "people.csv", "--row", "3"]
-        for name in MODELS
-    },
-    "compare": ["compare", "people.csv", "-t", "outcome", "--drop", "id", "--quick", "-j", "1",
-                "-m", "majority", "-m", "logistic", "-m", "forest", "-m", "bayesnet",
-                "--results", "compare.sqlite"],
+    **{f"explain-{name}-row": ["explain", f"{name}.skops", "people.csv", "--row", "3"]
+       for name in MODELS},
+    "explain-source": ["explain", "source.skops"],
+    "explain-drawn": ["explain", "tree.skops", "-o", "tree.png", "--report", "tree.html"],
+    "compare": ["compare", *PEOPLE, "--quick", "-j", "1", "-m", "majority", "-m", "logistic",
+                "-m", "forest", "-m", "bayesnet", "-m", "tree", "--results", "compare.sqlite"],
     "predict": ["predict", "logistic.skops", "people.csv", "-o", "predicted.csv"],
-    "cluster": ["cluster", "people.csv", "-k", "3", "-t", "outcome", "--drop", "id"],
+    "predict-keep": ["predict", "tree.skops", "new.csv", "--keep", "id", "--keep", "site"],
+    "audit": ["audit", *PEOPLE, "--source", "site", "-m", "logistic", "-j", "1"],
+    "cluster": ["cluster", *PEOPLE, "-k", "3"],
+    "cluster-consensus": ["cluster", *PEOPLE, "-m", "average", "-o", "labels.csv"],
     "run": ["run", "study.toml", "--results", "study.sqlite", "-j", "1"],
+    "reproduce": ["reproduce", "joint-table2", "--quick", "--dataset", "sonar", "-j", "1",
+                  "--results", "paper.sqlite"],
     "datasets": ["datasets"],
+    "doctor": ["doctor"],
     "error-file": ["compare", "peopel.csv"],
-    "error-target": ["fit", "people.csv", "-o", "m.skops"],
+    "error-kind": ["fit", "study.toml", "-t", "outcome", "-o", "m.skops"],
+    "error-no-target": ["fit", "people.csv", "-o", "m.skops"],
+    "error-target": ["fit", "people.csv", "-t", "outcom", "-o", "m.skops"],
+    "error-method": ["fit", *PEOPLE, "-m", "forrest", "-o", "m.skops"],
+    "error-drop": ["compare", *PEOPLE, "--drop", "Id"],
+    "error-source": ["audit", *PEOPLE, "--source", "clinic"],
+    "error-model": ["predict", "people.csv", "people.csv"],
+    "error-columns": ["predict", "tree.skops", "other.csv"],
+    "error-row": ["explain", "tree.skops", "people.csv", "--row", "500"],
+    "error-row-model": ["explain", "tree.skops", "--row", "5"],
+    "error-option": ["fit", *PEOPLE, "--fold", "3", "-o", "m.skops"],
+    "error-output": ["fit", *PEOPLE, "-o", "nowhere/m.skops"],
+    "error-study": ["run", "wrong.toml"],
+    "error-table": ["reproduce", "hiss-table9"],
 }  # fmt: skip
 
 
@@ -65,8 +88,10 @@ def main() -> None:
     parser.add_argument("--only", help="commands whose name starts so")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    for package in ("explain", "methods", "papers", "report"):
+        importlib.import_module(f"ensemblage.{package}")
     write_people(arguments.folder / "people.csv")
-    (arguments.folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    write_small_files(arguments.folder)
     for name, command in COMMANDS.items():
         if arguments.only is not None and not name.startswith(arguments.only):
             continue
@@ -103,18 +128,29 @@ def write_people(path: Path, n_rows: int = 160) -> None:
         csv.writer(file).writerows([head, *rows])
 
 
-def on_screen(command: list[str], width: int, folder: Path) -> str:
-    """Run a command on a terminal of some columns; give what it shows in the end."""
-    import pty
+def write_small_files(folder: Path) -> None:
+    """Write studies, right and wrong, a few new rows, and a table of something else."""
+    rows = (folder / "people.csv").read_text(encoding="utf-8").splitlines()
+    for name, text in {
+        "study.toml": STUDY,
+        "wrong.toml": STUDY.replace("logistic", "logistics"),
+        "new.csv": "\n".join(rows[:6]).replace("cook", "pilot") + "\n",
+        "other.csv": "age,weight\n33,70\n51,82\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ensemblage.cli", *command], cwd=folder,
-        stdin=subprocess.DEVNULL, stdout=child, stderr=child,
+
+def on_screen(command: list[str], width: int, folder: Path) -> str:
+    """Run a command on a terminal of some columns; give what it shows in the end.
+
+    A fork has imported all it needs, so that screens cost little more than their own work.
+    """
+    process, parent = pty.fork()
+    if process == 0:
+        os.chdir(folder)
         # a dumb terminal has no bars that move, which would hide what stays
-        env={**os.environ, "TERM": "dumb", "COLUMNS": str(width)},
-    )  # fmt: skip
-    os.close(child)
+        os.environ |= {"TERM": "dumb", "COLUMNS": str(width)}
+        app(command, prog_name="ensemblage")
     shown = b""
     try:
         while chunk := os.read(parent, 65536):
@@ -122,7 +158,7 @@ def on_screen(command: list[str], width: int, folder: Path) -> str:
     except OSError:  # the other end is closed
         pass
     os.close(parent)
-    process.wait()
+    os.waitpid(process, 0)
     return shown.decode(errors="replace").replace("\r\n", "\n")
 
 

@@ -89,10 +89,11 @@ def test_reproduce_shows_the_paper_beside_ours(run, papers):
     shown = run("reproduce", "hiss-table2", "-j", 1)
     assert shown.exit_code == 0
     heads = next(line for line in shown.stdout.splitlines() if "paper" in line).split()
-    assert heads == ["row", "column", "paper", "ours", "difference", "values", "note"]
+    assert heads == ["row", "column", "paper", "ours", "difference", "values"]
     line = next(line for line in shown.stdout.splitlines() if "x = 1" in line)
     assert line.split()[4:] == ["0.3333", "0.3333", "+0.0000", "1"]
     assert "4 numbers were divided." in shown.stdout
+    assert "±" not in shown.stdout
     assert "- Not in any paper." in shown.stdout
     assert "a cell failed (x 2, do fail): RuntimeError: x is 2, which is bad" in shown.stderr
     assert "1 cell of 4 failed; run the same command with --retry-failed" in shown.stderr

@@ -195,6 +195,21 @@ def test_a_network_of_sixty_long_names_is_whole(open_tab, tmp_path, width):
     assert tab.said == []
 
 
+@pytest.mark.parametrize(("width", "way"), [(1280, "tight"), (390, "stacked")])
+def test_a_wide_table_is_set_otherwise_rather_than_scrolled(open_tab, tmp_path, width, way):
+    names = [f"method {k}" for k in range(9)]
+    rows = [entry("iris", name, 0.5) for name in names] + [entry("wine", names[0], 0.5)]
+    path = tmp_path / "wide.html"
+    path.write_text(render(experiment_page(experiment(table(rows)))), encoding="utf-8")
+    page = open_tab(width=width).open(path)
+    box = page.get_by_role("region", name="Side by side")
+    assert way in box.get_attribute("class")
+    assert box.evaluate("each => each.scrollWidth <= each.clientWidth")
+    cell = box.locator("tbody td").last
+    label = cell.evaluate("each => getComputedStyle(each, '::before').content")
+    assert label == ('"method 8"' if way == "stacked" else "none")
+
+
 def test_the_critical_difference_figure_is_there(pages, open_tab):
     page = open_tab().open(pages["run"])
     figure = page.get_by_role("img", name="Critical-difference diagram")
@@ -294,6 +309,7 @@ def test_the_largest_page_opens_and_sorts(open_tab, tmp_path):
     path.write_text(render(experiment_page(large_experiment())), encoding="utf-8")
     tab = open_tab()
     page = tab.open(path)
+    page.get_by_text("Every entry").first.click()
     page.locator("th button", has_text="difference").first.click()
     assert page.locator("th[aria-sort=ascending]").count() == 1
     assert tab.said == []

@@ -96,3 +96,13 @@ def test_the_librarys_methods_are_marked_everywhere():
 @pytest.mark.parametrize(("largest", "text"), [(0.5, "0.5000"), (87.5, "87.50"), (5000.4, "5000")])
 def test_digits_fit_the_measure(largest, text):
     assert blocks(table([entry("a", "x", largest)]))[-1].rows[0][2].text == text
+
+
+@pytest.mark.parametrize(("n_rows", "folded"), [(24, False), (25, True)])
+def test_a_long_list_of_entries_waits_to_be_opened(n_rows, folded):
+    assert blocks(table([entry(str(k), "x", 0.1) for k in range(n_rows)]))[-1].folded is folded
+
+
+def test_many_methods_are_ranked_though_no_table_could_hold_them():
+    rows = [entry(row, f"m{k}", k / 20) for row in "abc" for k in range(13)]
+    assert kinds(blocks(table(rows))) == [BarsBlock, RanksBlock, TableBlock]

@@ -36,6 +36,12 @@ def test_a_table_named_like_its_page_is_called_the_results():
     assert experiment_page(experiment(whole)).sections[0].title == "Results"
 
 
+def test_a_section_does_not_say_the_pages_title_again():
+    tables = [small_table() | {"title": f"Table 2 of a paper: {each}"} for each in ("errors", "R²")]
+    page = experiment_page(experiment(*tables))
+    assert [section.title for section in page.sections][:2] == ["Errors", "R²"]
+
+
 def test_what_is_unfinished_or_failed_is_said():
     page = experiment_page(experiment(small_table(), done=5, failed=1))
     assert "The run is not finished: 5 of 10 cells are computed" in " ".join(page.summary)

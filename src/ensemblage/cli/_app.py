@@ -15,25 +15,27 @@ from ensemblage.cli._doctor_command import doctor_command
 from ensemblage.cli._experiment_commands import reproduce_command, run_command
 from ensemblage.cli._explain_command import explain_command
 from ensemblage.cli._fit_command import fit_command
+from ensemblage.cli._plain_help import PlainCommand, PlainGroup
 from ensemblage.cli._predict_command import predict_command
 
 app = typer.Typer(
     name="ensemblage",
+    cls=PlainGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
 )
-app.command("compare")(compare_command)
-app.command("fit")(fit_command)
-app.command("predict")(predict_command)
-app.command("explain")(explain_command)
-app.command("audit")(audit_command)
-app.command("cluster")(cluster_command)
-app.command("run")(run_command)
-app.command("reproduce")(reproduce_command)
-app.command("datasets")(datasets_command)
-app.command("doctor")(doctor_command)
+app.command("compare", cls=PlainCommand)(compare_command)
+app.command("fit", cls=PlainCommand)(fit_command)
+app.command("predict", cls=PlainCommand)(predict_command)
+app.command("explain", cls=PlainCommand)(explain_command)
+app.command("audit", cls=PlainCommand)(audit_command)
+app.command("cluster", cls=PlainCommand)(cluster_command)
+app.command("run", cls=PlainCommand)(run_command)
+app.command("reproduce", cls=PlainCommand)(reproduce_command)
+app.command("datasets", cls=PlainCommand)(datasets_command)
+app.command("doctor", cls=PlainCommand)(doctor_command)
 
 
 def _print_version(wanted: bool) -> None:

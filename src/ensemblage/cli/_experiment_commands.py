@@ -22,7 +22,6 @@ from ensemblage.cli._console import (
     write_page,
 )
 from ensemblage.cli._options import (
-    LARGEST_SEED,
     RESULTS,
     Budget,
     DataDir,
@@ -35,6 +34,7 @@ from ensemblage.cli._options import (
     RetryFailed,
     Scheduler,
     Seed,
+    check_seed,
 )
 from ensemblage.cli._progress import progress_bar
 from ensemblage.messages import count
@@ -84,7 +84,7 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", min=0, max=LARGEST_SEED, metavar="N", help="In place of the file's own."
+            "--seed", min=0, callback=check_seed, metavar="N", help="In place of the file's own.",
         ),
     ] = None,
     jobs: Jobs = -1,
@@ -116,7 +116,8 @@ def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as hel
     name: Annotated[
         str,
         typer.Argument(
-            help=f"Which table: {', '.join(PAPER_EXPERIMENTS)}.",
+            metavar="TABLE",
+            help=f"Which table or figure: {', '.join(PAPER_EXPERIMENTS)}.",
             callback=_known,
             autocompletion=lambda: list(PAPER_EXPERIMENTS),
             show_default=False,
@@ -194,7 +195,8 @@ def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
         show_json(document)
     else:
         heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
-        for table in tables:
+        for number, table in enumerate(tables):
+            say("\n" * (number > 0) + _heading(table))
             _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
@@ -232,28 +234,30 @@ def _refuse_if_all_failed(results: Sequence[CellResult]) -> None:
         )
 
 
+def _heading(table: ResultTable) -> str:
+    spread = any(row.standard_error is not None for row in table.rows)
+    return f"{table.title}: {table.measure}" + "; ± is a standard error" * spread
+
+
 def _show(table: ResultTable, names: tuple[str, str]) -> None:
+    from ensemblage.runs import entry_notes
+
     paper = any(row.paper is not None for row in table.rows)
-    noted = any(row.note for row in table.rows)
     heads = [(name, "left") for name in names]
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
     heads += [("difference", "right")] * paper + [("values", "right")]
-    heads += [("note", "left")] * noted
-    rows = [_fields(row, paper=paper, noted=noted) for row in table.rows]
-    say(f"{table.title}: {table.measure}; ± is a standard error")
-    show_table(heads, rows)
-    for text in table.summary:
+    show_table(heads, [_fields(row, paper=paper) for row in table.rows])
+    for text in (*table.summary, *entry_notes(table.rows)):
         say(text)
 
 
-def _fields(row: ResultRow, *, paper: bool, noted: bool) -> list[str]:
+def _fields(row: ResultRow, *, paper: bool) -> list[str]:
     spread = "" if row.standard_error is None else f" ± {_number(row.standard_error)}"
     ours = "-" if row.ours is None else f"{_number(row.ours)}{spread}"
     failed = f" ({row.failures} failed)" if row.failures else ""
     fields = [row.row, row.column]
     fields += [_number(row.paper)] * paper + [ours]
-    fields += [_number(row.difference, "+")] * paper + [f"{row.repeats}{failed}"]
-    return fields + [shortened(row.note)] * noted
+    return fields + [_number(row.difference, "+")] * paper + [f"{row.repeats}{failed}"]
 
 
 def _number(value: float | None, sign: str = "") -> str:

@@ -59,8 +59,9 @@ def _check_jobs(jobs: int) -> int:
     return jobs
 
 
-def _check_seed(seed: int) -> int:
-    if seed > LARGEST_SEED:
+def check_seed(seed: int | None) -> int | None:
+    """Refuse a seed that generators cannot take."""
+    if seed is not None and seed > LARGEST_SEED:
         raise typer.BadParameter(f"{seed} is too large; the largest seed is {LARGEST_SEED}.")
     return seed
 
@@ -122,7 +123,7 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         min=0,
-        callback=_check_seed,
+        callback=check_seed,
         metavar="N",
         help="The only source of randomness.",
     ),

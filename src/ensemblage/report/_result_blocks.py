@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
-from ensemblage.messages import listed
 from ensemblage.pages import (
     NOTHING,
     Bar,
@@ -21,11 +19,14 @@ from ensemblage.pages import (
     signed_field,
 )
 from ensemblage.report._rank_figure import critical_difference_figure
-from ensemblage.runs import RowDocument, TableDocument
+from ensemblage.runs import RowDocument, TableDocument, entry_notes
 
 # More bars than this are no picture, and more columns than that no table to look at.
 MOST_BARS = 60
 MOST_COLUMNS = 12
+MOST_RANKED = 24
+# A longer list of entries waits until somebody opens it.
+MOST_OPEN = 24
 OURS = "◆"
 """What the page's style sets before the names of the library's methods."""
 FEWEST_RANKED = 3
@@ -48,11 +49,12 @@ def result_blocks(table: TableDocument, heads: tuple[str, str]) -> list[Block]:
     blocks: list[Block] = []
     if len(table.rows) <= MOST_BARS:
         blocks.append(_bars(shown))
-    if 1 < len(shown.columns) <= MOST_COLUMNS and len(shown.grid) > 1:
+    if 1 < len(shown.columns) <= MOST_RANKED and len(shown.grid) > 1:
         blocks += _ranks(shown)
+    if 1 < len(shown.columns) <= MOST_COLUMNS and len(shown.grid) > 1:
         blocks.append(_matrix(shown))
     blocks.append(_entries(shown))
-    notes = [*_entry_notes(shown), *table.notes]
+    notes = [*entry_notes(table.rows), *table.notes]
     return [*blocks, NotesBlock(notes)] if notes else blocks
 
 
@@ -152,30 +154,8 @@ def _entries(shown: Layout) -> TableBlock:
         legend += " A difference is ours less the paper's, where the two can be compared."
     return TableBlock(
         list(kept), list(zip(*kept.values(), strict=True)),
-        f"Every entry: {shown.table.measure}", legend,
+        f"Every entry: {shown.table.measure}", legend, folded=len(rows) > MOST_OPEN,
     )  # fmt: skip
-
-
-def _entry_notes(shown: Layout) -> list[str]:
-    """Say each note once, and of which rows or entries it is."""
-    found: dict[str, list[RowDocument]] = {}
-    for row in shown.table.rows:
-        if row.note:
-            found.setdefault(row.note, []).append(row)
-    return [f"{_of_which(entries, shown)}: {note}" for note, entries in found.items()]
-
-
-def _of_which(entries: list[RowDocument], shown: Layout) -> str:
-    if len(entries) == len(shown.table.rows) > 1:
-        return "All rows"
-    noted = Counter(entry.row for entry in entries)
-    names = []
-    for row, times in noted.items():
-        if times == len(shown.grid[row]):
-            names.append(row)
-        else:
-            names += [f"{row} ({entry.column})" for entry in entries if entry.row == row]
-    return listed(names)
 
 
 def _method_column(name: str, shown: Layout) -> Column:

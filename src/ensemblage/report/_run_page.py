@@ -35,7 +35,7 @@ def experiment_page(document: RunDocument) -> Page:
     shared = _shared_notes(tables)
     sections = [
         Section(
-            "Results" if table.title == document.title else table.title,
+            _title(table, document),
             ([] if alone else _said(table)) + result_blocks(_without(table, shared), heads),
         )
         for table in tables
@@ -45,6 +45,12 @@ def experiment_page(document: RunDocument) -> Page:
         document.title, document.experiment, _summary(document, tables),
         _facts(document), sections,
     )  # fmt: skip
+
+
+def _title(table: TableDocument, document: RunDocument) -> str:
+    """Name a table by what the page's own title does not say."""
+    rest = table.title.removeprefix(document.title).removeprefix(": ")
+    return rest[:1].upper() + rest[1:] if rest else "Results"
 
 
 def _facts(document: RunDocument) -> FactsBlock:

@@ -1,5 +1,6 @@
 """One engine by which anything is repeated: cells, a store, a runner, an export, a study's file."""
 
+from ensemblage.runs._entry_notes import entry_notes as entry_notes
 from ensemblage.runs._experiment import Cell, CellResult, Experiment, Plain
 from ensemblage.runs._export import check_export, export_results, result_columns
 from ensemblage.runs._run_documents import CellCounts as CellCounts

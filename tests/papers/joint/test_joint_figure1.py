@@ -14,6 +14,8 @@ def test_a_row_is_a_size():
     assert {row.row for row in gains.rows} == {"100 per class"}
     assert all(row.ours == pytest.approx(10.0) for row in gains.rows)
     assert [row.ours for row in accuracies.rows] == [60.0, 66.0]
+    # of one value there is no standard error
+    assert gains.summary[0].endswith("tuned logistic regression +10.00.")
     assert gains.rows[0].note == "The paper draws this figure and prints no numbers."
 
 

@@ -133,13 +133,18 @@ class LiteralTable(PaperTable[ScaleT]):
         return rows
 
 
+def _spread(row: ResultRow) -> str:
+    """Of one value there is none."""
+    return "" if row.standard_error is None else f" ± {row.standard_error:.2f}"
+
+
 def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
     place = {(row.row, row.column): row for row in gains}
     sentences = []
     for name in dict.fromkeys(row.row for row in gains):
         parts = [(column, place[name, column]) for column in (*EQUAL_WEIGHTS, LOGISTIC)]
         known = [
-            f"{column} {found.ours:+.2f} ± {found.standard_error or 0.0:.2f}"
+            f"{column} {found.ours:+.2f}{_spread(found)}"
             for column, found in parts
             if found.ours is not None
         ]

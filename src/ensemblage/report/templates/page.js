@@ -59,8 +59,26 @@
     });
   }
 
+  // a table that is too wide is set tighter, then row by row with the heads as labels
+  function fitted() {
+    for (const box of document.querySelectorAll(".scroll:has(> table)")) {
+      box.classList.remove("tight", "stacked");
+      for (const way of ["tight", "stacked"]) {
+        if (box.scrollWidth > box.clientWidth) box.classList.add(way);
+      }
+    }
+  }
+
+  function labelled(table) {
+    const heads = Array.from(table.tHead.rows[0].cells, (head) => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      Array.from(row.cells).forEach((cell, column) => { cell.dataset.head = heads[column]; });
+    }
+  }
+
   // a box that does not scroll should not stop the tab key
   function stops() {
+    fitted();
     for (const box of document.querySelectorAll(".scroll")) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
@@ -70,7 +88,10 @@
   document.addEventListener("DOMContentLoaded", () => {
     themeButton(document.getElementById("theme"));
     const said = document.getElementById("said");
-    for (const table of document.querySelectorAll("table:not(.plain)")) sortable(table, said);
+    for (const table of document.querySelectorAll("table:not(.plain)")) {
+      labelled(table);
+      sortable(table, said);
+    }
     stops();
     addEventListener("resize", stops);
     document.addEventListener("toggle", stops, true);
