@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from ensemblage.kernels import (
     make_gaussians,
     moments,
 )
+from ensemblage.kernels._gaussians import FEW_VALUES
 from reference.mixture import covariance_of, log_density, responsibilities
 
 KINDS = ["spherical", "diag", "tied", "full"]
@@ -136,6 +139,21 @@ def test_columns_are_centred_and_squared_where_that_serves(kind):
     plain, squares = [[-1.0, 2.0], [2.0, 2.0]], [[1.0, 4.0], [4.0, 4.0]]
     expected = np.hstack([plain, squares]) if kind in ("spherical", "diag") else plain
     np.testing.assert_array_equal(centred_columns(rows, centre, kind), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_few_rows_and_many_have_the_same_columns(dtype, order):
+    rng = np.random.default_rng(0)
+    rows = np.asarray(3 + rng.normal(size=(FEW_VALUES // 2 + 1, 2)), dtype=dtype, order=order)
+    centre = rows.mean(axis=0)
+    expectation(COLUMNS, np.ones(3), np.zeros((2, 1)), GAUSSIANS, "diag")  # by Numba
+    many, few = centred_columns(rows, centre, "diag"), centred_columns(rows[:-1], centre, "diag")
+    assert "numba" in sys.modules
+    assert few.dtype == many.dtype == dtype
+    assert few.flags.c_contiguous
+    assert many.flags.c_contiguous
+    np.testing.assert_array_equal(many[:-1], few)
 
 
 ROWS = np.array([[-1.0], [0.0], [3.0]])

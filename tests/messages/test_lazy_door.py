@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from ensemblage import datasets, persistence
+from ensemblage import datasets, fusion, kernels, methods, pages, persistence, strata
 from ensemblage.messages import lazy_door
 
 DOOR = """
@@ -25,9 +25,9 @@ def test_names_are_imported_when_asked_for(tmp_path):
         get("dumps")
 
 
-@pytest.mark.parametrize("door", [datasets, persistence])
+@pytest.mark.parametrize("door", [datasets, fusion, kernels, methods, pages, persistence, strata])
 def test_lazy_doors_have_all_that_they_promise(door):
-    assert set(door.__all__) <= set(dir(door))
+    assert set(getattr(door, "__all__", ())) <= set(dir(door))
     for name in dir(door):
         assert getattr(door, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
@@ -36,7 +36,8 @@ def test_lazy_doors_have_all_that_they_promise(door):
 
 def test_lazy_doors_import_nothing_by_themselves():
     script = (
-        "import sys, ensemblage.datasets, ensemblage.persistence\n"
+        "import sys, ensemblage.datasets, ensemblage.persistence, ensemblage.kernels, "
+        "ensemblage.pages, ensemblage.fusion, ensemblage.strata, ensemblage.methods\n"
         "print(sorted({'numpy', 'sklearn', 'msgspec'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -4,7 +4,9 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 from skops import io as theirs
 from skops.io import _trusted_types
 
@@ -51,9 +53,20 @@ def test_loading_a_model_leaves_most_of_scikit_learn_alone(tmp_path):
     script = (
         "import sys; from ensemblage.persistence import load\n"
         f"load({str(path)!r})\n"
-        "print(sorted({'pytest', 'numba', 'sklearn.neural_network', 'dask'} & set(sys.modules)))"
+        "heavy = {'pytest', 'numba', 'sklearn.neural_network', 'dask', 'sklearn.tree'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_copy_without_trees_reads_all_but_them():
+    light, whole = skops_io(trees=False), skops_io()
+    assert light is not whole
+    data = whole.dumps(LogisticRegression())
+    assert light.get_untrusted_types(data=data) == whole.get_untrusted_types(data=data)
+    tree = DecisionTreeClassifier().fit(np.eye(2), [0, 1])
+    with pytest.raises(TypeError, match="Can't find loader TreeNode"):
+        light.get_untrusted_types(data=whole.dumps(tree))

@@ -1,22 +1,29 @@
 """How members' outputs become one."""
 
-from ensemblage.fusion._affinity_gate import Gate, gate_rule
-from ensemblage.fusion._anchored_gate import AnchoredGate
-from ensemblage.fusion._base import NOTHING_KNOWN as NOTHING_KNOWN
-from ensemblage.fusion._base import FusedClassifierMixin as FusedClassifierMixin
-from ensemblage.fusion._base import Fusion, FusionContext
-from ensemblage.fusion._base import take_rows as take_rows
-from ensemblage.fusion._by_name import resolve_fusion
-from ensemblage.fusion._fixed_rules import Mean, Vote, mean_rule, vote_rule
-from ensemblage.fusion._foreign_members import members_of as members_of
-from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
-from ensemblage.fusion._log_pool import LogPool
-from ensemblage.fusion._member_outputs import common_response as common_response
-from ensemblage.fusion._member_outputs import member_outputs as member_outputs
-from ensemblage.fusion._member_stacking import MemberStackingClassifier, stack_members
-from ensemblage.fusion._product import Product, product_rule
-from ensemblage.fusion._softmax_gate import SoftmaxGate
-from ensemblage.fusion._stacking import Stacking, as_columns, stack_features
+from typing import TYPE_CHECKING
+
+from ensemblage.messages import lazy_door
+
+if TYPE_CHECKING:
+    from ensemblage.fusion._affinity_gate import Gate, gate_rule
+    from ensemblage.fusion._anchored_gate import AnchoredGate
+    from ensemblage.fusion._base import NOTHING_KNOWN as NOTHING_KNOWN
+    from ensemblage.fusion._base import FusedClassifierMixin as FusedClassifierMixin
+    from ensemblage.fusion._base import Fusion, FusionContext
+    from ensemblage.fusion._base import take_rows as take_rows
+    from ensemblage.fusion._by_name import resolve_fusion
+    from ensemblage.fusion._fixed_rules import Mean, Vote, mean_rule, vote_rule
+    from ensemblage.fusion._foreign_members import members_of as members_of
+    from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
+    from ensemblage.fusion._log_pool import LogPool
+    from ensemblage.fusion._member_outputs import common_response as common_response
+    from ensemblage.fusion._member_outputs import member_outputs as member_outputs
+    from ensemblage.fusion._member_stacking import MemberStackingClassifier, stack_members
+    from ensemblage.fusion._product import Product, product_rule
+    from ensemblage.fusion._softmax_gate import SoftmaxGate
+    from ensemblage.fusion._stacking import Stacking, as_columns, stack_features
+else:
+    __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "AnchoredGate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,8 @@ Kind: TypeAlias = Literal["spherical", "diag", "tied", "full"]
 LOG_2PI = float(np.log(2 * np.pi))
 NO_MASS = 1e-30
 """A stratum whose responsibilities add up to less keeps the Gaussian it has."""
+FEW_VALUES, MANY_VALUES = 2**13, 2**20
+"""From here on a compiled loop pays: Numba is at hand, or must be imported first."""
 NO_BINS = Bins(np.empty(0), np.empty(0))
 
 
@@ -61,7 +64,13 @@ def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
     centre = centre.astype(rows.dtype, copy=False)
     if kind not in ("spherical", "diag"):
         return rows - centre
-    columns: Floats = _with_squares(rows, centre)
+    if rows.size > (FEW_VALUES if "numba" in sys.modules else MANY_VALUES):
+        columns: Floats = _with_squares(rows, centre)
+        return columns
+    n_rows, n_features = rows.shape
+    columns = np.empty((n_rows, 2 * n_features), dtype=rows.dtype)
+    values = np.subtract(rows, centre, out=columns[:, :n_features])
+    np.multiply(values, values, out=columns[:, n_features:])
     return columns
 
 

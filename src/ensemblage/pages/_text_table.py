@@ -6,9 +6,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ensemblage.pages._page_parts import Column, Field, TableBlock
+if TYPE_CHECKING:
+    from ensemblage.pages._page_parts import Column, Field, TableBlock
 
 GAP = "  "
 MOST_LINES = 4

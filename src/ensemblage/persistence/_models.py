@@ -149,8 +149,10 @@ def save(
         details=dict(details or {}),
         versions=versions,
     )
-    data = skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED)
-    foreign = [name for name in _named_types(data) if not is_trusted(name)]
+    skops_whole = skops_io()
+    data = skops_whole.dumps(model, compression=zipfile.ZIP_DEFLATED)
+    named = skops_whole.get_untrusted_types(data=data)
+    foreign = [name for name in named if not is_trusted(name)]
     if foreign:
         raise ValueError(
             f"The model holds {', '.join(foreign)}, which load() does not trust: "
@@ -234,15 +236,19 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
     )
 
 
-def _named_types(data: bytes) -> list[str]:
-    """Name the types in a file that are more than plain values."""
-    names: list[str] = skops_io().get_untrusted_types(data=data)
-    return names
+def _named_types(data: bytes) -> tuple[Any, list[str]]:
+    """Give a skops that reads a file, and the types in there that are more than plain values."""
+    reader = skops_io(trees=False)
+    try:
+        return reader, reader.get_untrusted_types(data=data)
+    except TypeError:  # what it has no loader for
+        reader = skops_io()
+        return reader, reader.get_untrusted_types(data=data)
 
 
 def _construct(data: bytes, path: Path) -> Any:
     try:
-        named = _named_types(data)
+        reader, named = _named_types(data)
         foreign = [name for name in named if not is_trusted(name)]
     except Exception as error:
         raise _damaged(path) from error
@@ -252,7 +258,7 @@ def _construct(data: bytes, path: Path) -> Any:
             "a model that `save()` wrote holds none."
         )
     try:
-        model = skops_io().loads(data, trusted=named)
+        model = reader.loads(data, trusted=named)
     except Exception as error:
         raise _damaged(path) from error
     try:

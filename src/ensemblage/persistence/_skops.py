@@ -2,8 +2,9 @@
 
 When skops is imported it lists the types that it trusts by itself, and imports all of scikit-learn
 to do so: a third of the time that a small prediction takes. Here these lists are left empty, and
-types are judged by their names when a file holds them (``_trusted``). The copy is ours alone:
-whoever imports skops in the same process gets it as it is.
+types are judged by their names when a file holds them (``_trusted``). A second copy, to read
+models that hold no trees, does not import what skops would tell trees by. The copies are ours
+alone: whoever imports skops in the same process gets it as it is.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from typing import Any
 import numpy as np
 
 READER, LISTS = "skops.io", "skops.io._trusted_types"
+# They import scikit-learn's trees, clusterings and linear models for the types to dispatch on.
+OF_TREES = ("skops.io._sklearn", "skops.io._quantile_forest")
 
 
 @cache
-def skops_io() -> Any:
-    """Import the copy."""
+def skops_io(*, trees: bool = True) -> Any:
+    """Import a copy; the one without trees and compiled losses cannot write."""
     package = import_module("skops")
     theirs = _take_out()
     attribute = vars(package).pop("io", None)
     sys.modules[LISTS] = _plain_lists()
+    sys.modules.update({} if trees else {name: _no_nodes(name) for name in OF_TREES})
     try:
         return import_module(READER)
     finally:
@@ -53,6 +57,13 @@ def _plain_lists() -> ModuleType:
         __getattr__=_empty,
     )
     return lists
+
+
+def _no_nodes(name: str) -> ModuleType:
+    """Make a module of skops's that reads no nodes."""
+    module = ModuleType(name)
+    vars(module)["NODE_TYPE_MAPPING"] = {}
+    return module
 
 
 def _is_bit_generator(kind: Any) -> bool:

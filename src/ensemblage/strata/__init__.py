@@ -1,29 +1,36 @@
 """Diversity in the rows: strata, and an ensemble with one member on each."""
 
-from ensemblage.strata._bootstrap import BootstrapStrata
-from ensemblage.strata._contract import stratifier_checks
-from ensemblage.strata._describe_strata import describe_strata
-from ensemblage.strata._hiss import HISS
-from ensemblage.strata._mixture import MixtureStrata
-from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
-from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
-from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
-from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
-from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
-from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
-from ensemblage.strata._source_codes import find_sources as find_sources
-from ensemblage.strata._source_codes import number_sources as number_sources
-from ensemblage.strata._source_codes import source_classes as source_classes
-from ensemblage.strata._sources import SourceStrata
-from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
-from ensemblage.strata._strata_choice import fused_outputs as fused_outputs
-from ensemblage.strata._strata_description import (
-    ColumnDifference,
-    StrataDescription,
-    StratumDescription,
-)
-from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
-from ensemblage.strata._stratum_members import tuned_svm
+from typing import TYPE_CHECKING
+
+from ensemblage.messages import lazy_door
+
+if TYPE_CHECKING:
+    from ensemblage.strata._bootstrap import BootstrapStrata
+    from ensemblage.strata._contract import stratifier_checks
+    from ensemblage.strata._describe_strata import describe_strata
+    from ensemblage.strata._hiss import HISS
+    from ensemblage.strata._mixture import MixtureStrata
+    from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
+    from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
+    from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+    from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
+    from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
+    from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
+    from ensemblage.strata._source_codes import find_sources as find_sources
+    from ensemblage.strata._source_codes import number_sources as number_sources
+    from ensemblage.strata._source_codes import source_classes as source_classes
+    from ensemblage.strata._sources import SourceStrata
+    from ensemblage.strata._strata_choice import fit_held_out as fit_held_out
+    from ensemblage.strata._strata_choice import fused_outputs as fused_outputs
+    from ensemblage.strata._strata_description import (
+        ColumnDifference,
+        StrataDescription,
+        StratumDescription,
+    )
+    from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
+    from ensemblage.strata._stratum_members import tuned_svm
+else:
+    __getattr__, __dir__ = lazy_door(__name__, __file__)
 
 __all__ = [
     "HISS",

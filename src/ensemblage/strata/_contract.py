@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
 from sklearn.utils import get_tags
 
 N_ROWS = 60
 
 
 def _rows() -> NDArray[np.float64]:
+    from sklearn.datasets import make_blobs  # noqa: PLC0415  its readers of files take a while
+
     rows: NDArray[np.float64] = make_blobs(N_ROWS, n_features=3, centers=4, random_state=0)[0]
     return rows
 
