@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.evaluation._random_effects import shrink
+from ensemblage.evaluation._random_effects import mean_bounds, new_bound, shrink, shrink_shares
 
 
 def test_equal_estimates_stay_and_get_surer():
@@ -46,3 +46,22 @@ def test_values_lie_between_the_estimates(estimates, variance):
     assert (found.values <= x.max() + 1e-9).all()
     assert (found.low <= found.values).all()
     assert found.spread >= 0
+
+
+def test_shares_of_few_rows_are_drawn_to_the_others():
+    found = shrink_shares(np.array([20.0, 21.0, 19.0, 2.0]), np.array([100.0, 100.0, 100.0, 3.0]))
+    np.testing.assert_allclose(found.values[:3], 0.2, atol=0.02)
+    assert 0.2 < found.values[3] < 0.45
+    assert ((found.low >= 0) & (found.low < found.values) & (found.values < found.high)).all()
+    assert (shrink_shares(np.array([0.0, 5.0]), np.array([5.0, 5.0])).high <= 1).all()
+
+
+def test_bounds_of_a_mean_and_of_a_new_value_by_hand():
+    # t(.975; 2) = 4.3027, t(.9; 2) = 1.8856, standard deviation 1
+    low, high = mean_bounds(np.array([1.0, 2.0, 3.0]))
+    assert (low, high) == pytest.approx(
+        (2 - 4.3027 / np.sqrt(3), 2 + 4.3027 / np.sqrt(3)), abs=1e-4
+    )
+    assert new_bound(np.array([1.0, 2.0, 3.0]), 0.9) == pytest.approx(
+        2 + 1.8856 * np.sqrt(4 / 3), abs=1e-4
+    )

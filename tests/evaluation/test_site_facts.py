@@ -1,12 +1,9 @@
 import numpy as np
-import pytest
 
 from ensemblage.evaluation._site_facts import (
     compared_class,
     coverages,
-    rank_agreement,
     recalibrated_loss,
-    runs_against,
     site_calibrations,
 )
 from ensemblage.evaluation._source_predictions import HeldOut
@@ -56,21 +53,6 @@ def test_coverage_of_sources_alike_and_of_one_that_differs():
     assert found[3] < 0.8
     alike = coverages(*sites([0.0, 0.0, 0.0], n_rows=1000), 0.9)
     np.testing.assert_allclose(alike, 0.9, atol=0.03)
-
-
-def test_rank_agreement_by_hand():
-    shares = np.array([0.1, 0.4, 0.35, 0.8])
-    held = HeldOut(np.column_stack([1 - shares, shares]))
-    area, error = rank_agreement(held, np.array([0, 0, 1, 1]))
-    assert area == pytest.approx(0.75)
-    assert error == pytest.approx(np.sqrt(5 / 48))
-    assert rank_agreement(held, np.zeros(4, dtype=int)) == (0.5, np.inf)
-
-
-def test_only_a_sure_reversal_runs_against_the_others():
-    assert runs_against((0.2, 0.05), (0.8, 0.05), 4)
-    assert not runs_against((0.45, 0.05), (0.8, 0.05), 4)
-    assert not runs_against((0.2, 0.05), (0.55, 0.05), 4)
 
 
 def test_recalibration_lowers_the_loss_of_a_source_that_is_off():

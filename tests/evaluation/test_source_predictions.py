@@ -8,6 +8,7 @@ from ensemblage.evaluation._source_predictions import (
     held_out,
     ordinary_folds,
     source_folds,
+    without_sources,
 )
 
 LABELS = np.array([0, 1, 0, 1, 2, 2] * 10)
@@ -51,3 +52,12 @@ def test_classes_that_training_lacks_have_no_chance():
     one = np.where(SOURCES == 0, 1, 0)
     alone = held_out(LogisticRegression(), X, one, source_folds(SOURCES, 10))
     assert (alone.shares[SOURCES == 0] == [1, 0]).all()
+
+
+def test_sources_are_left_out_of_training_but_not_of_what_is_tested():
+    folds = source_folds(SOURCES, 10)
+    found = without_sources(folds, SOURCES, [2])
+    assert [set(SOURCES[fold.test]) for fold in found] == [{s} for s in range(6)]
+    assert all(2 not in SOURCES[fold.train] for fold in found)
+    two = source_folds(SOURCES[:20], 10)
+    assert [len(fold.train) for fold in without_sources(two, SOURCES[:20], [0])] == [10, 10]

@@ -7,13 +7,31 @@ from ensemblage.report import audit_page
 
 
 def source(name, error, suspect=False):
-    figures = (0.1, 0.3, error, 0.5, 0.4, 0.6, 0.9, 0.8, 1.0, -0.5, -0.9, -0.1, 0.85)
+    figures = (
+        0.1,
+        0.3,
+        error,
+        0.5,
+        error,
+        error - 0.1,
+        error + 0.2,
+        0.4,
+        0.6,
+        0.9,
+        0.8,
+        1.0,
+        -0.5,
+        -0.9,
+        -0.1,
+        0.85,
+    )
     return AuditedSource(name, 10, *figures, suspect=suspect)
 
 
 AUDIT = SourceAudit(
     sources=(source("north", 0.2), source("south", 0.7, suspect=True)), label=1, error=0.1,
-    log_loss=0.3, new_error=0.45, new_log_loss=0.5, error_bound=0.9, recognised=0.9,
+    log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8, new_log_loss=0.5,
+    error_bound=0.9, recognised=0.9,
     recognised_by_chance=0.5, shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
     worst="south", remedy="check its labels and codes before anything else.",
 )  # fmt: skip

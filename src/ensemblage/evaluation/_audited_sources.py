@@ -11,9 +11,10 @@ from ensemblage.pages import Column, Field, TableBlock, html_table, text_table
 
 WIDTH = 120
 LEGEND = (
-    "Left out: as if the source were new. Rate: share of the class, observed and as predicted when "
-    "left out. Slope and offset: what would calibrate the log odds then. Covered: by prediction "
-    "sets that cover 90 % elsewhere."
+    "Left out: as if the source were new; likely: bounds of that error with 95 %, small sources "
+    "drawn towards the others. Rate: share of the class, observed and as predicted when left out. "
+    "Slope and offset: what would calibrate the log odds then. Covered: by prediction sets that "
+    "cover 90 % elsewhere."
 )
 
 
@@ -31,18 +32,21 @@ class AuditedSource:
         By ordinary folds, with other rows of the source in training.
     left_out_error, left_out_log_loss : float
         With the source left out of training, as if it were new.
+    expected, expected_low, expected_high : float
+        The error to expect when left out: small sources are drawn towards the others. Here and
+        below, bounds hold with a probability of 95 %.
     observed, predicted : float
         Share of the class that rates are told of, and its mean probability when left out.
     slope, slope_low, slope_high : float
         Calibration when left out: log probabilities should be multiplied by the slope; below 1
-        the model is too sure there. Bounds hold with a probability of 95 %.
+        the model is too sure there.
     offset, offset_low, offset_high : float
         What should be added to the log odds of the class that rates are told of.
     coverage : float
         Share of rows whose class is in prediction sets that cover 90 % elsewhere.
     suspect : bool
-        Whether the rule of the other sources is wrong way round here, though its own rows have
-        one: labels or codes may be inverted.
+        Whether the rule of the other sources is wrong way round here: labels or codes may be
+        inverted.
     """
 
     name: str
@@ -51,6 +55,9 @@ class AuditedSource:
     log_loss: float
     left_out_error: float
     left_out_log_loss: float
+    expected: float
+    expected_low: float
+    expected_high: float
     observed: float
     predicted: float
     slope: float
@@ -77,8 +84,12 @@ class SourceAudit:
         The class that rates and offsets are of.
     error, log_loss : float
         By ordinary folds, averaged over the sources.
-    new_error, new_log_loss : float
+    new_error : float
         For a new source: averaged over sources that were left out.
+    new_error_low, new_error_high : float
+        Bounds of that error that hold with a probability of 95 %.
+    new_log_loss : float
+        For a new source.
     error_bound : float
         Nine in ten new sources should have a smaller error.
     recognised, recognised_by_chance : float
@@ -96,6 +107,8 @@ class SourceAudit:
     error: float
     log_loss: float
     new_error: float
+    new_error_low: float
+    new_error_high: float
     new_log_loss: float
     error_bound: float
     recognised: float
@@ -117,10 +130,14 @@ class SourceAudit:
     @property
     def promise(self) -> str:  # numpydoc ignore=RT01
         """What to expect of a new source, in one sentence."""
-        return (
-            f"On a new source expect an error of {self.new_error:.3f}; ordinary folds promise "
-            f"{self.error:.3f}. Nine in ten new sources should stay below {self.error_bound:.3f}."
+        expected = (
+            f"On a new source expect an error of {self.new_error:.3f} (averaged over many: "
+            f"{self.new_error_low:.2f} to {self.new_error_high:.2f}); ordinary folds promise "
+            f"{self.error:.3f}."
         )
+        if self.error_bound >= 1:
+            return f"{expected} {len(self.sources)} sources are too few to tell how bad it can get."
+        return f"{expected} Nine in ten new sources should stay below {self.error_bound:.3f}."
 
     @property
     def sentences(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
@@ -129,8 +146,7 @@ class SourceAudit:
         if self.suspects:
             said.append(
                 f"Look at {', '.join(self.suspects)} first: what the other sources teach is wrong "
-                "way round there, though its own rows follow a rule. Labels or codes may be "
-                "inverted."
+                "way round there. Labels or codes may be inverted."
             )
         said.append(
             f"The columns tell the source of {self.recognised:.0%} of the rows "
@@ -153,16 +169,16 @@ class SourceAudit:
         TableBlock
             A row each.
         """
-        heads = ("rows", "error", "left out", "log loss", "left out", "rate", "said", "slope",
-                 "offset", "covered")  # fmt: skip
+        heads = ("rows", "error", "left out", "likely", "log loss", "left out", "rate", "said",
+                 "slope", "offset", "covered")  # fmt: skip
         columns = (Column("source"), *(Column(head, numeric=True) for head in heads))
         rows = []
         for each in self.sources:
             texts = (
                 str(each.n_rows), f"{each.error:.3f}", f"{each.left_out_error:.3f}",
-                f"{each.log_loss:.3f}", f"{each.left_out_log_loss:.3f}", f"{each.observed:.0%}",
-                f"{each.predicted:.0%}", f"{each.slope:.2f}", f"{each.offset:+.2f}",
-                f"{each.coverage:.0%}",
+                f"{each.expected_low:.2f}-{each.expected_high:.2f}", f"{each.log_loss:.3f}",
+                f"{each.left_out_log_loss:.3f}", f"{each.observed:.0%}", f"{each.predicted:.0%}",
+                f"{each.slope:.2f}", f"{each.offset:+.2f}", f"{each.coverage:.0%}",
             )  # fmt: skip
             name = Field(each.name, tag="suspect" if each.suspect else "")
             rows.append((name, *(Field(text) for text in texts)))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from scipy.stats import norm
+from scipy.stats import t as student
 
 Doubles = NDArray[np.float64]
 
@@ -50,3 +51,28 @@ def shrink(estimates: Doubles, variances: Doubles, probability: float = 0.95) ->
     variance = shares @ (within + (centres - values) ** 2)
     half = norm.ppf((1 + probability) / 2) * np.sqrt(variance)
     return Shrunk(values, values - half, values + half, float(shares @ means), float(shares @ taus))
+
+
+def shrink_shares(hits: Doubles, rows: Doubles) -> Shrunk:
+    """Draw shares of rows towards each other, on the scale of angles, where variances are known.
+
+    A share h of n rows has the angle arcsin(sqrt((h + 3/8) / (n + 3/4))), whose variance is
+    1 / (4 n + 2) whatever the share (Anscombe, 1948). Mean and spread stay angles.
+    """
+    found = shrink(np.arcsin(np.sqrt((hits + 0.375) / (rows + 0.75))), 1 / (4 * rows + 2))
+    values, low, high = (np.sin(np.clip(each, 0, np.pi / 2)) ** 2 for each in found[:3])
+    return Shrunk(values, low, high, found.mean, found.spread)
+
+
+def mean_bounds(values: Doubles, probability: float = 0.95) -> tuple[float, float]:
+    """Bounds of the mean that sources as these have, by Student's t."""
+    n = len(values)
+    half = float(student.ppf((1 + probability) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def new_bound(values: Doubles, probability: float) -> float:
+    """Bound below which a new source's value lies, as often as asked for."""
+    n = len(values)
+    reach = student.ppf(probability, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return float(values.mean() + reach)

@@ -1,4 +1,4 @@
-"""What held-out probabilities say about each source: how right, how sure, and whose rule."""
+"""What held-out probabilities say about each source: how right, and how sure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, rankdata
 
 from ensemblage.evaluation._random_effects import Shrunk, shrink
 from ensemblage.evaluation._source_predictions import Codes, Doubles, HeldOut
@@ -72,30 +71,6 @@ def coverages(held: HeldOut, labels: Codes, sources: Codes, coverage: float) -> 
         place = min(1.0, coverage * (1 + 1 / len(others)))
         found.append((true[sources == s] >= np.quantile(others, 1 - place, method="lower")).mean())
     return np.array(found)
-
-
-def rank_agreement(held: HeldOut, labels: Codes) -> tuple[float, float]:
-    """Area under the ROC curve, averaged over classes, and its standard error by chance alone."""
-    areas, variances, rows = [], [], []
-    for k in range(held.shares.shape[1]):
-        hit = labels == k
-        n_hits, n_others = int(hit.sum()), int((~hit).sum())
-        if n_hits == 0 or n_others == 0:
-            continue
-        ranks = rankdata(held.shares[:, k])
-        areas.append((ranks[hit].sum() - n_hits * (n_hits + 1) / 2) / (n_hits * n_others))
-        variances.append((len(labels) + 1) / (12 * n_hits * n_others))
-        rows.append(n_hits)
-    if not areas:
-        return 0.5, np.inf
-    # of two classes both areas are the same; of several they hang together, so the largest counts
-    return float(np.average(areas, weights=rows)), float(np.sqrt(max(variances)))
-
-
-def runs_against(left_out: tuple[float, float], own: tuple[float, float], n_sources: int) -> bool:
-    """Tell whether others' rule is wrong way round here, while the source's own rows have one."""
-    sure = float(norm.ppf(1 - 0.05 / n_sources))
-    return left_out[0] + sure * left_out[1] < 0.5 < own[0] - sure * own[1]
 
 
 def recalibrated_loss(held: HeldOut, labels: Codes, rows: NDArray[np.intp]) -> float:

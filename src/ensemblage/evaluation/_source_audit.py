@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
@@ -16,13 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage.evaluation._audited_sources import AuditedSource, SourceAudit
 from ensemblage.evaluation._column_shift import ColumnShift, column_shift
+from ensemblage.evaluation._random_effects import mean_bounds, new_bound, shrink_shares
 from ensemblage.evaluation._site_facts import (
-    SiteCalibrations,
     compared_class,
     coverages,
-    rank_agreement,
     recalibrated_loss,
-    runs_against,
     site_calibrations,
 )
 from ensemblage.evaluation._source_predictions import (
@@ -31,7 +27,9 @@ from ensemblage.evaluation._source_predictions import (
     held_out,
     ordinary_folds,
     source_folds,
+    without_sources,
 )
+from ensemblage.evaluation._suspect_sources import suspect_sources
 from ensemblage.parallel import deal_folds, draw_seeds
 from ensemblage.strata import number_sources
 from ensemblage.tables import TableEncoder, read_columns
@@ -44,7 +42,7 @@ MOST_SHIFTS = 5
 NINE_IN_TEN = 0.9
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """What is audited: rows, numbers of classes and sources, names of both."""
 
     X: Any
@@ -62,6 +60,13 @@ class _Rows(NamedTuple):
         """Average over each source's rows."""
         counts = np.bincount(self.sources)
         return np.asarray(np.bincount(self.sources, values.astype(float)) / counts)
+
+
+class Held(NamedTuple):
+    """Probabilities of rows that a model has not seen, with and without other rows of theirs."""
+
+    inside: HeldOut
+    outside: HeldOut
 
 
 def source_audit(
@@ -110,11 +115,19 @@ def source_audit(
 
     Notes
     -----
-    With errors e of S sources that were left out, nine in ten new sources should stay below
-    mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Slopes and offsets of sources are drawn towards
-    each other (:math:`N(\mu, \tau^2)`, both unknown), so that small sources do not seem worse
-    than they are. A source is suspect if its area under the ROC curve is surely below one half
-    when left out, and surely above when it is predicted by its own rows.
+    With errors e of S sources that were left out, the mean over sources such as these lies in
+    mean(e) ± t(.975; S - 1) sd(e) / sqrt(S), and nine in ten new sources should stay below
+    mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Each was left out of a model that had all the
+    others; of few sources, where one more teaches much, the promise is on the cautious side.
+
+    Errors, slopes and offsets of single sources are drawn towards each other
+    (:math:`N(\mu, \tau^2)`, both unknown), so that small sources do not seem worse than they are.
+    A source of one class has these figures too, from what the others say.
+
+    A source is suspect if the probabilities of the model that has not seen it fit better the
+    wrong way round (of two classes: exchanged) than as they are, with the odds of 20 S to 1. Slope
+    and offset are free both ways, so that other shares of the classes make nobody suspect. Of
+    several, the most suspect is left out of all training before the others are looked at again.
 
     Examples
     --------
@@ -131,31 +144,32 @@ def source_audit(
     ordinary = ordinary_folds(rows.labels, rows.sources, cv, seed)
     without = source_folds(rows.sources, MOST_LEFT_OUT)
     step = _counter(len(ordinary) + len(without) + RECOGNISING_FOLDS, progress)
-    inside = held_out(estimator, X, rows.labels, ordinary, n_jobs=n_jobs, step=step)
-    outside = held_out(estimator, X, rows.labels, without, n_jobs=n_jobs, step=step)
-    label = compared_class(outside, rows.labels)
-    calibrations = site_calibrations(outside, rows.labels, rows.sources, label)
-    audited = _audited(estimator, rows, (inside, outside), calibrations, label)
-    errors = np.array([each.left_out_error for each in audited])
+    held = Held(
+        held_out(estimator, X, rows.labels, ordinary, n_jobs=n_jobs, step=step),
+        held_out(estimator, X, rows.labels, without, n_jobs=n_jobs, step=step),
+    )
+
+    def predict(dropped: Sequence[int]) -> HeldOut:
+        folds = without_sources(without, rows.sources, dropped)
+        return held_out(estimator, X, rows.labels, folds, n_jobs=n_jobs)
+
+    suspects = suspect_sources(held.outside, rows.labels, rows.sources, predict)
+    audited = audited_sources(rows, held, suspects)
     worst = max(range(len(audited)), key=lambda s: audited[s].left_out_log_loss)
-    recognised = _recognised(rows, seed, n_jobs, step)
+    recalibrated = recalibrated_loss(held.outside, rows.labels, rows.of(worst))
     return SourceAudit(
         sources=audited,
-        label=rows.classes.tolist()[label],
-        error=float(np.mean([each.error for each in audited])),
-        log_loss=float(np.mean([each.log_loss for each in audited])),
-        new_error=float(errors.mean()),
-        new_log_loss=float(np.mean([each.left_out_log_loss for each in audited])),
-        error_bound=_bound(errors),
-        recognised=recognised,
+        label=rows.classes.tolist()[compared_class(held.outside, rows.labels)],
+        **promised(audited),
+        recognised=_recognised(rows, seed, n_jobs, step),
         recognised_by_chance=float(np.bincount(rows.sources).max() / len(rows.sources)),
         shifts=_shifts(rows),
         worst=audited[worst].name,
-        remedy=_remedy(audited[worst], recalibrated_loss(outside, rows.labels, rows.of(worst))),
+        remedy=_remedy(audited[worst], recalibrated),
     )
 
 
-def _checked(X: Any, y: Any, sources: Any, columns: Sequence[str] | None) -> _Rows:
+def _checked(X: Any, y: Any, sources: Any, columns: Sequence[str] | None) -> Rows:
     """Refuse what cannot be audited, before any fit."""
     labels = column_or_1d(y, warn=True)
     check_consistent_length(X, labels)
@@ -174,7 +188,7 @@ def _checked(X: Any, y: Any, sources: Any, columns: Sequence[str] | None) -> _Ro
     named = columns if columns is not None else getattr(X, "columns", None)
     shown = [f"x{j}" for j in range(np.shape(X)[1])] if named is None else list(map(str, named))
     sources_shown = [str(name) for name in names]
-    return _Rows(X, codes.astype(np.int64), numbers, classes, sources_shown, shown)
+    return Rows(X, codes.astype(np.int64), numbers, classes, sources_shown, shown)
 
 
 def _counter(total: int, progress: Callable[[int, int], Any] | None) -> Callable[[], None]:
@@ -192,55 +206,52 @@ def _counter(total: int, progress: Callable[[int, int], Any] | None) -> Callable
     return step
 
 
-def _audited(
-    estimator: Any,
-    rows: _Rows,
-    held: tuple[HeldOut, HeldOut],
-    calibrations: SiteCalibrations,
-    label: int,
-) -> tuple[AuditedSource, ...]:
-    """Put together what is known of each source; ``held`` is by ordinary folds, then left out."""
+def audited_sources(rows: Rows, held: Held, suspects: Sequence[int]) -> tuple[AuditedSource, ...]:
+    """Put together what is known of each source."""
     inside, outside = held
-    found = (
-        rows.means(inside.errors(rows.labels)), rows.means(inside.losses(rows.labels)),
-        rows.means(outside.errors(rows.labels)), rows.means(outside.losses(rows.labels)),
-        rows.means(rows.labels == label), rows.means(outside.shares[:, label]),
+    label = compared_class(outside, rows.labels)
+    counts = np.bincount(rows.sources).astype(float)
+    wrong = rows.means(outside.errors(rows.labels))
+    expected = shrink_shares(wrong * counts, counts)
+    slopes, offsets = site_calibrations(outside, rows.labels, rows.sources, label)
+    found = {
+        "error": rows.means(inside.errors(rows.labels)),
+        "log_loss": rows.means(inside.losses(rows.labels)),
+        "left_out_error": wrong,
+        "left_out_log_loss": rows.means(outside.losses(rows.labels)),
+        "expected": expected.values, "expected_low": expected.low, "expected_high": expected.high,
+        "observed": rows.means(rows.labels == label),
+        "predicted": rows.means(outside.shares[:, label]),
+        "slope": np.exp(slopes.values), "slope_low": np.exp(slopes.low),
+        "slope_high": np.exp(slopes.high),
+        "offset": offsets.values, "offset_low": offsets.low, "offset_high": offsets.high,
+        "coverage": coverages(outside, rows.labels, rows.sources, NINE_IN_TEN),
+    }  # fmt: skip
+    return tuple(
+        AuditedSource(
+            name=name, n_rows=int(counts[s]), suspect=s in suspects,
+            **{figure: float(values[s]) for figure, values in found.items()},
+        )
+        for s, name in enumerate(rows.names)
     )  # fmt: skip
-    slopes, offsets = calibrations
-    bounds = (
-        np.exp(slopes.values), np.exp(slopes.low), np.exp(slopes.high),
-        offsets.values, offsets.low, offsets.high,
-        coverages(outside, rows.labels, rows.sources, NINE_IN_TEN),
-    )  # fmt: skip
-    counts = np.bincount(rows.sources)
-    audited = []
-    for s, name in enumerate(rows.names):
-        figures: Any = [float(each[s]) for each in (*found, *bounds)]
-        found_out = _is_suspect(estimator, rows, outside, s)
-        audited.append(replace(AuditedSource(name, int(counts[s]), *figures), suspect=found_out))
-    return tuple(audited)
 
 
-def _is_suspect(estimator: Any, rows: _Rows, outside: HeldOut, source: int) -> bool:
-    own = rows.of(source)
-    labels = rows.labels[own]
-    left_out = rank_agreement(HeldOut(outside.shares[own]), labels)
-    if left_out[0] >= 0.5 or len(np.unique(labels)) < 2:
-        return False
-    folds = deal_folds(labels, 5, np.random.default_rng(0))
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    alone = held_out(estimator, _safe_indexing(rows.X, own), codes, folds)
-    return runs_against(left_out, rank_agreement(alone, codes), len(rows.names))
+def promised(audited: Sequence[AuditedSource]) -> dict[str, float]:
+    """Tell what to expect of known sources and of new ones, each source counting alike."""
+    errors = np.array([each.left_out_error for each in audited])
+    low, high = mean_bounds(errors)
+    return {
+        "error": float(np.mean([each.error for each in audited])),
+        "log_loss": float(np.mean([each.log_loss for each in audited])),
+        "new_error": float(errors.mean()),
+        "new_error_low": max(0.0, low),
+        "new_error_high": min(1.0, high),
+        "new_log_loss": float(np.mean([each.left_out_log_loss for each in audited])),
+        "error_bound": min(1.0, new_bound(errors, NINE_IN_TEN)),
+    }
 
 
-def _bound(errors: NDArray[np.float64]) -> float:
-    """Give what nine in ten new sources should stay below."""
-    n = len(errors)
-    reach = student.ppf(NINE_IN_TEN, n - 1) * errors.std(ddof=1) * np.sqrt(1 + 1 / n)
-    return float(min(1.0, errors.mean() + reach))
-
-
-def _recognised(rows: _Rows, seed: int, n_jobs: int | None, step: Callable[[], Any]) -> float:
+def _recognised(rows: Rows, seed: int, n_jobs: int | None, step: Callable[[], Any]) -> float:
     """Share of the rows whose source a forest tells from the columns, fold by fold."""
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(len(rows.sources))[:RECOGNISED_ROWS])
@@ -253,7 +264,7 @@ def _recognised(rows: _Rows, seed: int, n_jobs: int | None, step: Callable[[], A
     return float(1 - found.errors(codes).mean())
 
 
-def _shifts(rows: _Rows) -> tuple[ColumnShift, ...]:
+def _shifts(rows: Rows) -> tuple[ColumnShift, ...]:
     X = rows.X if hasattr(rows.X, "columns") else np.asarray(rows.X)
     found = [column_shift(each, rows.sources, rows.names) for each in read_columns(X, rows.columns)]
     return tuple(sorted(found, key=lambda each: -each.strength)[:MOST_SHIFTS])

@@ -53,6 +53,12 @@ def source_folds(sources: Codes, most: int) -> list[Fold]:
     ]
 
 
+def without_sources(folds: Sequence[Fold], sources: Codes, dropped: Sequence[int]) -> list[Fold]:
+    """Leave sources out of all training; a fold that has no other keeps its rows."""
+    kept = [Fold(fold.train[~np.isin(sources[fold.train], dropped)], fold.test) for fold in folds]
+    return [new if len(new.train) else old for new, old in zip(kept, folds, strict=True)]
+
+
 def held_out(
     estimator: Any,
     X: Any,

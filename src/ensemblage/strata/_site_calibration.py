@@ -26,13 +26,15 @@ class CalibrationPrior(NamedTuple):
 class SiteCalibration(NamedTuple):
     """A slope and an offset per class, which add up to zero, and how sure they are.
 
-    The covariance is of the log slope, then of the offsets; ``chance`` is that of a change at all.
+    The covariance is of the log slope, then of the offsets; ``chance`` is that of a change at all,
+    and ``log_evidence`` the log probability of the labels, whatever the change.
     """
 
     slope: float
     offsets: Doubles
     covariance: Doubles
     chance: float = 1.0
+    log_evidence: float = 0.0
 
     def cautious(self) -> SiteCalibration:
         """Draw slope and offsets towards no change, by the chance that there is one."""
@@ -88,11 +90,12 @@ def calibrate_site(
 
     best = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B").x
     covariance = np.linalg.inv(_information(log_proba, weights, best) + np.diag(precision))
-    # log evidence of a change against none, by Laplace's approximation
-    gain = loss(np.zeros(n_classes + 1))[0] - loss(best)[0]
-    evidence = gain + 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
-    chance = float(expit(evidence - LOG_ODDS_OF_NONE))
-    return SiteCalibration(float(np.exp(best[0])), best[1:], _centred(covariance), chance)
+    # by Laplace's approximation
+    volume = 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
+    evidence = float(volume - loss(best)[0])
+    chance = float(expit(evidence + loss(np.zeros(n_classes + 1))[0] - LOG_ODDS_OF_NONE))
+    slope = float(np.exp(best[0]))
+    return SiteCalibration(slope, best[1:], _centred(covariance), chance, evidence)
 
 
 def _centred(covariance: Doubles) -> Doubles:
