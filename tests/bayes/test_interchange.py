@@ -73,7 +73,7 @@ XML = """<?xml version="1.0"?>
         ("</NETWORK>", "", "Line 5: not well-formed"),
         ("NETWORK", "NETWARK", "expected a BIF document with one NETWORK, got 0"),
         ("<OUTCOME>y</OUTCOME>", "<OUTCOME>x</OUTCOME>", "Line 3: variable 'a' needs states"),
-        (XML[XML.index("<DEF") : XML.index("</NETW")], "", r"No table for \['a'\]"),
+        (XML[XML.index("<DEF") : XML.index("</NETW")], "", r"no table for \['a'\]"),
     ],
 )  # fmt: skip
 def test_damaged_xml_is_named_with_its_line(old, new, message):
@@ -172,3 +172,37 @@ def test_escaped_names_are_words_and_come_back(name):
     assert word.isascii()
     assert word.isidentifier() or word.replace("_", "0").isalnum()
     assert unescape_name(word) == name
+
+
+def many_parents(n: int) -> str:
+    """A node whose table a few words declare, with two states for each of so many parents."""
+    variables = "".join(
+        f"variable v{i} {{ type discrete [ 2 ] {{ x, y }}; }}\n" for i in range(n + 1)
+    )
+    given = ", ".join(f"v{i}" for i in range(1, n + 1))
+    roots = "".join(f"probability ( v{i} ) {{ table 0.5, 0.5; }}\n" for i in range(1, n + 1))
+    return f"{variables}{roots}probability ( v0 | {given} ) {{ default 0.25, 0.75; }}\n"
+
+
+def test_a_table_that_few_words_declare_is_refused_before_it_is_gone_through():
+    assert BayesNetwork.from_bif(many_parents(3)).table("v0").shape == (2, 2, 2, 2)
+    with pytest.raises(NetworkFormatError, match="a table of 536870912 numbers, in a document of"):
+        BayesNetwork.from_bif(many_parents(28))
+
+
+@pytest.mark.parametrize("parent", ["a", "b"])
+def test_cycles_are_refused(parent):
+    cyclic = BIF.replace("probability ( a ) {\n  table", f"probability ( a | {parent} ) {{ default")
+    with pytest.raises(NetworkFormatError, match="form a cycle"):
+        BayesNetwork.from_bif(cyclic)
+
+
+def test_long_names_and_open_comments_take_no_time():
+    # a third of a million lines, each of which was once added to all before it
+    long = XML.replace("<NAME>a</NAME>", "<NAME>" + "a\n" * 300_000 + "</NAME>")
+    with pytest.raises(NetworkFormatError, match="no variable") as caught:
+        BayesNetwork.from_xmlbif(long)
+    assert len(str(caught.value)) < 500
+    # each was once looked for the end of
+    with pytest.raises(NetworkFormatError, match="ends too early"):
+        BayesNetwork.from_bif("variable a { " + "/* " * 300_000)

@@ -271,3 +271,12 @@ def test_what_does_not_suit_a_dataset_is_named():
     check_method(MethodPoint("svm", "s", {"C": 2.0}), iris)
     with pytest.raises(ExperimentFileError, match=r"params\.c = 2 is not a parameter of SVC\. Did"):
         check_method(MethodPoint("svm", "s", {"c": 2}), iris)
+
+
+def test_a_grid_beyond_all_reason_is_refused_before_it_is_made(read):
+    values = list(range(1, 101))
+    params = (
+        f"params = {{ C = {values}, tol = {values}, max_iter = {values}, l1_ratio = {values} }}"
+    )
+    with pytest.raises(ExperimentFileError, match=r"methods\[2\]: .* 100,000,000 combinations"):
+        read(GOOD.replace("params = { C = [0.1, 10.0] }", params))

@@ -42,3 +42,8 @@ def test_errors_name_the_place_the_value_and_the_remedy(read, text, message):
     with pytest.raises(ExperimentFileError) as caught:
         read(text)
     assert message in str(caught.value)
+
+
+def test_deep_nesting_is_a_sentence(read):
+    with pytest.raises(ExperimentFileError, match="nests lists or tables too deeply"):
+        read("x = " + "[" * 100_000)

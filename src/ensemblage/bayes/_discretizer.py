@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
-from ensemblage.bayes._row_weights import read_counts
-from ensemblage.parallel import all_or_nothing, run_tasks
+from ensemblage.parallel import all_or_nothing, read_weights, run_tasks
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -94,7 +93,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
-        weights = read_counts(sample_weight, X)
+        weights = read_weights(sample_weight, X)
         classes, labels = np.unique(y, return_inverse=True)
         tasks = [(column, labels, weights, len(classes)) for column in X.T]
         self.cut_points_ = run_tasks(cut_column, tasks, self.n_jobs)

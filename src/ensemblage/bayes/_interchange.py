@@ -6,9 +6,11 @@ In a BIF table that is given as a whole the node's own states change slowest; in
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers import expat
@@ -22,10 +24,15 @@ if TYPE_CHECKING:
     from ensemblage.bayes._network import BayesNetwork
 
 TOKEN = re.compile(
-    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)|(?P<text>\"[^\"]*\")|(?P<mark>[{}()\[\];,|])"
+    # a comment without an end reaches to the end, lest the next one be looked for from here again
+    r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<text>\"[^\"]*\")|(?P<mark>[{}()\[\];,|])"
     r"|(?P<word>[^\s{}()\[\];,|\"]+)",
     re.DOTALL,
 )
+
+LONGEST_PROBLEM = 400
+USUAL_ENTRIES = 2**20
+"""A table may have so many numbers, or as many as the document has words."""
 
 
 class NetworkFormatError(ValueError):
@@ -49,7 +56,9 @@ class Definition(NamedTuple):
 
 
 def fail(line: int, problem: str) -> NetworkFormatError:
-    """Make an error that names the line."""
+    """Make an error that names the line, and not all of a name that fills the document."""
+    if len(problem) > LONGEST_PROBLEM:
+        problem = f"{problem[: LONGEST_PROBLEM // 2]} … {problem[-LONGEST_PROBLEM // 2 :]}"
     return NetworkFormatError(f"Line {line}: {problem}")
 
 
@@ -80,8 +89,17 @@ def assemble(states: dict[str, list[str]], definitions: list[Definition]) -> Net
         tables[definition.node] = _make_table(states, definition)
     without = [name for name in states if name not in tables]
     if without:
-        raise NetworkFormatError(f"No table for {without}; each variable needs one.")
+        raise fail(1, f"no table for {without}; each variable needs one.")
+    try:
+        TopologicalSorter({name: table.parents for name, table in tables.items()}).prepare()
+    except CycleError as error:
+        raise fail(1, f"the nodes {error.args[1][1:]} form a cycle.") from None
     return NetworkParts(states, {name: tables[name] for name in states})
+
+
+def _n_entries(states: dict[str, list[str]], names: list[str]) -> int:
+    """Count the numbers in the table of the first of these nodes, given the others."""
+    return math.prod(len(states[name]) for name in names)
 
 
 def _make_table(states: dict[str, list[str]], definition: Definition) -> ProbabilityTable:
@@ -91,7 +109,7 @@ def _make_table(states: dict[str, list[str]], definition: Definition) -> Probabi
             raise fail(line, f"the table of {node!r} names {name!r}, which is no variable.")
     sizes = [len(states[name]) for name in parents]
     n_states = len(states[node])
-    expected = int(np.prod([*sizes, n_states], dtype=object))
+    expected = _n_entries(states, [node, *parents])
     check_entries(expected, MAX_ENTRIES, node, parents)
     if len(values) != expected:
         raise fail(line, f"the table of {node!r} has {len(values)} numbers, expected {expected}.")
@@ -248,6 +266,7 @@ def _read_probability(reader: _Reader, states: dict[str, list[str]]) -> Definiti
     for name in names:
         if name not in states:
             raise fail(start.line, f"a table names {name!r}, which is no variable.")
+    _check_declared(_n_entries(states, names), len(reader.tokens), start.line)
     reader.take("{")
     rows = _TableRows()
     while reader.peek().text != "}":
@@ -255,6 +274,12 @@ def _read_probability(reader: _Reader, states: dict[str, list[str]]) -> Definiti
             _read_row(reader, names[1:], states, rows)
     reader.take("}")
     return Definition(names[0], names[1:], _flatten(names, states, rows, start.line), start.line)
+
+
+def _check_declared(entries: int, n_words: int, line: int) -> None:
+    """Refuse a table before its rows are gone through: a few words can declare billions."""
+    if entries > max(USUAL_ENTRIES, n_words):
+        raise fail(line, f"a table of {entries} numbers, in a document of {n_words} words.")
 
 
 def _read_row(
@@ -339,11 +364,15 @@ def write_xmlbif(network: BayesNetwork) -> str:
 class _Element:
     tag: str
     line: int
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
     children: list[_Element] = field(default_factory=list)
 
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces).strip()
+
     def texts(self, tag: str) -> list[str]:
-        return [child.text.strip() for child in self.children if child.tag == tag]
+        return [child.text for child in self.children if child.tag == tag]
 
 
 def _parse(text: str) -> _Element:
@@ -357,7 +386,7 @@ def _parse(text: str) -> _Element:
         stack.append(element)
 
     def data(piece: str) -> None:
-        stack[-1].text += piece
+        stack[-1].pieces.append(piece)
 
     def entity(name: str, *_: Any) -> None:
         raise fail(

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
 from ensemblage.bayes._coding import Target, Training
-from ensemblage.bayes._row_weights import read_counts
+from ensemblage.parallel import read_weights
 from ensemblage.tables import Column, per_column, read_features
 
 
@@ -24,7 +24,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     target = read_target(y, [column.name for column in columns])
     check_consistent_length(X, target.labels)
     like = np.empty((len(target.labels), 1))
-    weights = read_counts(sample_weight, like)
+    weights = read_weights(sample_weight, like)
     kept = np.flatnonzero(weights)
     if len(kept) < len(weights):
         columns = [column.take(kept) for column in columns]

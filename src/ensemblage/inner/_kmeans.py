@@ -40,12 +40,14 @@ from ensemblage.parallel import (
     all_or_nothing,
     draw_seeds,
     fit_progress,
+    read_weights,
     with_callbacks,
 )
 
 Array = NDArray[Any]
 
 RANDOM_STARTS = 10
+SMALLEST_WEIGHT = 1e-100
 
 
 class _Start(NamedTuple):
@@ -457,10 +459,7 @@ class InnerKMeans(
 
 
 def _positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
-    """Check row weights, in float64."""
-    weights = np.asarray(
-        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    )
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight adds up to zero, so no row counts. Give positive weights.")
-    return weights
+    """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
+    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
+    return weights if usual else read_weights(sample_weight, X)

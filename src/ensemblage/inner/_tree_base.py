@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_feature_names_in,
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
@@ -29,7 +28,7 @@ from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import expect
 from ensemblage.pages import TreeNode
-from ensemblage.parallel import all_or_nothing
+from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 Floats = NDArray[np.float64]
@@ -140,7 +139,7 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
             Itself.
         """
         X, y = self._training_rows(X, y, dtype=np.float32, order="C")
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = read_weights(sample_weight, X)
         counted = np.flatnonzero(weights > 0)
         if groups is not None:
             check_consistent_length(X, groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
@@ -30,6 +31,9 @@ from ensemblage.runs import (
     check_different,
     read_study_file,
 )
+
+MOST_POINTS = 10_000
+"""Combinations of one method's parameters."""
 
 
 def read_experiment(
@@ -98,6 +102,12 @@ def _points(entry: MethodEntry, where: str) -> list[MethodPoint]:
     label = METHODS[name].label if entry.label is None else entry.label
     grid = {key: each if isinstance(each, list) else [each] for key, each in entry.params.items()}
     varied = [key for key, values in grid.items() if len(values) > 1]
+    n_points = math.prod(len(values) for values in grid.values())
+    if n_points > MOST_POINTS:
+        raise ExperimentFileError(
+            f"{where}: the lists of {', '.join(varied)} make {n_points:,} combinations, more than "
+            f"{MOST_POINTS:,}. Shorten them, or spread them over several studies."
+        )
     points = [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]
     return [MethodPoint(name, _point_label(label, point, varied), point) for point in points]
 

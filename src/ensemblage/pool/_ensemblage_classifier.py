@@ -12,14 +12,13 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, member_outputs, take_rows
 from ensemblage.messages import with_shared
-from ensemblage.parallel import all_or_nothing, draw_seeds
+from ensemblage.parallel import all_or_nothing, draw_seeds, read_weights
 from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
@@ -193,9 +192,7 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         check_consistent_length(X, groups)
         weights, numbers = None, np.arange(len(y))
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = read_weights(sample_weight, X)
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
             numbers = np.flatnonzero(present)

@@ -88,6 +88,8 @@ def read_study_file(path: str | PathLike[str]) -> StudyFile:
         raise ExperimentFileError(f"{path.name} is not a text file in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise ExperimentFileError(f"{path.name} is not valid TOML: {error}.") from None
+    except RecursionError:
+        raise ExperimentFileError(f"{path.name} nests lists or tables too deeply.") from None
     try:
         return _study(facts, path)
     except ExperimentFileError as error:

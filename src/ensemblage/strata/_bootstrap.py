@@ -15,10 +15,10 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.messages import expect_array
-from ensemblage.parallel import all_or_nothing
+from ensemblage.parallel import all_or_nothing, read_weights
 
 Floats = NDArray[np.floating[Any]]
 
@@ -110,9 +110,7 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Fitted stratifier.
         """
         rows = validate_data(self, X, dtype=[np.float64, np.float32])
-        weights = _check_sample_weight(
-            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = read_weights(sample_weight, rows)
         n_samples = len(rows)
         n_draws = round(self.stratum_size * n_samples)
         n_eligible = n_samples if self.replace else np.count_nonzero(weights)

@@ -20,7 +20,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks, merge
 from ensemblage.kernels import (
@@ -37,7 +37,13 @@ from ensemblage.kernels import (
     make_gaussians,
 )
 from ensemblage.messages import expect_array
-from ensemblage.parallel import CallbackSupportMixin, all_or_nothing, fit_progress, with_callbacks
+from ensemblage.parallel import (
+    CallbackSupportMixin,
+    all_or_nothing,
+    fit_progress,
+    read_weights,
+    with_callbacks,
+)
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -334,7 +340,7 @@ class GaussianStrata(
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = read_weights(sample_weight, X)
         if self.n_strata > len(X):
             raise ValueError(
                 f"n_strata={self.n_strata} is larger than n_samples={len(X)}. "
@@ -357,6 +363,13 @@ class GaussianStrata(
             raise ValueError(
                 f"X holds values as large as {np.abs(X).max():.3g}, whose squares overflow "
                 f"{X.dtype}. Scale the columns first, for instance divide X by its largest value."
+            )
+        spread = X.max(axis=0) - X.min(axis=0)
+        faint = (spread > 0) & (variance < np.finfo(X.dtype).tiny)
+        if faint.any():
+            raise ValueError(
+                f"Columns of X vary by as little as {spread[faint].min():.3g}, whose square is no "
+                f"number of {X.dtype}. Scale the columns first, for instance with StandardScaler."
             )
         constant = np.flatnonzero(variance == 0)
         if len(constant) == 0:

@@ -16,13 +16,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
     validate_data,
 )
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
+from ensemblage.parallel import Fold, all_or_nothing, draw_seeds, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
 from ensemblage.strata._pooling_search import (
     OWN,
@@ -216,9 +215,7 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
             Fitted classifier.
         """
         rows, labels = self._check_rows(X, y)
-        weights = _check_sample_weight(
-            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = read_weights(sample_weight, rows)
         if sources is None:
             warnings.warn(
                 "PartialPoolingClassifier was fitted without sources: all rows count as one "

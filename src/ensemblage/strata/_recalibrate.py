@@ -15,7 +15,6 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     _check_y,
     _num_samples,
     check_consistent_length,
@@ -23,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect, expect_array, listing
-from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds
+from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds, read_weights
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
 Doubles = NDArray[np.float64]
@@ -115,9 +114,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         labels = _check_y(column_or_1d(y, warn=True), estimator=self)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
-        weights = _check_sample_weight(
-            sample_weight, labels[:, None], dtype=np.float64, ensure_non_negative=True
-        )
+        weights = read_weights(sample_weight, labels[:, None])
         if isinstance(self.estimator, FrozenEstimator):
             self.estimator_ = self.estimator
             shares = self.estimator.predict_proba(X)

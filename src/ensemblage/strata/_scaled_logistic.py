@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ensemblage.messages import expect_array
-from ensemblage.parallel import all_or_nothing
+from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 
 Doubles = NDArray[np.float64]
@@ -90,7 +90,7 @@ class ScaledLogisticRegression(LogisticRegression):
         # double precision: columns far from zero cancel against the intercept
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+            sample_weight = read_weights(sample_weight, rows)
         mean, scale = _moments(rows, sample_weight)
         super().fit((rows - mean) / scale, y, sample_weight)
         validate_data(self, X, skip_check_array=True)  # notes the names of a frame's columns

@@ -18,7 +18,6 @@ from sklearn.base import (
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -26,7 +25,14 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect_array
-from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, make_folds, set_seed
+from ensemblage.parallel import (
+    all_or_nothing,
+    draw_seeds,
+    fit_parameter,
+    make_folds,
+    read_weights,
+    set_seed,
+)
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
 
 Floats = NDArray[np.floating[Any]]
@@ -175,9 +181,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_consistent_length(rows, sources)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = read_weights(sample_weight, rows)
         codes, merged = merge_small(sources, self.min_rows)
         self.sources_ = [" + ".join(map(str, names)) for names in merged]
         self.memberships_ = np.eye(len(merged), dtype=rows.dtype)[codes]

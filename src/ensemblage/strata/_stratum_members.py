@@ -17,7 +17,6 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     column_or_1d,
     validate_data,
@@ -39,6 +38,7 @@ from ensemblage.parallel import (
     draw_seeds,
     fit_parameter,
     make_folds,
+    read_weights,
     run_tasks,
     spread_seeds,
 )
@@ -96,9 +96,7 @@ def read_training(
         raise ValueError(
             f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two."
         )
-    weights: Array = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
+    weights: Array = read_weights(sample_weight, X)
     absent = np.bincount(y, weights) == 0
     if absent.any():
         raise ValueError(

@@ -13,10 +13,9 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress
+from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, read_weights
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._member import Indices, Member, Rows, as_rows, standardise
 from ensemblage.subspace._sequence import fit_sequence
@@ -118,7 +117,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
         """Validate, standardise, and draw the seed of what is random."""
         X, y = self._training_rows(X, y, dtype=[np.float64, np.float32])
         self.classes_, labels = encode_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = read_weights(sample_weight, X)
         scaling = standardise(X, weights)
         self.mean_, self.scale_ = scaling
         rows = as_rows(X, labels, len(self.classes_), scaling, weights)

@@ -1,0 +1,28 @@
+"""Weights of rows, as numbers of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+MOST_COPIES = 1e6
+"""The mean weight up to which weights are taken for copies of rows."""
+
+
+def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
+    """Read row weights as numbers of copies; those that cannot be are scaled to a mean of one.
+
+    Penalties, scores and smoothing compare counts with constants. A boosting algorithm's weights,
+    which add up to one, would otherwise be a sample of one row; the smallest and the largest
+    numbers would vanish or overflow.
+    """
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    present = np.count_nonzero(weights)
+    relative = weights / weights.max()  # whose sum cannot overflow
+    mean = weights.max() * (relative.sum() / present)
+    return weights if 1 <= mean <= MOST_COPIES else relative * (present / relative.sum())
