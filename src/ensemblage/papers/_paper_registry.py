@@ -12,8 +12,17 @@ from ensemblage.messages import suggestion
 if TYPE_CHECKING:
     from ensemblage.runs import Experiment
 
-PAPER_EXPERIMENTS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("*/*-*.toml")))
-"""Each table has a file of its name that holds what the paper printed, beside its module."""
+PAPER_EXPERIMENTS = tuple(
+    sorted(
+        file.stem
+        for file in Path(__file__).parent.glob("*/*.toml")
+        if file.stem.partition("-")[0] == file.parent.name
+    )
+)
+"""Each table has a file of its name beside its module, which holds what the paper printed.
+
+The name starts with the paper's; a study that belongs to no paper has its folder to itself.
+"""
 
 
 def paper_experiment(
