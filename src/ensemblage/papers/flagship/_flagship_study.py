@@ -1,0 +1,199 @@
+"""The study of the pool as a declaration: sets, outer folds, one cell for all methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ensemblage.evaluation import reliability
+from ensemblage.papers._paper_rows import failed, grouped, mean_rows
+from ensemblage.papers._paper_table import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    repeat_seed,
+)
+from ensemblage.papers.flagship._flagship_members import everybody
+from ensemblage.papers.flagship._flagship_methods import (
+    CALIBRATED,
+    FUSIONS,
+    MEMBERS,
+    SINGLES,
+    TREES,
+    Answer,
+    answers,
+    floored,
+)
+from ensemblage.papers.flagship._flagship_rows import OUTER, OuterFold, outer_fold
+from ensemblage.papers.flagship._flagship_verdict import (
+    accuracy_verdict,
+    calibration_verdict,
+    cost_verdict,
+    fusion_verdict,
+    loss_verdict,
+    tree_verdict,
+)
+from ensemblage.runs import CellResult, ResultRow, ResultTable
+
+SETS = (
+    "abalone", "breast-cancer", "breast-w", "credit-a", "ecoli", "glass", "heart-c", "hepatitis",
+    "iris", "labor", "letter", "liver", "lymph", "optdigits", "pendigits", "pima", "segment",
+    "sonar", "tic-tac-toe", "vehicle", "vote", "vowel", "waveform", "wine", "yeast",
+)  # fmt: skip
+BINS = 15
+DIGITS = 5
+"""Of confidences that are kept: enough for a calibration error."""
+
+RANKED = ("full", *SINGLES)
+SHOWN = ("full", "lean", *SINGLES)
+POOLED = (*MEMBERS, *FUSIONS)
+
+
+class StudyScale(NamedTuple):
+    """Outer folds to run, five to a drawing of rows, and settings of boosting to draw."""
+
+    folds: int
+    draws: int
+
+
+class StudyParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One outer fold of one set, all methods."""
+
+    dataset: str
+    repeat: int
+    draws: int
+    seed: int
+
+
+@paper_table("flagship")
+class Flagship(PaperTable[StudyScale]):
+    """Two folds of two sets with few settings; five folds of all; five times five."""
+
+    scales = Scales(StudyScale(2, 2), StudyScale(OUTER, 25), StudyScale(5 * OUTER, 25))
+    quick_datasets = ("iris", "wine")
+
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        """All sets, of any scale."""
+        return SETS
+
+    def grid(self, scope: PaperScope) -> Iterator[StudyParams]:
+        """Folds first, so that a run that was stopped has all sets."""
+        scale = self.scale_of(scope)
+        for repeat, name in product(range(scale.folds), scope.datasets):
+            yield StudyParams(dataset=name, repeat=repeat, draws=scale.draws, seed=scope.seed)
+
+    @staticmethod
+    @paper_cell(StudyParams)
+    def compute(params: StudyParams, data_dir: str | None) -> dict[str, Any]:
+        """Let everybody speak once, and score every method that can be made of it."""
+        drawing, number = divmod(params.repeat, OUTER)
+        data = paper_dataset(params.dataset, data_dir)
+        fold = outer_fold(data, number, repeat_seed(params.seed, drawing))
+        spoken = everybody(fold, repeat_seed(params.seed, params.repeat), params.draws)
+        found = dict(answers(fold, spoken))
+        return {
+            "scores": {name: _scores(each, fold) for name, each in found.items()},
+            "seconds": {name: _seconds(each, fold) for name, each in found.items()},
+        }
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Give accuracy, log loss, calibration error and cost, each in a table."""
+        sheet = _Sheet(self, results, scope)
+        singles = tuple(CALIBRATED.values())
+        return [
+            sheet.table("log-loss", "log loss", SHOWN, loss_verdict),
+            sheet.table("accuracy", "accuracy (%)", SHOWN, accuracy_verdict),
+            sheet.table("calibration", "calibration error", ("full", "lean", *singles),
+                        calibration_verdict),
+            sheet.table("fusions", "log loss", POOLED, fusion_verdict),
+            sheet.table("trees", "log loss", TREES, tree_verdict),
+            sheet.table("fit", "seconds to fit", SHOWN, cost_verdict),
+            sheet.table("predict", "milliseconds for 100 rows", SHOWN, cost_verdict),
+        ]  # fmt: skip
+
+
+def _scores(answer: Answer, fold: OuterFold) -> dict[str, Any]:
+    """Score an answer; whoever rules out what is true pays as the pool's members would."""
+    said = floored(answer.probabilities, fold.learned)
+    right = said.argmax(axis=1) == fold.y
+    losses = -np.log(said[np.arange(len(fold.y)), fold.y])
+    return {
+        "accuracy": 100 * float(right.mean()),
+        "log_loss": float(losses.mean()),
+        "confidence": np.round(said.max(axis=1), DIGITS).tolist(),
+        "right": right.astype(int).tolist(),
+    }
+
+
+def _seconds(answer: Answer, fold: OuterFold) -> dict[str, float]:
+    """Seconds of the processor to fit, and milliseconds for 100 rows."""
+    return {"fit": answer.fit_seconds, "predict": 1e5 * answer.predict_seconds / len(fold.y)}
+
+
+VALUES = {
+    "log-loss": ("scores", "log_loss"),
+    "accuracy": ("scores", "accuracy"),
+    "fusions": ("scores", "log_loss"),
+    "trees": ("scores", "log_loss"),
+    "fit": ("seconds", "fit"),
+    "predict": ("seconds", "predict"),
+}
+
+
+class _Sheet:
+    """Tables of one value each, from the same results."""
+
+    def __init__(self, table: Flagship, results: Sequence[CellResult], scope: PaperScope) -> None:
+        self.paper, self.scope = table, scope
+        self.groups = grouped(results, "dataset")
+
+    def table(self, name: str, measure: str, methods: Sequence[str], verdict: Any) -> ResultTable:
+        """Average the folds of each set, and compare over the sets."""
+        values = _calibration_errors if name == "calibration" else _by_fold(*VALUES[name])
+        rows: list[ResultRow] = []
+        for dataset, method in product(self.scope.datasets, methods):
+            found = self.groups.get((dataset,), [])
+            rows.append(self.paper.entry(dataset, method, values(found, method), failed(found)))
+        printed = self.paper.printed
+        return ResultTable(
+            f"{self.paper.name}-{name}", f"{printed.title}: {measure}", measure,
+            [*rows, *mean_rows(rows, methods)], verdict(rows),
+            (*printed.notes, *self.scope.missing_notes), greater_is_better=name == "accuracy",
+        )  # fmt: skip
+
+
+def _by_fold(kind: str, value: str) -> Any:
+    """Make a function that finds a value of a method in each fold that did not fail."""
+
+    def find(results: Iterable[CellResult], method: str) -> dict[int, float]:
+        return {
+            int(_plain(each.cell.params["repeat"])): float(_plain(each.values[kind])[method][value])
+            for each in results
+            if not each.error
+        }
+
+    return find
+
+
+def _plain(value: Any) -> Any:
+    return value
+
+
+def _calibration_errors(results: Iterable[CellResult], method: str) -> list[float]:
+    """One calibration error of all rows of a set: in a fold there are too few for 15 bins."""
+    scores: list[Mapping[str, Any]] = [
+        _plain(each.values["scores"])[method] for each in results if not each.error
+    ]
+    if not scores:
+        return []
+    sure = np.concatenate([each["confidence"] for each in scores])
+    wrong = 1 - np.concatenate([each["right"] for each in scores])
+    # as of two classes: the one that is said, and any other
+    return [reliability(np.stack([sure, np.zeros(len(sure))], axis=1), wrong, n_bins=BINS).error]
