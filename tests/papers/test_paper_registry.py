@@ -10,7 +10,7 @@ from ensemblage.papers._paper_table import PaperTable, find_table
 
 def test_all_are_there():
     assert set(PAPER_EXPERIMENTS) == {
-        "hiss-table2", "hiss-table3", "inner-figure2", "inner-noise", "inner-table1",
+        "flagship", "hiss-table2", "hiss-table3", "inner-figure2", "inner-noise", "inner-table1",
         "inner-table2", "inner-table3", "inner-tree", "joint-figure1", "joint-figure2",
         "joint-table2",
     }  # fmt: skip

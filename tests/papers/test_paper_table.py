@@ -17,8 +17,10 @@ from ensemblage.papers._paper_table import (
     read_printed,
     repeat_seed,
 )
+from ensemblage.papers.flagship import _flagship_members
 from ensemblage.papers.joint import _joint_figure1
 from ensemblage.runs import CellResult
+from papers.flagship.light_pool import light_pool
 
 FULL = {
     "hiss-table2": 7 * 8 * 10,
@@ -35,6 +37,7 @@ FULL = {
     "inner-noise": 15 * 4 * 2 * (3 + 3),
     # sets with numbers are not in the small folder
     "inner-tree": 10 * 25 * 13,
+    "flagship": 5 * 25,
 }
 # Two cells of each that take little time; the first is what others are compared with.
 CHEAP = {
@@ -49,14 +52,16 @@ CHEAP = {
     "inner-table3": ({"method": "linkage"}, {"method": "inner"}),
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
     "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
+    "flagship": ({"dataset": "iris"}, {"dataset": "wine"}),
 }
 
 
 @pytest.fixture(autouse=True)
-def few_test_rows(monkeypatch):
-    """A hundred thousand rows to score on would take most of the time."""
+def little_work(monkeypatch):
+    """A hundred thousand rows to score on, or a whole pool, would take most of the time."""
     monkeypatch.setattr(_joint_figure1, "TEST_ROWS", 500)
     _joint_figure1._test_rows.cache_clear()
+    monkeypatch.setattr(_flagship_members, "resolve_pool", light_pool)
     yield
     _joint_figure1._test_rows.cache_clear()
 
@@ -149,6 +154,8 @@ def test_the_same_cell_gives_the_same_values(name, tiny):
     if name == "inner-figure2":
         assert one.pop("milliseconds") > 0
         assert other.pop("milliseconds") > 0
+    if name == "flagship":
+        assert list(one.pop("seconds")) == list(other.pop("seconds"))
     assert one == other
 
 

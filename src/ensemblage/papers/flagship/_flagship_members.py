@@ -32,8 +32,8 @@ T = TypeVar("T")
 PLAIN = "plain network"
 DEFAULT = "default boosting"
 THIRTY = "boosting-30"
-HALVING_FOLDS = 2
 FINALISTS = 5
+"""Drawn settings that are tried on all folds, the others on the first only."""
 
 
 class Spoken(NamedTuple):
@@ -117,11 +117,11 @@ def _searched(five: Spoken, fold: OuterFold, seed: int, draws: int) -> Spoken:
 
 
 def _best_drawn(five: Candidate, rows: PoolRows, seed: int, draws: int) -> Candidate:
-    """Try all drawn settings on two folds, and the best five of them on all."""
+    """Try all drawn settings on one fold, and the best of them on all."""
     boosting = five.recipe
     if not isinstance(boosting, Boosting):
         raise TypeError(f"{boosting.name} is no boosting.")
-    few = rows._replace(folds=rows.folds[:HALVING_FOLDS])
+    few = rows._replace(folds=rows.folds[:1])
     settings = draw_settings(draws, seed)
     tried = [_hold_out(replace(boosting, candidates=(each,)), few, seed) for each in settings]
     order = np.argsort([_loss(each, few) for each in tried], kind="stable")

@@ -18,7 +18,6 @@ from ensemblage.papers._paper_table import (
     paper_cell,
     paper_dataset,
     paper_table,
-    repeat_seed,
 )
 from ensemblage.papers.flagship._flagship_members import everybody
 from ensemblage.papers.flagship._flagship_methods import (
@@ -57,7 +56,7 @@ POOLED = (*MEMBERS, *FUSIONS)
 
 
 class StudyScale(NamedTuple):
-    """Outer folds to run, five to a drawing of rows, and settings of boosting to draw."""
+    """How many of the five outer folds to run, and how many settings of boosting to draw."""
 
     folds: int
     draws: int
@@ -74,9 +73,9 @@ class StudyParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 @paper_table("flagship")
 class Flagship(PaperTable[StudyScale]):
-    """Two folds of two sets with few settings; five folds of all; five times five."""
+    """Two outer folds of two sets, with few settings; three of all sets; all five."""
 
-    scales = Scales(StudyScale(2, 2), StudyScale(OUTER, 25), StudyScale(5 * OUTER, 25))
+    scales = Scales(StudyScale(2, 2), StudyScale(3, 25), StudyScale(OUTER, 25))
     quick_datasets = ("iris", "wine")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
@@ -93,11 +92,8 @@ class Flagship(PaperTable[StudyScale]):
     @paper_cell(StudyParams)
     def compute(params: StudyParams, data_dir: str | None) -> dict[str, Any]:
         """Let everybody speak once, and score every method that can be made of it."""
-        drawing, number = divmod(params.repeat, OUTER)
-        data = paper_dataset(params.dataset, data_dir)
-        fold = outer_fold(data, number, repeat_seed(params.seed, drawing))
-        spoken = everybody(fold, repeat_seed(params.seed, params.repeat), params.draws)
-        found = dict(answers(fold, spoken))
+        fold = outer_fold(paper_dataset(params.dataset, data_dir), params.repeat, params.seed)
+        found = dict(answers(fold, everybody(fold, params.seed, params.draws)))
         return {
             "scores": {name: _scores(each, fold) for name, each in found.items()},
             "seconds": {name: _seconds(each, fold) for name, each in found.items()},

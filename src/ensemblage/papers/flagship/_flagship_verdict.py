@@ -86,10 +86,11 @@ def loss_gap(rows: Rows, one: str, other: str) -> list[str]:
     if not names:
         return []
     gaps, shares = scores[:, 0] - scores[:, 1], scores[:, 0] / scores[:, 1] - 1
-    return [
+    said = (
         f"{one} against {other}: log loss {gaps.mean():+.4f} in the mean, {np.median(shares):+.1%} "
         f"in the median; lower on {int((gaps < 0).sum())} of {len(names)} sets{_chance(gaps)}."
-    ]
+    )
+    return [said]
 
 
 def _accuracy_gap(rows: Rows, one: str, other: str) -> list[str]:
@@ -98,10 +99,11 @@ def _accuracy_gap(rows: Rows, one: str, other: str) -> list[str]:
         return []
     gaps = scores[:, 0] - scores[:, 1]
     higher, lower = int((gaps > 0).sum()), int((gaps < 0).sum())
-    return [
+    said = (
         f"{one} against {other}: accuracy {gaps.mean():+.2f} points in the mean; higher on "
         f"{higher}, lower on {lower} of {len(names)} sets{_chance(gaps)}."
-    ]
+    )
+    return [said]
 
 
 def _chance(gaps: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
@@ -119,10 +121,11 @@ def _near_best(rows: Rows, pool: str) -> list[str]:
     near = behind <= 1 + 1e-9
     far = [f"{names[k]} ({behind[k]:.1f})" for k in np.flatnonzero(~near)]
     others = f"; further behind on {', '.join(far)}" if far else ""
-    return [
+    said = (
         f"{pool} is within 1 point of the best single chosen on test on {int(near.sum())} of "
         f"{len(names)} sets ({near.mean():.0%}){others}."
-    ]
+    )
+    return [said]
 
 
 def _ranked(rows: Rows, *, greater_is_better: bool) -> list[str]:
