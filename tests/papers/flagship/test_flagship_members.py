@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.datasets import load_dataset
+from ensemblage.datasets import Dataset
 from ensemblage.papers.flagship._flagship_members import (
     DEFAULT,
     PLAIN,
@@ -18,34 +18,43 @@ SEED = 3
 
 
 @pytest.fixture(scope="module")
-def wine():
-    return outer_fold(load_dataset("wine"), 0, SEED)
+def mixed():
+    """Three classes told by a number with gaps and a word."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 40)
+    numbers = np.round(rng.normal(size=120) + np.repeat([0.0, 2.0, 2.0], 40), 3)
+    words = np.where(rng.random(120) < 0.8, np.repeat(["x", "x", "z"], 40), "x")
+    X = np.column_stack([numbers.astype(object), words.astype(object)])
+    X[::10, 0] = None
+    return outer_fold(Dataset("mixed", X, y, ("n", "w"), ("number", "word")), 0, SEED)
 
 
 @pytest.fixture(scope="module")
-def spoken(wine):
-    return everybody(wine, SEED, 2)
+def spoken(mixed):
+    return everybody(mixed, SEED, 2)
 
 
-def test_everybody_speaks_of_all_rows(wine, spoken):
+def test_everybody_speaks_of_all_rows(mixed, spoken):
     assert list(spoken) == [*POOLS["full"], PLAIN, DEFAULT, THIRTY]
     for each in spoken.values():
-        assert each.held.shape == (len(wine.learned.y), 3)
-        assert each.new.shape == (len(wine.y), 3)
+        assert each.held.shape == (len(mixed.learned.y), 3)
+        assert each.new.shape == (len(mixed.asked.y), 3)
         assert np.isfinite(each.held).all()
         assert min(each[2:]) >= 0
 
 
-def test_the_study_measures_what_users_get(wine, spoken):
-    rows = wine.learned
-    model = EnsemblageClassifier("full", random_state=SEED).fit(rows.X, rows.y)
+def test_the_study_measures_what_users_get(mixed, spoken):
+    rows = mixed.learned
+    model = EnsemblageClassifier("full", random_state=SEED).fit(rows.table, rows.y)
     ours = _pooled([spoken[name] for name in MEMBERS["full"]], rows)
-    np.testing.assert_allclose(ours.probabilities, model.predict_proba(wine.X), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.probabilities, model.predict_proba(mixed.asked.table), atol=1e-6
+    )
 
 
-def test_tuning_further_never_raises_the_held_out_loss(wine, spoken):
+def test_tuning_further_never_raises_the_held_out_loss(mixed, spoken):
     five, thirty = (spoken[name].candidate for name in ("boosting", THIRTY))
-    losses = [each.recipe.loss(each.held.outputs, wine.learned) for each in (five, thirty)]
+    losses = [each.recipe.loss(each.held.outputs, mixed.learned) for each in (five, thirty)]
     assert losses[1] <= losses[0]
     assert sum(spoken[THIRTY][2:4]) > sum(spoken["boosting"][2:3])
 

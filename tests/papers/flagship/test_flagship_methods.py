@@ -39,7 +39,7 @@ def found(wine, spoken):
 def test_every_method_gives_probabilities(wine, found):
     assert set(found) == {*SINGLES, *CALIBRATED.values(), *MEMBERS, *FUSIONS, *TREES}
     for name, each in found.items():
-        assert each.probabilities.shape == (len(wine.y), 3), name
+        assert each.probabilities.shape == (len(wine.asked.y), 3), name
         np.testing.assert_allclose(each.probabilities.sum(axis=1), 1, err_msg=name)
         assert each.fit_seconds >= 0
         assert each.predict_seconds >= 0

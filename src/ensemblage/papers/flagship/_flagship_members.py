@@ -65,7 +65,7 @@ def everybody(fold: OuterFold, seed: int, draws: int) -> dict[str, Spoken]:
     """
     recipes = [
         *resolve_pool("full"),
-        Recipe(PLAIN, "generic", (BayesNetClassifier(),)),
+        Recipe(PLAIN, "generic", (BayesNetClassifier(),), reads_tables=True),
         Recipe(DEFAULT, "generic", (LightGBMTrees(100, learning_rate=0.1),)),
     ]
     _, *seeds, last = draw_seeds(seed, 2 + len(recipes))
@@ -86,10 +86,9 @@ def _hold_out(recipe: Recipe, rows: PoolRows, seed: int) -> Candidate:
 
 def _refitted(candidate: Candidate, fold: OuterFold, trial_seconds: float) -> Spoken:
     recipe, seed, held = candidate
-    model, fit_seconds = timed(refit_member, recipe, fold.learned, held, seed)
-    new, predict_seconds = timed(
-        member_outputs, model, fold.X, fold.learned.n_classes, recipe.response
-    )
+    learned, asked = (recipe.view(rows) for rows in fold)
+    model, fit_seconds = timed(refit_member, recipe, learned, held, seed)
+    new, predict_seconds = timed(member_outputs, model, asked.X, asked.n_classes, recipe.response)
     return Spoken(candidate, new, trial_seconds, fit_seconds, predict_seconds)
 
 

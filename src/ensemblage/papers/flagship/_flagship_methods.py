@@ -197,5 +197,5 @@ def _trees(fold: OuterFold, members: Sequence[Spoken]) -> Iterator[tuple[str, An
     for name, targets in zip(TREES, (pooled, labels), strict=True):
         soft = Soft(targets, np.arange(rows.n_classes))
         model, fit_seconds = timed(fit_softly, make_readable("tree", MOST_LEAVES), rows.X, soft)
-        said, seconds = timed(member_outputs, model, fold.X, rows.n_classes, "predict_proba")
+        said, seconds = timed(member_outputs, model, fold.asked.X, rows.n_classes, "predict_proba")
         yield name, Answer(said, fit_seconds, seconds)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ensemblage.datasets import Dataset
 from ensemblage.parallel import draw_seeds, make_folds
@@ -21,11 +20,10 @@ MOST_ROWS_OF_MANY = 400
 
 
 class OuterFold(NamedTuple):
-    """What is learned, with the shared inner folds, and what is asked."""
+    """Rows to learn, with the shared inner folds, and rows to ask about, which have none."""
 
     learned: PoolRows
-    X: Any
-    y: NDArray[np.intp]
+    asked: PoolRows
 
 
 def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
@@ -35,13 +33,15 @@ def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
     kept = thin(np.arange(len(y)), y, limit, seed)
     X, y = data.X[kept], y[kept]
     train, test = make_folds(y, OUTER, seed)[number]
-    X_train, X_test = _encoded(X[train], y[train], X[test])
     inner = shared_folds(y[train], INNER, draw_seeds(seed, 1)[0])
-    return OuterFold(PoolRows(X_train, y[train], len(classes), None, inner), X_test, y[test])
+    learned = PoolRows(X[train], y[train], len(classes), None, inner)
+    asked = PoolRows(X[test], y[test], len(classes), None, [])
+    return _encoded(OuterFold(learned, asked))
 
 
-def _encoded(X: Any, y: NDArray[np.intp], asked: Any) -> tuple[Any, Any]:
-    if not is_raw_table(X, gaps=True) and not is_raw_table(asked, gaps=True):
-        return np.ascontiguousarray(X, float), np.ascontiguousarray(asked, float)
-    encoder = TableEncoder(random_state=0).fit(X, y)
-    return encoder.transform(X), encoder.transform(asked)
+def _encoded(fold: OuterFold) -> OuterFold:
+    """Make numbers of words and gaps, by the rows that are learned, and keep the table beside."""
+    if not any(is_raw_table(rows.X, gaps=True) for rows in fold):
+        return OuterFold(*(rows._replace(X=np.ascontiguousarray(rows.X, float)) for rows in fold))
+    encoder = TableEncoder(random_state=0).fit(fold.learned.X, fold.learned.y)
+    return OuterFold(*(rows._replace(X=encoder.transform(rows.X), table=rows.X) for rows in fold))

@@ -118,8 +118,8 @@ class Flagship(PaperTable[StudyScale]):
 def _scores(answer: Answer, fold: OuterFold) -> dict[str, Any]:
     """Score an answer; whoever rules out what is true pays as the pool's members would."""
     said = floored(answer.probabilities, fold.learned)
-    right = said.argmax(axis=1) == fold.y
-    losses = -np.log(said[np.arange(len(fold.y)), fold.y])
+    right = said.argmax(axis=1) == fold.asked.y
+    losses = -np.log(said[np.arange(len(fold.asked.y)), fold.asked.y])
     return {
         "accuracy": 100 * float(right.mean()),
         "log_loss": float(losses.mean()),
@@ -130,7 +130,7 @@ def _scores(answer: Answer, fold: OuterFold) -> dict[str, Any]:
 
 def _seconds(answer: Answer, fold: OuterFold) -> dict[str, float]:
     """Seconds of the processor to fit, and milliseconds for 100 rows."""
-    return {"fit": answer.fit_seconds, "predict": 1e5 * answer.predict_seconds / len(fold.y)}
+    return {"fit": answer.fit_seconds, "predict": 1e5 * answer.predict_seconds / len(fold.asked.y)}
 
 
 VALUES = {
