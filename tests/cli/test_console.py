@@ -12,6 +12,18 @@ def test_parameters_are_named_as_options():
     assert as_command("Give `n_clusters`, or `quick`.") == "Give --clusters, or --quick."
 
 
+def test_work_begins_with_the_collector_on():
+    script = (
+        "import gc; from ensemblage.cli._console import begin_work\n"
+        "begin_work(); print(gc.isenabled(), gc.get_freeze_count())\n"
+        "gc.disable(); begin_work(); print(gc.isenabled(), gc.get_freeze_count() > 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["True", "0", "True", "True"]
+
+
 @pytest.fixture
 def network(run, table_file):
     chosen = ["-t", "class", "-m", "bayesnet", "--folds", 2, "-j", 1]

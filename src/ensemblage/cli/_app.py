@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -15,27 +16,27 @@ from ensemblage.cli._doctor_command import doctor_command
 from ensemblage.cli._experiment_commands import reproduce_command, run_command
 from ensemblage.cli._explain_command import explain_command
 from ensemblage.cli._fit_command import fit_command
-from ensemblage.cli._plain_help import PlainCommand, PlainGroup
 from ensemblage.cli._predict_command import predict_command
+from ensemblage.cli._unchecked_values import QuickCommand, QuickGroup
 
 app = typer.Typer(
     name="ensemblage",
-    cls=PlainGroup,
+    cls=QuickGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
 )
-app.command("compare", cls=PlainCommand)(compare_command)
-app.command("fit", cls=PlainCommand)(fit_command)
-app.command("predict", cls=PlainCommand)(predict_command)
-app.command("explain", cls=PlainCommand)(explain_command)
-app.command("audit", cls=PlainCommand)(audit_command)
-app.command("cluster", cls=PlainCommand)(cluster_command)
-app.command("run", cls=PlainCommand)(run_command)
-app.command("reproduce", cls=PlainCommand)(reproduce_command)
-app.command("datasets", cls=PlainCommand)(datasets_command)
-app.command("doctor", cls=PlainCommand)(doctor_command)
+app.command("compare", cls=QuickCommand)(compare_command)
+app.command("fit", cls=QuickCommand)(fit_command)
+app.command("predict", cls=QuickCommand)(predict_command)
+app.command("explain", cls=QuickCommand)(explain_command)
+app.command("audit", cls=QuickCommand)(audit_command)
+app.command("cluster", cls=QuickCommand)(cluster_command)
+app.command("run", cls=QuickCommand)(run_command)
+app.command("reproduce", cls=QuickCommand)(reproduce_command)
+app.command("datasets", cls=QuickCommand)(datasets_command)
+app.command("doctor", cls=QuickCommand)(doctor_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -61,4 +62,5 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    gc.disable()  # what is imported stays: `begin_work` turns it on again
     app(prog_name="ensemblage")

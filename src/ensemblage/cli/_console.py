@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import gc
 import io
 import signal
 import threading
@@ -118,6 +119,13 @@ def show_block(table: TableBlock) -> None:
         else:
             out.print(f"\n{part}", markup=False, soft_wrap=True)
     out.print()
+
+
+def begin_work() -> None:
+    """Collect garbage from here on, but do not search what has been imported for it."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def check_data(data: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ensemblage.cli._console import (
+    begin_work,
     check_data,
     check_outputs,
     csv_text,
@@ -71,6 +72,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     check_outputs(output)
     saved = load(model)
     rows = read_rows(saved, data, reading=as_reading(read), keep=keep or ())
+    begin_work()
     predictions = predict_rows(saved.model, rows.X)
     text = csv_text(*_beside(rows, *predictions.rows()))
     if output is not None:

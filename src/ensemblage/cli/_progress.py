@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemblage.cli._console import console, interrupts, say
+from ensemblage.cli._console import begin_work, console, interrupts, say
 from ensemblage.messages import count
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def progress_bar(
     found in the file of results. ``compiles`` tells whether compiled kernels are used.
     """
     from rich import progress
+
+    begin_work()
 
     class Expected(progress.ProgressColumn):
         """What to expect, as of now."""
