@@ -62,8 +62,8 @@ class UncheckedValues:
 def unchecked(value: Any, kind: Any) -> Any:
     """Give a value its type if there is nothing to check about it, or else ``UNKNOWN``."""
     if kind is Path and isinstance(value, str):
-        unreadable = os.path.exists(value) and not os.access(value, os.R_OK)
-        return UNKNOWN if unreadable else Path(value)
+        path = Path(value)
+        return UNKNOWN if path.exists() and not os.access(path, os.R_OK) else path
     if kind == list[str] and all(isinstance(item, str) for item in value):
         return list(value)
     return value if isinstance(kind, type) and type(value) is kind else UNKNOWN
