@@ -52,6 +52,7 @@ TRUSTED_TYPES = (
     "ensemblage.pool._ensemblage_classifier.EnsemblageClassifier",
     "ensemblage.pool._forest.Forest",
     "ensemblage.pool._held_out_record.HeldOutRecord",
+    "ensemblage.pool._kernel_machine.KernelMachine",
     "ensemblage.pool._leaderboard.Leaderboard",
     "ensemblage.pool._leaderboard.Standing",
     "ensemblage.pool._lightgbm_trees.LightGBMTrees",

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-
 from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.messages import listing, require, suggestion
 from ensemblage.parallel import fit_parameter
 from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
 from ensemblage.pool._forest import Forest
+from ensemblage.pool._kernel_machine import KernelMachine
 from ensemblage.pool._out_of_bag import OutOfBag, OwnFolds
 from ensemblage.pool._recipe import Recipe
 from ensemblage.strata import ScaledLogisticRegression, StrataEnsembleClassifier
@@ -32,7 +29,7 @@ def _logistic() -> Recipe:
 
 def _svm() -> Recipe:
     grid = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
-    candidates = tuple(make_pipeline(StandardScaler(), SVC(C=C, gamma=g)) for C, g in grid)
+    candidates = tuple(KernelMachine(C, gamma=gamma) for C, gamma in grid)
     return Recipe("svm", "anchor", candidates, growth=2.0, fixed=100, most_rows=5_000)
 
 

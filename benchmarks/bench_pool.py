@@ -1,0 +1,225 @@
+"""The pool beside tuned boosting: time to fit and to predict, log loss; a budget of seconds.
+
+python benchmarks/bench_pool.py [--sets pima vehicle] [--pools lean full] [--budget] [--million]
+
+Boosting of 30 settings, drawn from the usual ranges, is tuned on the same five folds by early
+stopping and fitted again, and reads words through the same encoder. Times are CPU seconds of one
+core, but for budgets, which are by the clock; ratios are of one run.
+"""
+
+import argparse
+import os
+import resource
+import time
+import warnings
+from pathlib import Path
+
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from ensemblage.datasets import load_dataset
+from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool._boosting import QUICK, Boosting, BoostingSettings, has_lightgbm
+from ensemblage.pool._held_out import hold_out_members, refit_member
+from ensemblage.pool._pool_rows import PoolRows, one_hold_out, shared_folds
+from ensemblage.pool._recipe import log_loss
+from ensemblage.tables import TableEncoder
+
+SCIKIT = ("breast-cancer", "wine")
+SHARED = ("pima", "credit-a", "vehicle")
+FIT = {"lean": 1.5, "full": 2.0}
+PREDICT, PRUNED = 12.0, 4.0
+"""At most so many times tuned boosting takes."""
+MOST_ROWS, ASKED = 1_000, 100
+
+
+def settings(draws, seed=0):
+    rng = np.random.default_rng(seed)
+    return tuple(
+        BoostingSettings(
+            float(np.exp(rng.uniform(np.log(0.03), np.log(0.3)))),
+            int(rng.choice([4, 8, 15, 31, 63])),
+            int(rng.choice([3, 5, 10, 20, 40])),
+            float(rng.uniform(0.3, 1.0)),
+            float(rng.choice([0.0, 0.1, 1.0, 10.0])),
+        )
+        for _ in range(draws)
+    )
+
+
+class TunedBoosting:
+    """Boosting of so many settings, behind the encoder that the pool has."""
+
+    def __init__(self, candidates):
+        engine = "lightgbm" if has_lightgbm() else "sklearn"
+        self.recipe = Boosting("boosting", "anchor", candidates, engine=engine)
+
+    def fit(self, X, y):
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self.encoder = TableEncoder() if X.dtype == object else None
+        rows = X if self.encoder is None else np.ascontiguousarray(self.encoder.fit_transform(X, y))
+        folds = shared_folds(numbers, 5, 0)
+        rows = PoolRows(rows, numbers, len(self.classes_), None, folds)
+        (found,), _ = hold_out_members([self.recipe], rows, [0], 1)
+        self.model = refit_member(self.recipe, rows, found.held, 0)
+        return self
+
+    def predict_proba(self, X):
+        return self.model.predict_proba(X if self.encoder is None else self.encoder.transform(X))
+
+
+def cpu(work):
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def latency(model, X):
+    """CPU seconds for a hundred rows: the median of many calls."""
+    model.predict_proba(X[:ASKED])
+    return float(np.median([cpu(lambda: model.predict_proba(X[:ASKED]))[0] for _ in range(30)]))
+
+
+def loss(model, X, y):
+    shares = (1 - 1e-6) * model.predict_proba(X) + 1e-6 / len(model.classes_)
+    return log_loss(shares, np.searchsorted(model.classes_, y))
+
+
+def verdict(what, ours, theirs, bound, unit=1.0):
+    ratio = ours / theirs
+    told = "met" if ratio <= bound else "MISSED"
+    return (
+        f"  {what:18} {unit * ours:9.3f} {unit * theirs:9.3f}  {ratio:6.2f} (<= {bound:g}) {told}"
+    )
+
+
+def compare(name, pools):
+    dataset = load_dataset(name, os.environ.get("ENSEMBLAGE_DATA"))
+    X, y = dataset.X, np.asarray(dataset.y)
+    if len(y) > MOST_ROWS:
+        kept = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+        X, y = X[kept], y[kept]
+    train, test, labels, true = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
+    boosting = TunedBoosting(settings(30))
+    tuned, _ = cpu(lambda: boosting.fit(train, labels))
+    asked, own = latency(boosting, test), loss(boosting, test, true)
+    print(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns; boosting of 30: log loss {own:.4f}")
+    found = {}
+    for pool in pools:
+        model = EnsemblageClassifier(pool, random_state=0)
+        fitted, _ = cpu(lambda: model.fit(train, labels))  # noqa: B023  called at once
+        took = latency(model, test)
+        found[pool] = (fitted / tuned, took / asked)
+        print(f" {pool}: log loss {loss(model, test, true):.4f}")
+        print(verdict("fit, s", fitted, tuned, FIT[pool]))
+        print(verdict("predict, ms", took, asked, PREDICT, 1000))
+        pruned(model, asked, (test, true))
+    return found
+
+
+def pruned(model, asked, rows):
+    """Print the largest pool of the frontier that is fast enough, as measured."""
+    points = model.frontier()
+    for point in points:
+        small = model.prune(point.latency)
+        took = latency(small, rows[0])
+        if took <= PRUNED * asked:
+            break
+    print(verdict("predict, pruned, ms", took, asked, PRUNED, 1000))
+    print(
+        f"    {len(points[0].members)} members to {len(small.member_names_)}: log loss "
+        f"{loss(small, *rows):.4f} ({', '.join(small.member_names_)})"
+    )
+
+
+def made_rows(n_rows, seed=0):
+    """Thirty columns: numbers with gaps, and words; three classes, some of it by products."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n_rows, 24)).astype(np.float32)
+    codes = rng.integers(0, [3, 4, 5, 8, 12, 20], size=(n_rows, 6))
+    effects = [rng.normal(size=(20, 3)) for _ in range(6)]
+    scores = numbers[:, :6] @ rng.normal(size=(6, 3)) + 1.5 * numbers[:, [6]] * numbers[:, [7]] * [
+        1,
+        0,
+        -1,
+    ]
+    scores += sum(effect[codes[:, j]] for j, effect in enumerate(effects))
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    numbers[rng.uniform(size=numbers.shape) < 0.03] = np.nan
+    frame = pd.DataFrame(numbers, columns=[f"number {j}" for j in range(24)])
+    for j in range(6):
+        names = np.array([f"word {k}" for k in range(20)])
+        frame[f"words {j}"] = pd.Categorical.from_codes(codes[:, j], names[: codes[:, j].max() + 1])
+    return frame, y
+
+
+def boost_alone(X, y, seconds):
+    """Fit boosting in the same time, as the pool does with many rows, and nothing else."""
+    start = time.perf_counter()
+    encoder = TableEncoder()
+    rows = np.ascontiguousarray(encoder.fit_transform(X, y))
+    recipe = Boosting("boosting", "anchor", (QUICK,)).in_time(0.7 * seconds, 1)
+    rows = PoolRows(rows, y, 3, None, one_hold_out(y, 0))
+    (found,), _ = hold_out_members([recipe], rows, [0], 1)
+    left = seconds - (time.perf_counter() - start)
+    held = found.held if found.held.seconds > left else found.held._replace(model=None)
+    model = refit_member(recipe, rows, held, 0)
+    return time.perf_counter() - start, model, encoder
+
+
+def keep_to(seconds, n_rows, bound):
+    X, y = made_rows(n_rows + 20_000)
+    learned, true = X[:n_rows], y[n_rows:]
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = EnsemblageClassifier(time_budget=seconds, random_state=0).fit(learned, y[:n_rows])
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    own = loss(model, X[n_rows:], true)
+    told = "met" if took <= bound else "MISSED"
+    print(f"{n_rows:,} x 30 in {seconds:g} s: back after {took:.1f} s (<= {bound:g}) {told}")
+    print(f"  log loss {own:.4f}, peak memory {peak:.2f} GB")
+    print(model.leaderboard_)
+    alone, boosting, encoder = boost_alone(learned, y[:n_rows], seconds)
+    theirs = log_loss(boosting.predict_proba(encoder.transform(X[n_rows:])), true)
+    print(f"  boosting alone, {alone:.1f} s: log loss {theirs:.4f}")
+    print(verdict("log loss", own, theirs, 1.005))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--pools", nargs="+", default=["lean", "full"])
+    parser.add_argument("--budget", action="store_true", help="30 s for 50,000 rows")
+    parser.add_argument("--million", action="store_true", help="300 s for 1,000,000 rows")
+    parser.add_argument("--small", action="store_true", help="20 s for 20,000 rows, 5 s for 1,000")
+    given = parser.parse_args()
+    if given.small:
+        keep_to(5, 1_000, 6)
+        keep_to(20, 20_000, 24)
+    if given.budget:
+        keep_to(30, 50_000, 36)
+    if given.million:
+        keep_to(300, 1_000_000, 330)
+    if given.budget or given.million or given.small:
+        return
+    shared = Path(os.environ.get("ENSEMBLAGE_SHARED", "")) / "data"
+    if "ENSEMBLAGE_SHARED" in os.environ and shared.is_dir():
+        os.environ.setdefault("ENSEMBLAGE_DATA", str(shared))
+    sets = given.sets or [*SCIKIT, *(SHARED if "ENSEMBLAGE_DATA" in os.environ else ())]
+    warm = np.random.default_rng(0).normal(size=(60, 3))
+    EnsemblageClassifier("full", cv=2).fit(warm, np.arange(60) % 2).predict_proba(warm)
+    ratios = [compare(name, given.pools) for name in sets]
+    for pool in given.pools:
+        fit, predict = np.median([each[pool] for each in ratios], axis=0)
+        print(
+            f"{pool}, median over the sets: fit {fit:.2f} x, predict {predict:.1f} x boosting of 30"
+        )
+
+
+if __name__ == "__main__":
+    main()
