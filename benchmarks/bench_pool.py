@@ -58,6 +58,7 @@ class TunedBoosting:
         self.recipe = Boosting("boosting", "anchor", candidates, engine=engine)
 
     def fit(self, X, y):
+        """Tune on five folds, and fit the best again."""
         self.classes_, numbers = np.unique(y, return_inverse=True)
         self.encoder = TableEncoder() if X.dtype == object else None
         rows = X if self.encoder is None else np.ascontiguousarray(self.encoder.fit_transform(X, y))
@@ -68,6 +69,7 @@ class TunedBoosting:
         return self
 
     def predict_proba(self, X):
+        """Give probabilities."""
         return self.model.predict_proba(X if self.encoder is None else self.encoder.transform(X))
 
 

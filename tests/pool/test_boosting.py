@@ -6,7 +6,7 @@ import pytest
 from ensemblage.parallel import Fold
 from ensemblage.pool import _boosting
 from ensemblage.pool._boosting import FIVE, Boosting, staged_probabilities
-from ensemblage.pool._recipe import fit_fresh
+from ensemblage.pool._recipe import Attempt, fit_fresh, log_loss
 
 ENGINES = ["lightgbm", "sklearn"]
 STAGES = (5, 10, 40)
@@ -55,6 +55,38 @@ def test_growth_stops_when_held_out_rows_no_longer_gain(rows, engine, monkeypatc
     noise = rows._replace(X=np.random.default_rng(0).normal(size=(150, 4)))
     outputs = long.attempt(noise, rows.folds[0], 0).outputs
     np.testing.assert_array_equal(outputs[1], outputs[2])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rounds_after_the_best_are_judged_as_they_are(rows, engine, monkeypatch):
+    monkeypatch.setattr(_boosting, "PATIENCE", 30)
+    eager = FIVE[3]._replace(learning_rate=0.5)
+    recipe = replace(boosting(engine, (eager,)), stages=(10, 20, 30, 300))
+    noise = rows._replace(X=np.random.default_rng(0).normal(size=(150, 4)))
+    fold = rows.folds[0]
+    attempt = recipe.attempt(noise, fold, 0)
+    assert 30 <= attempt.rounds[0] < 60
+    plain = fit_fresh(recipe.build(2), noise, fold.train, 0)
+    np.testing.assert_allclose(attempt.outputs[2], plain.predict_proba(noise.X[fold.test]))
+    losses = [log_loss(each, rows.y[fold.test]) for each in attempt.outputs]
+    assert losses[0] < losses[1] < losses[2]
+
+
+def test_stages_that_most_folds_have_not_reached_are_not_chosen(rows):
+    recipe = boosting("sklearn")  # two settings, at 5, 10 and 40 rounds
+    known = 0.6 * np.eye(3)[rows.y] + 0.4 / 3
+    losing = np.full((3, 150, 3), 1 / 3)
+    growing = np.stack([losing[0], 0.3 * losing[0] + 0.7 * known, known])
+    outputs = np.concatenate([losing, growing])
+    attempts = [
+        Attempt(outputs[:, fold.test], 0.0, None, (40, reached))
+        for fold, reached in zip(rows.folds, [10, 10, 40], strict=True)
+    ]
+    assert recipe.choose(rows, attempts).chosen == 4
+    attempts = [each._replace(rounds=(40, 40)) for each in attempts]
+    assert recipe.choose(rows, attempts).chosen == 5
+    attempts = [each._replace(rounds=(1, 1)) for each in attempts]
+    assert recipe.choose(rows, attempts).chosen in {0, 3}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

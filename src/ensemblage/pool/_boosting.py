@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ensemblage.fusion import take_rows
@@ -88,6 +89,14 @@ ENGINES = {
 }
 
 
+class Grown(NamedTuple):
+    """One setting on a fold: probabilities after each stage, (n_stages, n_test, n_classes)."""
+
+    outputs: Array
+    rounds: int
+    model: Any
+
+
 @dataclass(frozen=True)
 class Boosting(Recipe):
     """Candidates are settings; each is judged at several numbers of rounds.
@@ -124,12 +133,23 @@ class Boosting(Recipe):
     def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
         """Try the settings on a fold; where that was a matter of time, keep what has grown."""
         start = perf_counter()
-        kept: list[Any] = []
         train, test = part or everything(rows)
         fold = Fold(self.learned(rows, train, seed), test)
-        outputs = np.concatenate([self._stages(e, rows, fold, seed, kept) for e in self.candidates])
-        model = kept[0] if self.seconds is not None and kept else None
-        return Attempt(outputs, perf_counter() - start, model)
+        grown = [self._grow(each, rows, fold, seed) for each in self.candidates]
+        outputs = np.concatenate([each.outputs for each in grown])
+        model = None if self.seconds is None else grown[0].model
+        rounds = tuple(each.rounds for each in grown)
+        return Attempt(outputs, perf_counter() - start, model, rounds)
+
+    def may_be_chosen(self, attempts: Sequence[Attempt]) -> NDArray[np.bool_]:
+        """Rule out stages that half of the folds have not reached: they repeat their last word.
+
+        That is near their best, so that too many rounds would seem harmless.
+        """
+        reached = np.median([attempt.rounds for attempt in attempts], axis=0)
+        allowed = np.array(self.stages) <= reached[:, None]
+        allowed[:, 0] = True
+        return allowed.ravel()
 
     def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
         """Take the best settings and rounds; what was kept is cut to these rounds."""
@@ -143,24 +163,22 @@ class Boosting(Recipe):
         known = rows.held_out
         return log_loss(outputs[known], rows.y[known], rows.weights_at(known))
 
-    def _stages(
-        self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int, kept: list[Any]
-    ) -> Array:
-        """Probabilities after each stage, (n_stages, n_test, n_classes); what has grown is kept."""
+    def _grow(self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int) -> Grown:
+        """Grow one setting until the other rows of the fold no longer gain."""
         asked, y = take_rows(rows.X, fold.test), rows.y[fold.test]
         outputs = np.zeros((len(self.stages), len(y), rows.n_classes))
         classes = np.unique(rows.y[fold.train])
         if len(classes) == 1:
             outputs[:, :, classes] = 1.0
-            return outputs
+            return Grown(outputs, self.stages[-1], None)
         known, weights = np.isin(y, classes), rows.weights_at(fold.test)
         known_weights = None if weights is None else weights[known]
         watched = Watched(asked[known], y[known], known_weights, PATIENCE, self.seconds)
         model = self._make(settings, self._most_rounds(settings, rows, fold))
         passed = ENGINES[self.engine].watch(model, watched) if known.any() else {}
-        kept.append(fit_fresh(model, rows, fold.train, seed, **passed))
-        outputs[:, :, classes] = staged_probabilities(kept[-1], asked, list(self.stages))
-        return outputs
+        model = fit_fresh(model, rows, fold.train, seed, **passed)
+        outputs[:, :, classes] = staged_probabilities(model, asked, list(self.stages))
+        return Grown(outputs, n_rounds(model), model)
 
     def _most_rounds(self, settings: BoostingSettings, rows: PoolRows, fold: Fold) -> int:
         """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""
@@ -169,6 +187,12 @@ class Boosting(Recipe):
         start = perf_counter()
         fit_fresh(self._make(settings, 5), rows, fold.train, 0)
         return int(np.clip(5 * self.seconds / (perf_counter() - start), 10, self.stages[-1]))
+
+
+def n_rounds(model: Any) -> int:
+    """Count the rounds that a boosting has grown."""
+    trees = isinstance(model, LightGBMTrees)
+    return int(model.booster_.current_iteration() if trees else model.n_iter_)
 
 
 def staged_probabilities(model: Any, X: Any, stages: list[int]) -> Array:

@@ -110,7 +110,9 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
                     *([] if watched.seconds is None else [_stop_after(watched.seconds)]),
                 ],
             }
-        self.booster_ = lgb.train(settings, learned, self.n_rounds, **stop)
+        grown = lgb.train(settings, learned, self.n_rounds, keep_training_booster=True, **stop)
+        # all rounds: LightGBM would drop those after the best, and later stages would seem as good
+        self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
         return self
 
     def predict_proba(self, X: Any) -> Array:

@@ -18,7 +18,7 @@ from ensemblage.pool._recipe import Recipe
 from ensemblage.strata import ScaledLogisticRegression, StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
 
-N_TREES = 100
+N_TREES = 200
 
 
 def _logistic() -> Recipe:

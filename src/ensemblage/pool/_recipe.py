@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
@@ -27,12 +28,14 @@ class Attempt(NamedTuple):
     """What a recipe's candidates say of the test rows of one fold, or of all rows.
 
     ``outputs`` are (n_candidates, n_test, n_classes). A member that is its own judge, such as a
-    forest out of bag, is fitted to all rows already: ``model``.
+    forest out of bag, is fitted to all rows already: ``model``. One that grows tells in how many
+    ``rounds`` each candidate has.
     """
 
     outputs: Array
     seconds: float
     model: Any = None
+    rounds: tuple[int, ...] = ()
 
 
 class HeldOut(NamedTuple):
@@ -122,9 +125,13 @@ class Recipe:
             test = slice(None) if part is None else part.test
             outputs[:, test] = attempt.outputs
         losses = [self.loss(each, rows) for each in outputs] if n_candidates > 1 else [0.0]
-        best = int(np.argmin(losses))
+        best = int(np.argmin(np.where(self.may_be_chosen(attempts), losses, np.inf)))
         seconds = sum(attempt.seconds for attempt in attempts)
         return HeldOut(outputs[best], best, seconds, attempts[0].model)
+
+    def may_be_chosen(self, attempts: Sequence[Attempt]) -> NDArray[np.bool_]:
+        """Tell of which candidates the loss can be believed."""
+        return np.ones(len(attempts[0].outputs), dtype=bool)
 
     def loss(self, outputs: Array, rows: PoolRows) -> float:
         """Judge a candidate by what it says of rows that it has not seen."""
