@@ -1,16 +1,18 @@
 """The crowd tree beside scikit-learn's own tree and bagging: time, growth in rows, memory.
 
-python benchmarks/bench_tree.py [--rows 100000] [--leaves 64] [--rounds 3] [--growth]
+python benchmarks/bench_tree.py [--rows 100000] [--leaves 64] [--rounds 3] [--growth] [--memory]
 
-One core. Times are CPU seconds, the best of several rounds; ratios are of one run.
+One core. Times are CPU seconds, the best of several rounds; ratios are of one run. A fit is told
+apart into scikit-learn's builder, which sorts every column in every node, and what is ours.
 """
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
+from unittest import mock
 
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
@@ -19,6 +21,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import ensemblage.inner._tree_choice as choice
 from ensemblage.inner import InnerTreeClassifier, TreeRecipe, TreeRows
 from ensemblage.inner._tree_structure import GrowthRule
 from ensemblage.kernels import RowTargets
@@ -26,6 +29,8 @@ from ensemblage.kernels import RowTargets
 COLUMNS, VIEWS = 20, 30
 PLACE, FIT, PREDICT = 0.3, 8.0, 15.0
 """At most so many times scikit-learn's tree takes."""
+BAGGED = 0.1
+"""A fit at most so much of bagging's."""
 
 
 def rows_of(n_rows):
@@ -59,6 +64,21 @@ def line(what, ours, theirs, bound, whose):
     )
 
 
+def fitted(estimator, X, y):
+    """CPU time of a fit, and of scikit-learn's builder in it."""
+    builder, grow = [], choice.grow_structure
+
+    def timed(*args):
+        start = time.process_time()
+        structure = grow(*args)
+        builder.append(time.process_time() - start)
+        return structure
+
+    with mock.patch.object(choice, "grow_structure", timed):
+        whole, _ = seconds(lambda: estimator.fit(X, y), 1)
+    return whole, sum(builder)
+
+
 def compare(n_rows, leaves, rounds):
     X, y = rows_of(n_rows)
     small, labels = rows_of(2000)
@@ -71,11 +91,14 @@ def compare(n_rows, leaves, rounds):
     print(f"{n_rows:,} rows, {COLUMNS} columns, {leaves} leaves, {VIEWS} views; best of {rounds}")
     line("thresholds of the crowd", placed, grown, PLACE, "CART")
     ours = InnerTreeClassifier(max_leaves=leaves, random_state=0)
-    whole, _ = seconds(lambda: ours.fit(X, y), 1)
+    whole, builder = fitted(ours, X, y)
     line("whole fit, five folds", whole, grown, FIT, "CART")
+    print(f"  of which scikit-learn's builder  {builder:8.3f} s   ours {whole - builder:8.3f} s")
     bag = BaggingClassifier(DecisionTreeClassifier(), VIEWS, random_state=0)
     bagged, _ = seconds(lambda: bag.fit(X, y), 1)
-    line("whole fit, five folds", whole, bagged, 0.1, "bagging")
+    line("whole fit, five folds", whole, bagged, BAGGED, "bagging")
+    line("  its six trees alone", builder, bagged, BAGGED, "bagging")
+    line("  the rest alone", whole - builder, bagged, BAGGED, "bagging")
     told, _ = seconds(lambda: cart.predict_proba(X), rounds)
     asked, _ = seconds(lambda: ours.predict_proba(X), rounds)
     line("prediction", asked, told, PREDICT, "CART")
@@ -84,37 +107,54 @@ def compare(n_rows, leaves, rounds):
 
 
 def growth(leaves, rounds):
-    """Time per row of the crowd's thresholds and memberships, with sixteen leaves."""
-    found = {}
+    """Time per row of the crowd's thresholds and memberships, with one structure for all sizes."""
+    X, y = rows_of(1_000_000)
+    rows, recipe = parts(X[:100_000], y[:100_000], leaves)
+    structure = recipe.grow(rows, 0)
+    found = []
     for n_rows in (10_000, 100_000, 1_000_000):
-        X, y = rows_of(n_rows)
-        rows, recipe = parts(X, y, leaves)
-        structure = recipe.grow(rows, 0)
+        rows, _ = parts(X[:n_rows], y[:n_rows], leaves)
 
-        def work(rows=rows, recipe=recipe, structure=structure):
+        def work(rows=rows):
             tree = recipe.soften(structure.tree, rows, 0)
             return recipe.means(tree, rows)
 
-        found[n_rows] = seconds(work, rounds if n_rows < 10**6 else 1)[0] / n_rows
-        print(f"{n_rows:>9,} rows: {1e6 * found[n_rows]:.2f} microseconds per row")
-    values = list(found.values())
-    print(f"largest against smallest, per row: {max(values) / min(values):.2f}")
+        found.append(seconds(work, max(rounds, 1_000_000 // n_rows // 10))[0] / n_rows)
+        cart, _ = seconds(lambda rows=rows: recipe.grow(rows, 0), 1)
+        print(f"{n_rows:>9,} rows: ours {1e6 * found[-1]:6.2f} microseconds per row   "
+              f"scikit-learn's builder {1e6 * cart / n_rows:6.2f}")  # fmt: skip
+    print(f"ours, largest against smallest, per row: {max(found) / min(found):.2f}")
+
+
+def peak(work):
+    """MiB that some work takes above what the process holds before it, at the worst."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = status("VmRSS")
+    work()
+    return (status("VmHWM") - before) / 1024
+
+
+def status(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def memory(n_rows, leaves):
-    """Tell what the crowd adds to the peak of a process that holds rows and structure."""
+    """Tell what the crowd, and a whole fit, take beside the rows."""
     X, y = rows_of(n_rows)
     rows, recipe = parts(X, y, leaves)
+    ours = InnerTreeClassifier(max_leaves=leaves, random_state=0)
+    ours.fit(X[:2000], y[:2000])
+    alone = peak(lambda: DecisionTreeClassifier(max_leaf_nodes=leaves).fit(X, y))
     structure = recipe.grow(rows, 0)
-    small = parts(X[:2000].copy(), y[:2000], leaves)[0]
-    recipe.soften(recipe.grow(small, 0).tree, small, 0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    recipe.soften(structure.tree, rows, 0)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    bins = n_rows * COLUMNS
-    print(f"memory above the peak before: {(after - before) / 1024:.0f} MiB; "
-          f"three times X in bytes {3 * bins / 2**20:.0f} MiB, draws (rows x views) "
-          f"{n_rows * VIEWS / 2**20:.0f} MiB")  # fmt: skip
+    placed = peak(lambda: recipe.soften(structure.tree, rows, 0))
+    whole = peak(lambda: ours.fit(X, y))
+    million = n_rows / 2**20
+    X_bytes, draws = COLUMNS * million, VIEWS * million
+    print(f"MiB: X in float32 {4 * X_bytes:.0f}, in bytes {X_bytes:.0f}, draws {draws:.0f}")
+    print(f"beside X: CART {alone:.0f}, thresholds {placed:.0f}, whole fit {whole:.0f} "
+          f"(three times X in bytes: {3 * X_bytes:.0f})")  # fmt: skip
+    print(f"bytes per row: thresholds {placed / million:.0f}, whole fit {whole / million:.0f}")
 
 
 def main():
@@ -129,7 +169,7 @@ def main():
         memory(options.rows, options.leaves)
         return
     if options.growth:
-        growth(16, options.rounds)
+        growth(options.leaves, options.rounds)
         return
     compare(options.rows, options.leaves, options.rounds)
     own = [sys.executable, __file__, "--memory", "--rows", str(options.rows)]

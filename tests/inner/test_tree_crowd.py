@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemblage.inner import InnerEnsemble
+from ensemblage.inner import InnerEnsemble, TreeRecipe
 from ensemblage.inner._tree_crowd import Crowd, ThresholdMeasure, draw_bootstraps, place_thresholds
-from ensemblage.inner._tree_structure import CRITERIA, TreeRows
+from ensemblage.inner._tree_structure import CRITERIA, GrowthRule, TreeRows
 from ensemblage.kernels import GINI, CutRule, bins_of, candidate_cuts
 from kernels.trees import drawn_rows, grown, targets
 from reference.inner_tree import place
@@ -93,3 +93,19 @@ def test_a_split_on_missing_values_alone_stays():
     rows = TreeRows(X, targets(y, n_classes=2))
     soft = place_thresholds(tree, rows, Crowd(draw_bootstraps(5, range(4)), 0.5, CutRule(GINI, 1)))
     assert (soft.thresholds[0] == np.inf).all()
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_rows_without_weight_are_not_there(criterion):
+    X, y, rng = drawn_rows(3, n_rows=90)
+    weights = rng.gamma(2.0, size=90)
+    some = np.sort(rng.permutation(90)[:60])
+    rows = TreeRows(X, targets(y, weights, n_classes(criterion)))
+    tree, _, _ = grown(X[some], y[some], 8, criterion, weights[some])
+    recipe = TreeRecipe(GrowthRule(criterion, 8, 1), 6, 0.25, crisp=False)
+    fold, copied = rows.only(some), rows.at(some)
+    softs = [recipe.soften(tree, each, 5) for each in (fold, copied)]
+    assert softs[0].thresholds.tolist() == softs[1].thresholds.tolist()
+    means = [recipe.means(softs[0], each) for each in (fold, copied)]
+    assert means[0].values.tolist() == means[1].values.tolist()
+    assert means[0].weights.tolist() == means[1].weights.tolist()

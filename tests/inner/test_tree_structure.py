@@ -45,3 +45,15 @@ def test_some_of_the_rows(rows):
     some = rows.at(np.array([2, 5]))
     assert some.X.tolist() == rows.X[[2, 5]].tolist()
     assert some.y.tolist() == rows.y[[2, 5]].tolist()
+
+
+def test_rows_of_a_fold_are_those_that_keep_their_weight(rows):
+    places = np.arange(0, 569, 3)
+    fold = rows.only(places)
+    assert fold.X is rows.X
+    assert fold.counted.tolist() == places.tolist()
+    rule = GrowthRule("gini", 12, 2)
+    ours, copied = (grow_structure(each, rule, 4) for each in (fold, rows.at(places)))
+    for field, other in zip(ours.tree, copied.tree, strict=True):
+        assert field.tolist() == other.tolist()
+    assert ours.strengths.tolist() == copied.strengths.tolist()

@@ -12,6 +12,7 @@ from ensemblage.kernels import (
     bin_sums,
     bins_of,
     candidate_cuts,
+    count_draws,
     cut_gains,
     rows_of_side,
 )
@@ -69,6 +70,35 @@ def test_cuts_equal_the_slow_ones(seed, window):
     slow = cuts_in_window(x.tolist(), weights, 5.5, window)
     fast = candidate_cuts(x, weights, 5.5, window)
     assert fast.values.tolist() == sorted([*slow, 5.5])
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1))
+def test_rows_of_one_weight_are_ranked_as_rows_of_any(seed, window):
+    """Only the former are sorted without their places."""
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=600) * 10).round(seed % 4).astype(np.float32)
+    x[rng.random(600) < 0.1] = np.nan
+    x[0] = np.inf
+    ones = candidate_cuts(x, np.ones(600), 1.5, window)
+    twos = candidate_cuts(x, np.full(600, 2.0), 1.5, window)
+    assert ones.own == twos.own
+    assert ones.values.tolist() == twos.values.tolist()
+
+
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_bins_are_places_among_the_cuts(seed, n_cuts):
+    rng = np.random.default_rng(seed)
+    cuts = np.unique(rng.integers(-99, 99, size=n_cuts) / 2)
+    x = numbers(*rng.integers(-50, 50, size=40), -np.inf, np.inf)
+    assert bins_of(x, cuts, True).tolist() == np.searchsorted(cuts, x).tolist()
+
+
+def test_draws_are_counted_up_to_a_byte():
+    drawn = np.array([1, 3, 1] + [2] * 300, dtype=np.uint32)
+    for kernel in (count_draws, count_draws.python):
+        counts = np.zeros(4, dtype=np.uint8)
+        kernel(drawn, counts)
+        assert counts.tolist() == [0, 2, 255, 1]
 
 
 def test_bins_by_hand():

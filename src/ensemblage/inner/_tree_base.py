@@ -140,12 +140,11 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         """
         X, y = self._training_rows(X, y, dtype=np.float32, order="C")
         weights = read_weights(sample_weight, X)
-        counted = np.flatnonzero(weights > 0)
+        rows = TreeRows(writable(X), self._targets(y, weights))
         if groups is not None:
             check_consistent_length(X, groups)
-            groups = np.asarray(groups)[counted]
-        rows = TreeRows(writable(X), self._targets(y, weights))
-        self._fit_rows(rows if len(counted) == len(X) else rows.at(counted), groups)
+            groups = np.asarray(groups)[rows.counted]
+        self._fit_rows(rows if weights.all() else rows.at(rows.counted), groups)
         return self
 
     @abstractmethod

@@ -61,7 +61,7 @@ class TreeRecipe:
         """Let a crowd of bootstraps place the thresholds; their medians, if it is to be crisp."""
         if self.window == 0:
             return tree
-        counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
+        counts = draw_bootstraps(len(rows.counted), draw_seeds(seed, self.n_views))
         rule = CutRule(CRITERIA[self.growth.criterion], self.growth.min_samples_leaf)
         soft = place_thresholds(tree, rows, Crowd(counts, self.window, rule))
         return crisp(soft) if self.crisp else soft
@@ -117,7 +117,7 @@ def fold_losses(
 ) -> Floats:
     """Losses on a fold's test rows of the tree grown on the others: (n_alphas, n_strengths)."""
     grow_seed, view_seed = draw_seeds(seed, 2)
-    train, test = rows.at(fold.train), rows.at(fold.test)
+    train, test = rows.only(fold.train), rows.only(fold.test)
     structure = recipe.grow(train, grow_seed)
     tree = recipe.soften(structure.tree, train, view_seed)
     paths = shrunk_paths(tree, recipe.means(tree, train), choice, structure.strengths)

@@ -14,11 +14,13 @@ from ensemblage.kernels import (
     SQUARED,
     CutRule,
     Cuts,
+    NodeRows,
     RowTargets,
     SoftTree,
     bin_sums,
     bins_of,
     candidate_cuts,
+    count_draws,
     cut_gains,
     rows_of_side,
 )
@@ -27,7 +29,7 @@ Counts = NDArray[np.uint8]
 
 
 class Crowd(NamedTuple):
-    """How often each view drew each row, (n_rows, n_views); how far and how it places a cut."""
+    """How often each view drew each row that has weight, (n_rows, n_views), and how it cuts."""
 
     counts: Counts
     window: float
@@ -64,9 +66,12 @@ def best_of_each_view(scores: Scores) -> NDArray[np.intp]:
 def draw_bootstraps(n_rows: int, seeds: Sequence[int]) -> Counts:
     """Draw one bootstrap per seed: how often each row is in it, (n_rows, n_views)."""
     counts = np.empty((n_rows, len(seeds)), dtype=np.uint8)
-    for view, seed in zip(counts.T, seeds, strict=True):
-        drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows)
-        view[:] = np.minimum(np.bincount(drawn, minlength=n_rows), 255)
+    for e, seed in enumerate(seeds):
+        view = np.zeros(n_rows, dtype=np.uint8)
+        # numbers of half the size, and counts of a byte, stay in cache
+        drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows, dtype=np.uint32)
+        count_draws(drawn, view)
+        counts[:, e] = view
     return counts
 
 
@@ -74,8 +79,7 @@ def place_thresholds(tree: SoftTree, rows: TreeRows, crowd: Crowd) -> SoftTree:
     """Let each view place each node's threshold again; its rows follow its own thresholds."""
     targets = _centred(rows.targets, crowd.rule)
     thresholds = np.repeat(tree.thresholds, crowd.counts.shape[1], axis=1)
-    drawn = np.flatnonzero(crowd.counts.any(axis=1))
-    waiting = {0: (drawn, crowd.counts[drawn])}
+    waiting = {0: _drawn_rows(rows, crowd.counts)}
     for node in np.flatnonzero(tree.left >= 0).tolist():  # parents come first
         here, counts = waiting.pop(node)
         x, own = rows.X[here, tree.feature[node]], float(tree.thresholds[node, 0])
@@ -88,8 +92,14 @@ def place_thresholds(tree: SoftTree, rows: TreeRows, crowd: Crowd) -> SoftTree:
         for child, is_left in ((int(tree.left[node]), True), (int(tree.right[node]), False)):
             if tree.left[child] >= 0:
                 part = rows_of_side(bins, counts, chosen, is_left)
-                waiting[child] = (here[part.places], part.counts)
+                waiting[child] = NodeRows(here[part.places], part.counts)
     return tree._replace(thresholds=thresholds)
+
+
+def _drawn_rows(rows: TreeRows, counts: Counts) -> NodeRows:
+    """Leave out the rows that no view drew."""
+    drawn = counts.max(axis=1) > 0
+    return NodeRows(rows.counted[drawn], counts if drawn.all() else counts[drawn])
 
 
 def _these(views: Any) -> Callable[[int], Any]:
@@ -100,10 +110,14 @@ def _centred(targets: RowTargets, rule: CutRule) -> RowTargets:
     """Move numbers to where squares lose the fewest digits."""
     if rule.criterion != SQUARED or targets.n_classes:
         return targets
-    mean = np.average(targets.numbers, weights=targets.weights)
+    counted = targets.weights > 0
+    mean = np.average(targets.numbers[counted], weights=targets.weights[counted])
     return targets._replace(numbers=targets.numbers - mean)
 
 
 def _at(targets: RowTargets, rows: NDArray[np.intp]) -> RowTargets:
+    """Take some of the rows, and what is read of them."""
     weights, codes, numbers, n_classes = targets
-    return RowTargets(weights[rows], codes[rows], numbers[rows], n_classes)
+    if n_classes:
+        return RowTargets(weights[rows], codes[rows], numbers[:0], n_classes)
+    return RowTargets(weights[rows], codes[:0], numbers[rows], n_classes)

@@ -33,7 +33,11 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class TreeRows(NamedTuple):
-    """Rows as trees read them, float32 in C order, with their weights and targets."""
+    """Rows as trees read them, float32 in C order, with their weights and targets.
+
+    Rows of no weight are not there: the rows of a fold are all rows, the others without weight,
+    so that no fold copies them.
+    """
 
     X: NDArray[np.float32]
     targets: RowTargets
@@ -43,8 +47,19 @@ class TreeRows(NamedTuple):
         """Classes as codes, or numbers."""
         return self.targets.codes if self.targets.n_classes else self.targets.numbers
 
+    @property
+    def counted(self) -> NDArray[np.intp]:
+        """Places of the rows that have weight."""
+        return np.flatnonzero(self.targets.weights)
+
+    def only(self, rows: NDArray[np.intp]) -> TreeRows:
+        """Take the weight of all other rows."""
+        weights = np.zeros(len(self.targets.weights))
+        weights[rows] = self.targets.weights[rows]
+        return self._replace(targets=self.targets._replace(weights=weights))
+
     def at(self, rows: NDArray[np.intp]) -> TreeRows:
-        """Take some of the rows."""
+        """Copy some of the rows."""
         weights, codes, numbers, n_classes = self.targets
         return TreeRows(
             self.X[rows], RowTargets(weights[rows], codes[rows], numbers[rows], n_classes)
@@ -67,7 +82,7 @@ class Structure(NamedTuple):
 
 
 def grow_structure(rows: TreeRows, rule: GrowthRule, seed: int) -> Structure:
-    """Grow CART on all rows."""
+    """Grow CART on the rows that have weight."""
     grower = DecisionTreeClassifier if rows.targets.n_classes else DecisionTreeRegressor
     estimator = grower(
         criterion=rule.criterion,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ensemblage.kernels._crowd_cuts import bin_sums as bin_sums
     from ensemblage.kernels._crowd_cuts import bins_of as bins_of
     from ensemblage.kernels._crowd_cuts import candidate_cuts as candidate_cuts
+    from ensemblage.kernels._crowd_cuts import count_draws as count_draws
     from ensemblage.kernels._crowd_cuts import cut_gains as cut_gains
     from ensemblage.kernels._crowd_cuts import rows_of_side as rows_of_side
     from ensemblage.kernels._exponential import exponentials as exponentials

@@ -69,17 +69,12 @@ def candidate_cuts(x: NDArray[np.float32], masses: Floats, own: float, window: f
     Ranks are shares of the rows' masses. Where there are too many, every so manieth rank is kept.
     Missing values are of no account.
     """
-    known = ~np.isnan(x)
-    if not known.all():
-        x, masses = x[known], masses[known]
-    order = np.argsort(x, kind="stable")
-    x, below = x[order], np.cumsum(masses[order])
+    x, below = _ranked(x, masses)
     n_left = int(np.searchsorted(x, own, side="right"))
     rank, reach = below[n_left - 1] if n_left else 0.0, window * below[-1] if len(x) else 0.0
     first = int(np.searchsorted(below, rank - reach))
-    last = int(np.searchsorted(below, rank + reach, side="right"))
-    places = np.arange(first, min(last, len(x) - 1))
-    places = places[x[places + 1] > x[places] + NEAR]
+    last = min(int(np.searchsorted(below, rank + reach, side="right")), len(x) - 1)
+    places = first + np.flatnonzero(x[first + 1 : last + 1] > x[first:last] + NEAR)
     places = places[places != n_left - 1]
     if len(places) > MOST_CUTS - 1:
         ranks = np.linspace(below[places[0]], below[places[-1]], MOST_CUTS - 1)
@@ -91,15 +86,33 @@ def candidate_cuts(x: NDArray[np.float32], masses: Floats, own: float, window: f
     return Cuts(cuts[order], int(np.argmax(order == len(places))))
 
 
+def _ranked(x: NDArray[np.float32], masses: Floats) -> tuple[NDArray[np.float32], Floats]:
+    """Sort the known values, with the mass of all up to each."""
+    if (masses == 1.0).all():  # values alone are sorted several times faster than their places
+        x = np.sort(x)  # missing ones last
+        x = x[: int(np.searchsorted(x, np.inf, side="right"))]
+        return x, np.arange(1.0, len(x) + 1)
+    known = ~np.isnan(x)
+    x, masses = x[known], masses[known]
+    order = np.argsort(x, kind="stable")
+    return x[order], np.cumsum(masses[order])
+
+
 @compiled
 def bins_of(x: NDArray[np.float32], cuts: Floats, missing_left: bool) -> Bytes:
     """Count the cuts below each value; a missing one lies below or above all of them."""
     bins = np.empty(len(x), dtype=np.uint8)
+    # a search of as many steps for all values, in which nothing branches on one
+    ends = np.full(MOST_CUTS + 1, np.inf)
+    ends[: len(cuts)] = cuts
     for i in range(len(x)):
-        if np.isnan(x[i]):
-            bins[i] = 0 if missing_left else len(cuts)
-        else:
-            bins[i] = np.searchsorted(cuts, np.float64(x[i]))
+        value, place, step = np.float64(x[i]), 0, (MOST_CUTS + 1) // 2
+        while step > 0:
+            place += step if ends[place + step - 1] < value else 0
+            step //= 2
+        bins[i] = place
+        if np.isnan(value) and not missing_left:
+            bins[i] = len(cuts)
     return bins
 
 
@@ -125,43 +138,52 @@ def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Fl
     return sums
 
 
-@compiled
-def side_score(channels: Floats, criterion: int) -> float:
-    r"""Score one side of a cut, from the channels of :func:`bin_sums`; more is purer.
+class SideScores(NamedTuple):
+    """Room for the score of one side of a cut, and for its weight, in each view."""
+
+    scores: Floats
+    weights: Floats
+
+
+@compiled(error_model="numpy")
+def score_side(side: Floats, criterion: int, room: SideScores) -> None:
+    r"""Score one side of a cut in each view, from the channels of :func:`bin_sums`; more is purer.
 
     Gini: :math:`\sum_k L_k^2 / L`; entropy: :math:`\sum_k L_k \log(L_k / L)`; squared error, with
-    :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`.
+    :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`. A side of no
+    row has 0, whatever rounding leaves of its weights.
     """
-    if channels[0] < 1.0:  # what rounding leaves of the weights of no row
-        return 0.0
-    if criterion in (SQUARED, POISSON):
-        weight, moment = channels[1], channels[2]
-        if criterion == POISSON and moment <= 0.0:
-            return 0.0
-        mean = moment / weight
-        score: float = moment * (mean if criterion == SQUARED else np.log(mean))
-        return score
-    weight, score = 0.0, 0.0
-    for k in range(1, len(channels)):
-        weight += channels[k]
-    for k in range(1, len(channels)):
-        part = channels[k]
-        if part > 0.0:
-            score += part * (part / weight if criterion == GINI else np.log(part / weight))
-    return score
+    scores, weights = room
+    n_channels, n_views = side.shape
+    first = 1 if criterion in (GINI, ENTROPY) else 2
+    scores[:], weights[:] = 0.0, 0.0
+    # views are innermost and do not branch, so that several are scored at once
+    for k in range(1, n_channels if first == 1 else 2):
+        for e in range(n_views):
+            weights[e] += side[k, e]
+    for k in range(first, n_channels):
+        for e in range(n_views):
+            part = side[k, e]
+            share = part / (weights[e] if weights[e] > 0.0 else 1.0)
+            if criterion in (ENTROPY, POISSON):
+                share = np.log(share) if share > 0.0 else 0.0
+            counts = side[0, e] >= 1.0 and (part > 0.0 or criterion == SQUARED)
+            scores[e] += part * share if counts else 0.0
 
 
 @compiled
-def leaves_enough(left: Floats, right: Floats, rule: CutRule) -> bool:
+def leaves_enough(left: Floats, right: Floats, e: int, rule: CutRule) -> bool:
     """Whether both sides have rows enough; under Poisson's deviance also numbers above zero."""
-    if min(left[0], right[0]) < rule.min_rows:
+    if min(left[0, e], right[0, e]) < rule.min_rows:
         return False
-    least = ROUNDING * (left[2] + right[2]) if rule.criterion == POISSON else 0.0
-    return rule.criterion != POISSON or min(left[2], right[2]) > least
+    if rule.criterion != POISSON:
+        return True
+    least = ROUNDING * (left[2, e] + right[2, e])
+    return bool(min(left[2, e], right[2, e]) > least)
 
 
 @compiled
-def cut_gains(  # noqa: C901  views, cuts, channels
+def cut_gains(  # noqa: C901  views, cuts
     sums: Floats, own: int, rule: CutRule
 ) -> Floats:
     """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
@@ -169,24 +191,26 @@ def cut_gains(  # noqa: C901  views, cuts, channels
     Minus infinity stands where there is none, or where a side has too few rows.
     """
     n_bins, n_channels, n_views = sums.shape
+    left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
+    room_left = SideScores(np.empty(n_views), np.empty(n_views))
+    room_right = SideScores(np.empty(n_views), np.empty(n_views))
+    scores = np.full((n_bins - 1, n_views), -np.inf)
+    for c in range(n_bins - 1):
+        for k in range(n_channels):
+            for e in range(n_views):
+                left[k, e] += sums[c, k, e]
+                right[k, e] -= sums[c, k, e]
+        score_side(left, rule.criterion, room_left)
+        score_side(right, rule.criterion, room_right)
+        for e in range(n_views):
+            if c == own or leaves_enough(left, right, e, rule):
+                scores[c, e] = room_left.scores[e] + room_right.scores[e]
     gains = np.full((n_views, n_bins - 1), -np.inf)
-    scores, left, right = np.empty(n_bins - 1), np.empty(n_channels), np.empty(n_channels)
     for e in range(n_views):
-        left[:], right[:] = 0.0, 0.0
-        for b in range(n_bins):
-            for k in range(n_channels):
-                right[k] += sums[b, k, e]
+        least = scores[own, e] + ROUNDING * abs(scores[own, e])
         for c in range(n_bins - 1):
-            for k in range(n_channels):
-                left[k] += sums[c, k, e]
-                right[k] -= sums[c, k, e]
-            scores[c] = side_score(left, rule.criterion) + side_score(right, rule.criterion)
-            if c != own and not leaves_enough(left, right, rule):
-                scores[c] = -np.inf
-        least = scores[own] + ROUNDING * abs(scores[own])
-        for c in range(n_bins - 1):
-            if c == own or scores[c] > least:
-                gains[e, c] = scores[c] - scores[own]
+            if c == own or scores[c, e] > least:
+                gains[e, c] = scores[c, e] - scores[own, e]
     return gains
 
 
@@ -195,15 +219,18 @@ def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bo
     """Keep the rows that some view, by the cut that it has chosen, sends to a side."""
     n_rows, n_views = counts.shape
     low, high = chosen.min(), chosen.max()
-    places, kept = np.empty(n_rows, dtype=np.int64), np.empty((n_rows, n_views), dtype=np.uint8)
+    n_most = 0
+    for i in range(n_rows):
+        n_most += bins[i] <= high if left else bins[i] > low
+    places, kept = np.empty(n_most, dtype=np.int64), np.empty((n_most, n_views), dtype=np.uint8)
     n_kept = 0
     for i in range(n_rows):
-        if bins[i] <= low or bins[i] > high:  # all views are of one mind
-            some = (bins[i] <= low) == left
-            if some:
-                kept[n_kept] = counts[i]
+        if bins[i] > high if left else bins[i] <= low:
+            continue
+        some = bins[i] <= low or bins[i] > high  # all views are of one mind
+        if some:
+            kept[n_kept] = counts[i]
         else:
-            some = False
             for e in range(n_views):
                 drawn = counts[i, e] if (bins[i] <= chosen[e]) == left else np.uint8(0)
                 kept[n_kept, e] = drawn
@@ -211,4 +238,11 @@ def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bo
         if some:
             places[n_kept] = i
             n_kept += 1
-    return NodeRows(places[:n_kept].copy(), kept[:n_kept].copy())
+    return NodeRows(places[:n_kept], kept[:n_kept])
+
+
+@compiled
+def count_draws(drawn: NDArray[np.uint32], counts: Bytes) -> None:
+    """Count how often each row was drawn, 255 times at most."""
+    for i in drawn:
+        counts[i] += counts[i] < 255

@@ -78,14 +78,16 @@ def sort_by_step(reached: Reached, found: int, steps: NDArray[np.int64]) -> None
 
 
 @compiled
-def shrunk_losses(
+def shrunk_losses(  # noqa: C901  rows, strengths, nodes
     tree: SoftTree, X: NDArray[np.float32], targets: RowTargets, paths: ShrunkPaths
 ) -> Floats:
-    """Weighted sums of the rows' losses: (n_steps, n_strengths)."""
+    """Weighted sums of the rows' losses: (n_steps, n_strengths); none for rows of no weight."""
     n_strengths, is_class = paths.factors.shape[1], targets.n_classes > 0
     jumps = np.zeros((paths.n_steps, n_strengths))
     reached = make_room(tree)
     for i in range(len(X)):
+        if targets.weights[i] == 0.0:
+            continue
         found = reach(tree, X[i], reached)
         column = targets.codes[i] if is_class else 0
         sort_by_step(reached, found, paths.steps)

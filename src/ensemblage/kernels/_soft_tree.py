@@ -99,12 +99,14 @@ def make_room(tree: SoftTree) -> Reached:
 def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Floats:
     """Sum up the rows in each node by their memberships: (n_nodes, n_classes) weights.
 
-    For numbers, two columns: weights, and weights times numbers.
+    For numbers, two columns: weights, and weights times numbers. Rows of no weight are passed over.
     """
     n_classes = targets.n_classes
     sums = np.zeros((len(tree.left), n_classes or 2))
     reached = make_room(tree)
     for i in range(len(X)):
+        if targets.weights[i] == 0.0:
+            continue
         for j in range(reach(tree, X[i], reached)):
             node, weight = reached.nodes[j], reached.shares[j] * targets.weights[i]
             sums[node, targets.codes[i] if n_classes else 0] += weight

@@ -53,6 +53,7 @@ class RampRecipe(TreeRecipe):
 
     def soften(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
         """Spread the thresholds over the ranks around CART's."""
+        rows = rows.at(rows.counted)
         thresholds = np.repeat(tree.thresholds, self.n_views, axis=1)
         for node, here in rows_at_splits(tree, rows):
             x = np.sort(rows.X[here, tree.feature[node]].astype(np.float64))
@@ -70,6 +71,7 @@ class CrowdLeavesRecipe(TreeRecipe):
 
     def means(self, tree: SoftTree, rows: TreeRows) -> NodeValues:
         """Average the bootstraps' means; a node that one has no rows of keeps the plain mean."""
+        rows = rows.at(rows.counted)
         plain = super().means(tree, rows)
         total = np.zeros_like(plain.values)
         for counts in draw_bootstraps(len(rows.X), range(self.n_views)).T:
@@ -85,6 +87,7 @@ class CrowdStoppingRecipe(TreeRecipe):
 
     def grow(self, rows: TreeRows, seed: int) -> Structure:
         """Grow CART, and take back what the crowd votes against."""
+        rows = rows.at(rows.counted)
         tree, _ = super().grow(rows, seed)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         strengths = np.zeros(len(tree.left))
@@ -120,6 +123,7 @@ class CrowdSplitsRecipe(TreeRecipe):
 
     def grow(self, rows: TreeRows, seed: int) -> Structure:
         """Split the leaf of the greatest gain, up to the most leaves."""
+        rows = rows.at(rows.counted)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         made = [CrowdNode(np.arange(len(rows.X)), best_split(rows, counts))]
         for _ in range((self.growth.max_leaves or 16) - 1):
