@@ -105,13 +105,3 @@ def test_weights_count_on_both_sides(rows, engine):
     weighted = rows._replace(weights=np.where(rows.y == 0, 9.0, 1.0))
     plain, heavy = (boosting(engine).attempt(each, rows.folds[0], 0) for each in (rows, weighted))
     assert heavy.outputs[2, :, 0].mean() > plain.outputs[2, :, 0].mean() + 0.05
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_column_of_words_is_no_number(rows, engine):
-    words = np.random.default_rng(0).integers(0, 8, 150)
-    told = rows._replace(X=np.column_stack([rows.X, words]), y=words % 2, n_classes=2)
-    model = fit_fresh(
-        replace(boosting(engine, FIVE[3:4]), words=4).build(1), told, np.arange(150), 0
-    )
-    assert (model.predict(told.X) == told.y).mean() > 0.9

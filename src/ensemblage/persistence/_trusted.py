@@ -50,12 +50,16 @@ TRUSTED_TYPES = (
     "ensemblage.inner._tree.InnerTreeRegressor",
     "ensemblage.kernels._node_tables.LookUp",
     "ensemblage.pool._ensemblage_classifier.EnsemblageClassifier",
+    "ensemblage.pool._fitted_pool.FittedPool",
     "ensemblage.pool._forest.Forest",
     "ensemblage.pool._held_out_record.HeldOutRecord",
     "ensemblage.pool._kernel_machine.KernelMachine",
+    "ensemblage.pool._known_sources.KnownSources",
     "ensemblage.pool._leaderboard.Leaderboard",
     "ensemblage.pool._leaderboard.Standing",
     "ensemblage.pool._lightgbm_trees.LightGBMTrees",
+    "ensemblage.pool._new_sources.LeftOutScores",
+    "ensemblage.pool._source_members.BySource",
     "ensemblage.strata._bootstrap.BootstrapStrata",
     "ensemblage.strata._hiss.HISS",
     "ensemblage.strata._mixture.MixtureStrata",
@@ -159,7 +163,7 @@ def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, 
     yield value, n_features
     if _name(value) not in {TREE, PREDICTOR}:
         for part in _parts(value):
-            yield from _walk(part, min(n_features, _features(value)), seen)
+            yield from _walk(part, min(n_features, _features(value)) + _added(value), seen)
 
 
 def _name(value: Any) -> str:
@@ -175,6 +179,11 @@ def _features(value: Any) -> float:
         return float(len(own["encoder_"].get_feature_names_out()))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"holds a forged or damaged {type(value).__name__}") from error
+
+
+def _added(value: Any) -> int:
+    """Count the columns that a value of ours puts behind those that it is given."""
+    return int(value.__columns_added__) if hasattr(type(value), "__columns_added__") else 0
 
 
 def _parts(value: Any) -> list[Any]:

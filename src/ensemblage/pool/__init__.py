@@ -12,6 +12,7 @@ from ensemblage.pool._held_out import Candidate as Candidate
 from ensemblage.pool._held_out import hold_out_members as hold_out_members
 from ensemblage.pool._held_out import refit_member as refit_member
 from ensemblage.pool._held_out_record import HeldOutRecord
+from ensemblage.pool._known_sources import KnownSources
 from ensemblage.pool._leaderboard import Leaderboard, Standing
 from ensemblage.pool._lightgbm_trees import LightGBMTrees as LightGBMTrees
 from ensemblage.pool._members import POOLS as POOLS
@@ -34,6 +35,7 @@ __all__ = [
     "Distilled",
     "EnsemblageClassifier",
     "HeldOutRecord",
+    "KnownSources",
     "Leaderboard",
     "PoolDecision",
     "PrunedPool",

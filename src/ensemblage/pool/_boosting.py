@@ -56,15 +56,15 @@ def has_lightgbm() -> bool:
 class Engine(NamedTuple):
     """Who grows the trees: how a boosting is made, and how one is told where to stop."""
 
-    make: Callable[[BoostingSettings, int, int | None], Any]
+    make: Callable[[BoostingSettings, int], Any]
     watch: Callable[[Any, Watched], dict[str, Any]]
 
 
-def _make_lightgbm(settings: BoostingSettings, n_rounds: int, words: int | None) -> Any:
-    return LightGBMTrees(n_rounds, words=words, **settings._asdict())
+def _make_lightgbm(settings: BoostingSettings, n_rounds: int) -> Any:
+    return LightGBMTrees(n_rounds, **settings._asdict())
 
 
-def _make_histograms(settings: BoostingSettings, n_rounds: int, words: int | None) -> Any:
+def _make_histograms(settings: BoostingSettings, n_rounds: int) -> Any:
     return HistGradientBoostingClassifier(
         learning_rate=settings.learning_rate,
         max_iter=n_rounds,
@@ -72,7 +72,6 @@ def _make_histograms(settings: BoostingSettings, n_rounds: int, words: int | Non
         min_samples_leaf=settings.min_leaf,
         max_features=settings.columns,
         l2_regularization=settings.l2,
-        categorical_features=None if words is None else [words],
         early_stopping=False,
     )
 
@@ -99,16 +98,12 @@ class Grown(NamedTuple):
 
 @dataclass(frozen=True)
 class Boosting(Recipe):
-    """Candidates are settings; each is judged at several numbers of rounds.
-
-    ``words`` is the number of a column that holds numbers of words, if there is one.
-    """
+    """Candidates are settings; each is judged at several numbers of rounds."""
 
     engine: str = "lightgbm"
     stages: tuple[int, ...] = STAGES
     threads: int | None = None
     seconds: float | None = None
-    words: int | None = None
 
     def in_time(self, seconds: float, threads: int) -> Boosting:
         """Give boosting of one setting that is grown for so many seconds on so many threads."""
@@ -127,7 +122,7 @@ class Boosting(Recipe):
         return self._make(settings, rounds)
 
     def _make(self, settings: BoostingSettings, rounds: int) -> Any:
-        model = ENGINES[self.engine].make(settings, rounds, self.words)
+        model = ENGINES[self.engine].make(settings, rounds)
         return model if self.engine == "sklearn" else model.set_params(n_jobs=self.threads)
 
     def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,19 +17,30 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.fusion import FusedClassifierMixin, Fusion, member_outputs, take_rows
+from ensemblage.fusion import Fusion, member_outputs, take_rows
 from ensemblage.messages import with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds, read_weights
 from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
 from ensemblage.pool._fitted_pool import FittedPool, PoolPlan, describe_pool, learn_pool
+from ensemblage.pool._known_sources import (
+    deal_by_source,
+    explain_told,
+    fit_known_sources,
+    name_sources,
+    sources_plan,
+)
+from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._members import POOLS, resolve_pool
 from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
 from ensemblage.pool._pooling import cross_fitted, make_fusion
 from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
 from ensemblage.pool._recipe import NUMBERS, TABLE
+from ensemblage.pool._source_answers import SourceAnswersMixin
+from ensemblage.pool._source_column import part_sources
 from ensemblage.pool._voices import PoolDecision, hear
+from ensemblage.strata import UNKNOWN
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
 
 # one layout in memory, so that a frame and an array of the same numbers give the same bits
@@ -36,7 +48,7 @@ ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
 
 
 @with_shared(ENCODE_DOCS)
-class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
+class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
     r"""A pool of members from all three places of diversity, which need no tuning by hand.
 
     Members of the usual kinds and of this library are tuned on shared folds. What they say of
@@ -83,6 +95,11 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         What the pool and each member are worth on rows that they have not seen.
     held_out_ : HeldOutRecord
         What they said of these rows.
+    known_sources_ : KnownSources
+        What answers rows of known sources; only after a fit with ``sources``. All else here is of
+        the pool that does not know them.
+    source_column_ : str or None
+        Name of the column of ``fit`` that told the sources; only after such a fit.
     {encoder_}
     n_features_in_ : int
         Number of columns seen in ``fit``.
@@ -103,6 +120,12 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
     bag and strata by their own folds, of which only the gate is fitted again; where rows belong to
     ``groups``, forests are judged by the folds too, and there are no biases :math:`b_c`.
 
+    With ``sources``, folds keep the shares of sources and classes. The pool of known sources has
+    partial pooling, boosting and a forest, all told the source; what it says of a source's rows
+    is shifted by offsets that are drawn to zero (:class:`KnownSources`). Sources of a few rows or
+    of one class need no care: they borrow from the others. A row of ``fit`` whose source is
+    missing is learned by the other pool only.
+
     References
     ----------
     R. Gupta, K. Audhkhasi and S. Narayanan, "Training Ensemble of Diverse Classifiers on Feature
@@ -118,8 +141,10 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
     True
     """
 
+    leaderboard_: Leaderboard
+
     # what keeps folds apart outside keeps members apart inside, without being asked for
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(POOLS)), list, tuple],
@@ -153,7 +178,9 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
     # prefer_skip_nested_validation=False: members validate their own parameters
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, sources: Any = None
+    ) -> Self:
         """Tune the members on shared folds, learn to fuse them, and fit those who count.
 
         Parameters
@@ -168,20 +195,39 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
         groups : array-like of shape (n_samples,), default=None
             Rows that belong together: no member speaks in training about a row whose group it
             has seen.
+        sources : array-like of shape (n_samples,) or str, default=None
+            Where each row comes from, or the column of X that tells; members do not see this
+            column. A second pool is then fitted to rows whose source is not missing, of members
+            that know it.
 
         Returns
         -------
         self : object
             Fitted pool.
         """
-        clock = None if self.time_budget is None else Clock(self.time_budget)
         recipes = resolve_pool(self.pool, weighted=sample_weight is not None)
         fusion = make_fusion(self.fusion, grouped=groups is not None)
-        fold_seed, *seeds = draw_seeds(self.random_state, 1 + len(recipes))
+        clock = self._clock(halved=sources is not None)
+        fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(recipes))
+        X, told = part_sources(X, sources)
         rows = self._read(X, y, sample_weight, groups, fold_seed)
-        learned = learn_pool(PoolPlan(recipes, seeds, fusion, clock, self.n_jobs), rows)
+        named = None if told is None else name_sources(told, X, rows, recipes, fusion)
+        if named is not None:
+            rows = deal_by_source(rows, named.codes, self.cv, fold_seed)
+        plan = PoolPlan(recipes, seeds, fusion, clock, self.n_jobs)
+        learned = learn_pool(plan, rows)
         self._store(describe_pool(learned, rows, cross_fitted(fusion, learned.verdict, rows)))
+        self.__dict__.pop("known_sources_", None)
+        if named is not None:
+            self.source_column_ = sources if isinstance(sources, str) else None
+            plan = sources_plan(plan, self._clock(halved=True), source_seed, len(named.names))
+            self.known_sources_ = fit_known_sources(plan, rows, named, learned)
+            self.leaderboard_ = replace(self.leaderboard_, note=self.known_sources_.note)
         return self
+
+    def _clock(self, *, halved: bool) -> Clock | None:
+        """Start a clock, if there is a budget; the pools with and without sources halve it."""
+        return None if self.time_budget is None else Clock(self.time_budget / (1 + halved))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
         """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
@@ -238,17 +284,21 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             [member_outputs(each, seen[sees], len(self.classes_), by) for each, by, sees in asked]
         )
 
-    def _scores(self, X: Any) -> Array:
-        outputs = self._ask(X)
-        return np.asarray(self.fusion_.combine(outputs))
+    def _scores_without(self, X: Any) -> Array:
+        return np.asarray(self.fusion_.combine(self._ask(X)))
 
-    def explain_row(self, x: Any) -> PoolDecision:
+    def _numbers(self, X: Any) -> Array:
+        return np.asarray(self._new_rows(X, **ARRAYS))
+
+    def explain_row(self, x: Any, source: Any = None) -> PoolDecision:
         """Tell who said what of one row, and what it meant for the answer.
 
         Parameters
         ----------
         x : array-like of shape (n_features,), or a frame with one row
             The row.
+        source : object, default=None
+            Where it comes from; the pool of known sources is asked if it knows it.
 
         Returns
         -------
@@ -256,7 +306,11 @@ class EnsemblageClassifier(EncodeMixin, FusedClassifierMixin, BaseEstimator):
             The answer, and each member's probabilities, weight and push; prints as a table.
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        return hear(self.member_names_, self._ask(row), self.fusion_, self.classes_)
+        row, codes = self._look_up(row, None if source is None else [source])
+        if codes[0] == UNKNOWN:
+            return hear(self.member_names_, self._ask(row), self.fusion_, self.classes_)
+        told = self._numbers(row)
+        return explain_told(self.known_sources_, told, int(codes[0]), self.classes_)
 
     def contributions(self) -> Contributions:
         """Tell what the pool would lose without each place of diversity.

@@ -33,6 +33,12 @@ class Learned(NamedTuple):
     members: list[Member]
     left_out: list[LeftOut]
 
+    @property
+    def fusion(self) -> Fusion:
+        """Give the fusion of those who count."""
+        fusion = self.verdict.fusion
+        return fusion.only(self.verdict.counting) if isinstance(fusion, LogPool) else fusion
+
 
 @dataclass(frozen=True)
 class FittedPool:
@@ -66,16 +72,13 @@ def learn_pool(plan: PoolPlan, rows: PoolRows) -> Learned:
 def describe_pool(learned: Learned, rows: PoolRows, pooled: Array) -> FittedPool:
     """Keep the members that have a say; ``pooled`` are held-out outputs of the whole pool."""
     verdict, members, left_out = learned
-    fusion = verdict.fusion
-    if isinstance(fusion, LogPool):
-        fusion = fusion.only(verdict.counting)
     sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
     return FittedPool(
         [each.name for each in members],
         [each.model for each in members],
         [each.response for each in members],
         [each.sees for each in members],
-        fusion,
+        learned.fusion,
         Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences),
         keep_held_out(verdict, pooled, rows),
     )

@@ -25,11 +25,13 @@ class Forest(ClassifierMixin, BaseEstimator):
         n_trees: int = 100,
         *,
         extra: bool = False,
+        min_leaf: int = 1,
         judged: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.extra = extra
+        self.min_leaf = min_leaf
         self.judged = judged
         self.random_state = random_state
 
@@ -37,7 +39,11 @@ class Forest(ClassifierMixin, BaseEstimator):
         """Grow the trees, and pack them."""
         kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
         forest = kind(
-            self.n_trees, bootstrap=True, oob_score=self.judged, random_state=self.random_state
+            self.n_trees,
+            min_samples_leaf=self.min_leaf,
+            bootstrap=True,
+            oob_score=self.judged,
+            random_state=self.random_state,
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")

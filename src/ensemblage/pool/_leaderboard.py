@@ -77,6 +77,8 @@ class Leaderboard(Sequence[Standing]):
         The pool, then its members by log loss.
     left_out : tuple of str
         A sentence for each member that is not in the pool, and why.
+    note : str, default=""
+        Which other pool answers some of the rows.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Leaderboard(Sequence[Standing]):
 
     standings: tuple[Standing, ...]
     left_out: tuple[str, ...] = ()
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.standings)
@@ -107,11 +110,15 @@ class Leaderboard(Sequence[Standing]):
             A line per member, the best figures marked.
         """
         rows = mark_best(COLUMNS, [_fields(each) for each in self.standings])
-        legend = " ".join([LEGEND, *self.left_out])
+        legend = " ".join([LEGEND, *self._sentences])
         return TableBlock(COLUMNS, rows, "The pool and its members", legend)
 
     def __str__(self) -> str:
-        return "\n".join([text_table(self.as_table()), *self.left_out])
+        return "\n".join([text_table(self.as_table()), *self._sentences])
+
+    @property
+    def _sentences(self) -> list[str]:
+        return [*self.left_out, *([self.note] if self.note else [])]
 
     __repr__ = __str__
 

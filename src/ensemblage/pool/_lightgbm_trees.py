@@ -21,7 +21,6 @@ FIXED = {
     "deterministic": True,  # also for any number of threads
     "force_col_wise": True,
     "feature_pre_filter": False,
-    "min_data_per_group": 10,  # of categories
 }
 
 
@@ -47,7 +46,7 @@ def lightgbm() -> Any:
 
 
 class LightGBMTrees(ClassifierMixin, BaseEstimator):
-    """Gradient boosting by LightGBM, for so many rounds; one column may hold numbers of words."""
+    """Gradient boosting by LightGBM, for so many rounds."""
 
     def __init__(
         self,
@@ -58,7 +57,6 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         min_leaf: int = 20,
         columns: float = 1.0,
         l2: float = 0.0,
-        words: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -68,7 +66,6 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         self.min_leaf = min_leaf
         self.columns = columns
         self.l2 = l2
-        self.words = words
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -96,10 +93,7 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         self.classes_, numbers = np.unique(y, return_inverse=True)
         self.n_features_in_ = X.shape[1]
         settings, stop = self.settings(len(self.classes_)), {}
-        words = [] if self.words is None else [self.words]
-        learned = lgb.Dataset(
-            X, numbers, weight=sample_weight, categorical_feature=words, params=settings
-        )
+        learned = lgb.Dataset(X, numbers, weight=sample_weight, params=settings)
         if watched is not None:
             seen = np.searchsorted(self.classes_, watched.y)
             test = lgb.Dataset(watched.X, seen, weight=watched.weights, reference=learned)
@@ -193,8 +187,9 @@ def check_text(text: str, n_features: int) -> None:
         n_inner = int(fields["num_leaves"]) - 1
         features = _numbers(fields, "split_feature")
         sound = (
-            len(features) == n_inner
-            and _words_are_sound(fields, n_inner)
+            fields["num_cat"] == "0"
+            and not (_numbers(fields, "decision_type") % 2).any()  # odd: a set of words
+            and len(features) == n_inner
             and bool(((features >= 0) & (features < n_features)).all())
             and _children_are_sound(_numbers(fields, "left_child"), n_inner)
             and _children_are_sound(_numbers(fields, "right_child"), n_inner)
@@ -208,25 +203,6 @@ def _fields(text: str) -> dict[str, str]:
 
 def _numbers(fields: dict[str, str], name: str) -> NDArray[np.int64]:
     return np.array(fields.get(name, "").split(), dtype=np.int64)
-
-
-def _words_are_sound(fields: dict[str, str], n_inner: int) -> bool:
-    """Tell whether nodes that ask for words have a set of them each, as bits inside the array."""
-    n_sets, of_words = int(fields["num_cat"]), _numbers(fields, "decision_type") % 2 == 1
-    if n_sets == 0:
-        return not of_words.any()
-    starts, bits = _numbers(fields, "cat_boundaries"), _numbers(fields, "cat_threshold")
-    thresholds = np.array(fields["threshold"].split(), dtype=float)
-    if not len(of_words) == len(thresholds) == n_inner:
-        return False
-    sets = thresholds[of_words]
-    return bool(
-        len(starts) == n_sets + 1
-        and starts[0] == 0
-        and starts[-1] == len(bits)
-        and (np.diff(starts) > 0).all()
-        and ((sets >= 0) & (sets < n_sets)).all()
-    )
 
 
 def _children_are_sound(children: NDArray[np.int64], n_inner: int) -> bool:

@@ -120,7 +120,7 @@ def _latency(model: Any, rows: PoolRows, response: str) -> float:
 def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Array:
     """Fuse held-out outputs by fusions that have not seen the row either, (n_known, n_classes)."""
     y = rows.y[verdict.known]
-    folds = _folds_of_known(verdict.known, rows)
+    folds = folds_of_known(verdict.known, rows)
     weights = rows.weights_at(verdict.known)
     fused = fused_outputs(clone(fusion), verdict.outputs, y, folds, sample_weight=weights)
     lacking = np.isnan(fused).any(axis=1)
@@ -129,7 +129,7 @@ def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Array:
     return fused
 
 
-def _folds_of_known(known: Indices, rows: PoolRows) -> list[Fold]:
+def folds_of_known(known: Indices, rows: PoolRows) -> list[Fold]:
     """Restrict the shared folds to rows that are held out; where there is one fold, deal five."""
     if len(rows.folds) == 1:
         return deal_folds(rows.y[known], N_FOLDS, np.random.default_rng(0))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from ensemblage.fusion import Fusion, LogPool
 from ensemblage.pages import (
@@ -19,6 +20,8 @@ from ensemblage.pages import (
     text_table,
 )
 from ensemblage.pool._pool_rows import Array
+
+SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class PoolDecision:
         The members, those who pushed most first.
     bias : float or None
         What the biases of the two classes add to the log odds; with all pushes it adds up to them.
+    source : object, default=None
+        The row's source, if the pool that answered knows it.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class PoolDecision:
     probabilities: tuple[float, ...]
     voices: tuple[Voice, ...]
     bias: float | None
+    source: Any = None
 
     def as_table(self) -> TableBlock:
         """Give the table as plain values.
@@ -94,9 +100,9 @@ class PoolDecision:
             f"Probabilities of the classes. push: what a member adds to the log odds of "
             f"{self.prediction} against {self.against}."
         )
-        return TableBlock(
-            [Column("member"), *numbers], rows, f"The answer is {self.prediction}", legend
-        )
+        told = "" if self.source is None else f", by the pool that knows {self.source}"
+        title = f"The answer is {self.prediction}{told}"
+        return TableBlock([Column("member"), *numbers], rows, title, legend)
 
     def __str__(self) -> str:
         return text_table(self.as_table())
@@ -118,9 +124,16 @@ def _row(
     return [Field(name), *map(share_field, probabilities), share_field(weight), pushed]
 
 
-def hear(names: list[str], outputs: Array, fusion: Fusion, classes: Any) -> PoolDecision:
-    """Take the pool's answer about one row apart; ``outputs`` are (n_members, 1, n_classes)."""
+def hear(
+    names: list[str], outputs: Array, fusion: Fusion, classes: Any, offsets: Array | None = None
+) -> PoolDecision:
+    """Take the pool's answer about one row apart; ``outputs`` are (n_members, 1, n_classes).
+
+    ``offsets`` of the classes are added to the pool's log probabilities.
+    """
     fused = fusion.combine(outputs)[0]
+    if offsets is not None:
+        fused = softmax(np.log(np.maximum(fused, SMALLEST)) + offsets)
     second, first = np.argsort(fused, kind="stable")[-2:]
     shares = fusion.importance(len(names))
     said, pushes, bias = outputs[:, 0], None, None
@@ -129,6 +142,7 @@ def hear(names: list[str], outputs: Array, fusion: Fusion, classes: Any) -> Pool
         said = np.exp(logs)
         pushes = fusion.weights_ * (logs[:, first] - logs[:, second]) / fusion.temperature_
         bias = float((fusion.biases_[first] - fusion.biases_[second]) / fusion.temperature_)
+        bias += 0.0 if offsets is None else float(offsets[first] - offsets[second])
     voices = [
         Voice(
             name,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
     from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
     from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
+    from ensemblage.strata._source_codes import UNKNOWN as UNKNOWN
+    from ensemblage.strata._source_codes import SourceCodes as SourceCodes
     from ensemblage.strata._source_codes import find_sources as find_sources
     from ensemblage.strata._source_codes import number_sources as number_sources
     from ensemblage.strata._source_codes import source_classes as source_classes

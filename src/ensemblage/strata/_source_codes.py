@@ -20,24 +20,30 @@ class SourceCodes(NamedTuple):
     codes: NDArray[np.int64]
 
 
-def number_sources(sources: Any, X: Any) -> SourceCodes:
-    """Give training rows' sources numbers; refuse gaps and names that cannot be sorted."""
+def number_sources(sources: Any, X: Any, *, gaps: bool = False) -> SourceCodes:
+    """Give training rows' sources numbers; refuse names that cannot be sorted.
+
+    A row whose source is missing is refused, or is ``UNKNOWN`` where ``gaps`` are allowed.
+    """
     column = _one_per_row(sources)
     check_consistent_length(X, column)
-    gaps = [_is_gap(each) for each in column.tolist()]
-    if any(gaps):
+    missing = np.fromiter(map(_is_gap, column.tolist()), dtype=bool, count=len(column))
+    if missing.all() or (missing.any() and not gaps):
         raise ValueError(
-            f"sources is missing for {sum(gaps)} of {len(gaps)} rows: give these a source of "
-            "their own, or leave them out."
+            f"sources is missing for {missing.sum()} of {len(missing)} rows: give these a source "
+            "of their own, or leave them out."
         )
+    known = column[~missing]
     try:
-        names, codes = np.unique(column, return_inverse=True)
+        names, numbers = np.unique(known, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(each).__name__ for each in column.tolist()})
+        kinds = sorted({type(each).__name__ for each in known.tolist()})
         raise TypeError(
             f"sources mixes values of type {' and '.join(kinds)}: make them all text."
         ) from None
-    return SourceCodes(names, codes.astype(np.int64))
+    codes = np.full(len(column), UNKNOWN, dtype=np.int64)
+    codes[~missing] = numbers
+    return SourceCodes(names, codes)
 
 
 def source_classes(codes: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.intp]:

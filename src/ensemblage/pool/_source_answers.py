@@ -1,0 +1,195 @@
+"""Answers of a pool to rows whose source may be known."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ensemblage.fusion import FusedClassifierMixin, take_rows
+from ensemblage.pool._conformal import (
+    Scored,
+    held_out_scores,
+    in_set,
+    new_source_threshold,
+    source_thresholds,
+    weighted_threshold,
+)
+from ensemblage.pool._held_out_record import HeldOutRecord
+from ensemblage.pool._known_sources import KnownSources, answer_told
+from ensemblage.pool._pool_rows import Array
+from ensemblage.pool._source_column import Parted, part_known_column
+from ensemblage.pool._source_offsets import Codes
+from ensemblage.strata import UNKNOWN, find_sources
+
+
+class SourceAnswersMixin(FusedClassifierMixin):
+    """Give each row the answer of the pool that knows most of it.
+
+    A class that uses it has ``known_sources_`` and ``source_column_`` if it was fitted with
+    sources.
+    """
+
+    known_sources_: KnownSources
+    source_column_: str | None
+    held_out_: HeldOutRecord
+
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
+
+    def _scores(self, X: Any, sources: Any = None) -> Array:
+        return self._answer(*self._look_up(X, sources))
+
+    def _answer(self, X: Any, codes: Codes) -> Array:
+        """Ask the pool that knows the source, or the one that needs none, row by row."""
+        if (codes == UNKNOWN).all():
+            return self._scores_without(X)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        scores = np.empty((len(codes), len(self.classes_)))
+        known, unknown = np.flatnonzero(codes != UNKNOWN), np.flatnonzero(codes == UNKNOWN)
+        rows = self._numbers(take_rows(X, known))
+        scores[known] = answer_told(self.known_sources_, rows, codes[known])
+        if len(unknown):
+            scores[unknown] = self._scores_without(take_rows(X, unknown))
+        return scores
+
+    def _look_up(self, X: Any, sources: Any) -> tuple[Any, Codes]:
+        """Give rows without a column of sources, and numbers of these."""
+        check_is_fitted(self)
+        known = getattr(self, "known_sources_", None)
+        if known is None:
+            if sources is not None:
+                raise ValueError(
+                    "sources were given, but the pool was fitted without: pass "
+                    "fit(..., sources=...), or leave them out."
+                )
+            return X, np.full(_num_samples(X), UNKNOWN, dtype=np.int64)
+        parted: Parted = part_known_column(X, sources, self.source_column_)
+        return parted.X, find_sources(parted.sources, known.names, _num_samples(parted.X))
+
+    def _scores_without(self, X: Any) -> Array:
+        """Fuse what members say that do not know the source, (n_samples, n_classes)."""
+        raise NotImplementedError  # look: ok
+
+    def _numbers(self, X: Any) -> Array:
+        """Give rows as numbers, encoded where need be."""
+        raise NotImplementedError  # look: ok
+
+    def predict(self, X: Any, sources: Any = None) -> NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            Where each row comes from, or the column of X that tells; see ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
+        winners = self._scores(X, sources).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
+
+    @available_if(lambda self: self._gives_probabilities())
+    def predict_proba(self, X: Any, sources: Any = None) -> Array:
+        """Predict class probabilities, where the fusion gives them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            Where each row comes from, or the column of X that tells. If ``fit`` was given the name
+            of a column, it is looked for here too. A row whose source is missing or new is
+            answered by the members that do not know sources.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        return self._scores(X, sources)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
+        """Share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+        sources : array-like of shape (n_samples,) or str, default=None
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        return float(accuracy_score(y, self.predict(X, sources), sample_weight=sample_weight))
+
+    @available_if(lambda self: self._gives_probabilities())
+    def predict_set(
+        self, X: Any, sources: Any = None, *, coverage: float = 0.9
+    ) -> NDArray[np.bool_]:
+        r"""Give for each row the classes that it may well have.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            As in ``predict_proba``.
+        coverage : float, default=0.9
+            Share of rows whose set is to hold their class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            True for classes in the set; the most probable always is.
+
+        Notes
+        -----
+        A class is in the set if :math:`1 - p` is at most the quantile of :math:`1 - p(y)` on
+        training rows that the pool had not seen. Each known source has its own quantile, in which
+        all other sources count as 20 rows; that of rows whose source is new or missing is of rows
+        whose source had been left out, all sources alike. The coverage is that of rows like those
+        of training; of a new source it may be less.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r} is no share: use a number between 0 and 1.")
+        X, codes = self._look_up(X, sources)
+        known = getattr(self, "known_sources_", None)
+        proba = self._answer(X, codes)
+        thresholds = np.full(len(codes), self._new_threshold(coverage))
+        if known is not None and (codes != UNKNOWN).any():
+            own = source_thresholds(_scored(known), len(known.names), coverage)
+            thresholds = np.where(codes != UNKNOWN, own[codes], thresholds)
+        return in_set(proba, thresholds)
+
+    def _new_threshold(self, coverage: float) -> float:
+        """Give the threshold of rows whose source is not known."""
+        known, record = getattr(self, "known_sources_", None), self.held_out_
+        if known is not None and known.left_out is not None:
+            left = known.left_out
+            return new_source_threshold(Scored(left.scores, left.sources, left.weights), coverage)
+        weights = np.ones(len(record.y)) if record.weights is None else record.weights
+        scores = held_out_scores(record.pooled, record.y)
+        return weighted_threshold(scores, weights / weights.mean(), coverage, 1.0)
+
+
+def _scored(known: KnownSources) -> Scored:
+    record = known.pool.held_out
+    weights = np.ones(len(record.y)) if record.weights is None else record.weights
+    return Scored(held_out_scores(record.pooled, record.y), known.codes, weights)
