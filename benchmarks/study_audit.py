@@ -25,7 +25,7 @@ SIZES = (4, 8, 16, 40)
 RUNS = 200
 N_COLUMNS = 4
 RULE = np.array([1.5, -1.0, 0.5, 0.0])
-N_NEW = 2000
+N_NEW, N_DRAWS = 2000, 100
 
 
 class Site(NamedTuple):
@@ -64,18 +64,18 @@ def true_calibration(site, model, draws):
     log_proba = np.tile(as_log_proba(model.predict_proba(X)), (2, 1))
     labels = np.repeat([1, 0], len(X))
     # as many rows as leave the weak prior nothing to say
-    found = calibrate_site(log_proba, labels, 20 * np.concatenate([rate, 1 - rate]), WEAK)
+    found = calibrate_site(log_proba, labels, 10 * np.concatenate([rate, 1 - rate]), WEAK)
     return np.log(found.slope), found.offsets[1] - found.offsets[0]
 
 
-def new_errors(model, draws, rng):
+def new_errors(model, rng):
     """Give the true errors of a model on many new sources."""
     rules = RULE + 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
     intercepts = 0.7 * rng.normal(size=(N_NEW, 1)) - 0.5
     centres = 0.5 * rng.normal(size=(N_NEW, N_COLUMNS))
-    rates = expit(rules @ draws.T + (rules * centres).sum(axis=1)[:, None] + intercepts)
-    rule = model.coef_[0]
-    said = (draws @ rule) + (centres @ rule)[:, None] + model.intercept_ > 0
+    X = centres[:, None] + rng.normal(size=(N_NEW, N_DRAWS, N_COLUMNS))
+    rates = expit(np.einsum("sij,sj->si", X, rules) + intercepts)
+    said = X @ model.coef_[0] + model.intercept_ > 0
     return np.where(said, 1 - rates, rates).mean(axis=1)
 
 
@@ -94,17 +94,17 @@ def one_run(n_sources, seed):
     audited = audited_sources(rows, Held(outside, outside), ())
     promise = promised(audited)
 
-    draws = rng.normal(size=(500, N_COLUMNS))
+    draws = rng.normal(size=(8000, N_COLUMNS))
     models = [LogisticRegression().fit(X[fold.train], y[fold.train]) for fold in folds]
     holds = {"error": [], "slope": [], "offset": []}
     for s, (site, told) in enumerate(zip(sites, audited, strict=True)):
         [model] = [m for m, f in zip(models, folds, strict=True) if (sources[f.test] == s).any()]
-        slope, offset = true_calibration(site, model, draws)
+        slope, offset = true_calibration(site, model, draws[:2000])
         error = true_error(site, model, draws)
         holds["error"].append(told.expected_low <= error <= told.expected_high)
         holds["slope"].append(told.slope_low <= np.exp(slope) <= told.slope_high)
         holds["offset"].append(told.offset_low <= offset <= told.offset_high)
-    new = new_errors(LogisticRegression().fit(X, y), draws[:100], rng)
+    new = new_errors(LogisticRegression().fit(X, y), rng)
     return {
         "new source": promise["new_error_low"] <= new.mean() <= promise["new_error_high"],
         "nine in ten": (new <= promise["error_bound"]).mean(),

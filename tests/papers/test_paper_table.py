@@ -19,6 +19,8 @@ from ensemblage.papers._paper_table import (
 )
 from ensemblage.papers.flagship import _flagship_members
 from ensemblage.papers.joint import _joint_figure1
+from ensemblage.papers.sources._known_source_methods import METHODS
+from ensemblage.papers.sources._sources_study import N_SOURCES
 from ensemblage.runs import CellResult
 from papers.flagship.light_pool import light_pool
 
@@ -38,6 +40,8 @@ FULL = {
     # sets with numbers are not in the small folder
     "inner-tree": 10 * 25 * 13,
     "flagship": 5 * 25,
+    # two models without each of 17 sources, then splits of four tables
+    "sources": 2 * 17 + 10 * 4 * len(METHODS),
 }
 # Two cells of each that take little time; the first is what others are compared with.
 CHEAP = {
@@ -53,6 +57,7 @@ CHEAP = {
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
     "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
     "flagship": ({"dataset": "iris"}, {"dataset": "wine"}),
+    "sources": ({"method": "logistic"}, {"method": "one-per-source"}),
 }
 
 
@@ -76,7 +81,20 @@ def tiny(tmp_path_factory):
         X = np.round(rng.normal(size=(80, 4)) + classes[:, None], 3)
         lines = [",".join(map(str, [*row, f"c{label}"])) for row, label in zip(X, classes)]  # noqa: B905
         (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,class", *lines]) + "\n")
+    write_sources(folder / "multi-source")
     return str(folder)
+
+
+def write_sources(folder):
+    """A few rows of each source, under the names of the tables with sources."""
+    folder.mkdir()
+    for name, n_sources in N_SOURCES.items():
+        rng = np.random.default_rng(n_sources)
+        sources = np.repeat(np.arange(n_sources), 30)
+        X = np.round(rng.normal(size=(len(sources), 3)), 3)
+        classes = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+        lines = [",".join(map(str, [*x, f"s{s}", c])) for x, s, c in zip(X, sources, classes)]  # noqa: B905
+        (folder / f"{name}.csv").write_text("\n".join(["a,b,c,source,class", *lines]) + "\n")
 
 
 def find(experiment, wanted):

@@ -22,7 +22,12 @@ from ensemblage.evaluation._pairwise import MethodPair
 from ensemblage.evaluation._pairwise import holm as holm
 from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliability
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
+from ensemblage.evaluation._random_effects import new_bound as new_bound
 from ensemblage.evaluation._source_audit import source_audit
+from ensemblage.evaluation._source_predictions import HeldOut as HeldOut
+from ensemblage.evaluation._source_predictions import held_out as held_out
+from ensemblage.evaluation._source_predictions import ordinary_folds as ordinary_folds
+from ensemblage.evaluation._source_predictions import source_folds as source_folds
 from ensemblage.evaluation._stability import stability_score
 from ensemblage.evaluation._strata_display import StrataDisplay
 from ensemblage.evaluation._tree_display import TreeDisplay

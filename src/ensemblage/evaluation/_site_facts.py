@@ -46,16 +46,16 @@ def site_calibrations(held: HeldOut, labels: Codes, sources: Codes, label: int) 
         (contrast @ each.offsets, contrast @ each.covariance[1:, 1:] @ contrast, prior)
         for each in found
     ]
-    return SiteCalibrations(_without_prior(slopes), _without_prior(offsets))
+    return SiteCalibrations(_without_prior(slopes, skewed=True), _without_prior(offsets))
 
 
-def _without_prior(estimates: list[tuple[Any, Any, float]]) -> Shrunk:
+def _without_prior(estimates: list[tuple[Any, Any, float]], *, skewed: bool = False) -> Shrunk:
     """Take out the weak prior of each source, and put in what the other sources say."""
     values, variances, priors = np.array(estimates).T
     precision = 1 / variances - 1 / priors
     telling = precision > 1e-6 / priors
     own = np.where(telling, 1 / np.where(telling, precision, 1.0), np.inf)
-    return shrink(np.where(telling, values / variances * own, 0.0), own)
+    return shrink(np.where(telling, values / variances * own, 0.0), own, skewed=skewed)
 
 
 def coverages(held: HeldOut, labels: Codes, sources: Codes, coverage: float) -> Doubles:

@@ -116,7 +116,7 @@ def source_audit(
     Notes
     -----
     With errors e of S sources that were left out, the mean over sources such as these lies in
-    mean(e) ± t(.975; S - 1) sd(e) / sqrt(S), and nine in ten new sources should stay below
+    mean(e) ± t(.975; S - 1) sd(e) / sqrt(S - 1), and nine in ten new sources should stay below
     mean(e) + t(.9; S - 1) sd(e) sqrt(1 + 1 / S). Each was left out of a model that had all the
     others; of few sources, where one more teaches much, the promise is on the cautious side.
 
