@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ensemblage.messages import require
 from ensemblage.parallel import Fold, deal_folds
+from ensemblage.pool import EnsemblageClassifier
 from ensemblage.strata import (
     PartialPoolingClassifier,
     ScaledLogisticRegression,
@@ -182,7 +183,20 @@ def _source_strata(task: KnownTask) -> KnownAnswer:
     return KnownAnswer(model.predict_proba(task.test.X))
 
 
+def fit_pool_with_sources(task: KnownTask) -> EnsemblageClassifier:
+    """Fit the pool; of the one that does not know sources, which is not asked here, the least."""
+    model = EnsemblageClassifier(["logistic"], random_state=task.seed)
+    return model.fit(task.train.X, task.train.y, sources=task.train.sources)
+
+
+def _pool(task: KnownTask) -> KnownAnswer:
+    model = fit_pool_with_sources(task)
+    loss = model.known_sources_.leaderboard[0].log_loss
+    return KnownAnswer(model.predict_proba(task.test.X, sources=task.test.sources), loss)
+
+
 METHODS: dict[str, Callable[[KnownTask], KnownAnswer]] = {
+    "pool-with-sources": _pool,
     "partial-pooling": _pooled,
     "pooled": lambda task: _logistic(task, _without(task)),
     "one-hot": lambda task: _logistic(task, _with_indicators(task)),
