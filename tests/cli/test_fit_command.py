@@ -8,8 +8,22 @@ import pytest
 from ensemblage.methods import METHODS, Method
 
 
+def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file):
+    result = run("fit", table_file, "-t", "class", "-o", "p.skops", "-j", 1, "--folds", 2)
+    assert result.exit_code == 0
+    assert "pool: accuracy" in result.stdout
+    assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
+    assert "listens to" in result.stdout
+    assert "nothing was fitted again for it." in result.stderr
+    again = run("predict", "p.skops", table_file)
+    assert again.exit_code == 0
+    assert again.stdout.startswith("prediction,probability_no,probability_yes")
+
+
 def test_fit_says_what_was_learned(run, table_file):
-    result = run("fit", table_file, "-t", "class", "-o", "s.skops", "-j", 1, "--folds", 2)
+    result = run(
+        "fit", table_file, "-t", "class", "-m", "strata", "-o", "s.skops", "-j", 1, "--folds", 2
+    )
     assert result.exit_code == 0
     assert "strata ensemble: accuracy" in result.stdout
     assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout

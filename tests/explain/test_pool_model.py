@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ensemblage.explain import explain_model, what_was_learned
 from ensemblage.pages import TableBlock
@@ -57,3 +57,17 @@ def test_what_was_learned(fitted):
 def test_it_is_drawn(fitted):
     pytest.importorskip("matplotlib").use("Agg")
     assert explain_model(fitted[0]).draw().startswith(b"\x89PNG")
+
+
+def test_a_row_of_words_reaches_members_that_read_tables():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
+    town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
+    X = np.column_stack([rng.normal(size=90).astype(object), town])
+    pool = EnsemblageClassifier(["network", "logistic"], cv=2, random_state=0).fit(X, y)
+    assert "table" in pool.views_
+    story = explain_model(pool, X, row=2).document
+    np.testing.assert_allclose(story.scores, pool.predict_proba(X[2:3])[0])
+    as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(X)
+    passed = make_pipeline(as_it_is, pool)
+    assert what_was_learned(passed, ["age", "town"])[0] == "2 columns, encoded as 4 features"

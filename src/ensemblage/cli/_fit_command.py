@@ -59,7 +59,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             autocompletion=complete_method,
             help=f"One of: {METHOD_NAMES}.",
         ),
-    ] = "strata",
+    ] = "auto",
     folds: Folds = 5,
     source: Source = None,
     drop: Drop = None,

@@ -36,7 +36,8 @@ def what_was_learned(
         A line each.
     """
     estimator = model[-1]
-    width = len(model[:-1].get_feature_names_out())
+    encoder = getattr(estimator, "encoder_", model[:-1])
+    width = len(encoder.get_feature_names_out())
     lines = [f"{count(model.n_features_in_, 'column')}, encoded as {count(width, 'feature')}"]
     for describe in (_chosen, _trees, _rounds):
         lines.extend(describe(estimator))

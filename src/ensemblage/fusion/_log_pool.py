@@ -134,16 +134,24 @@ class LogPool(Fusion):
         return self
 
     def _logits(self, outputs: Array) -> Array:
-        probable = self.probable_[:, None, None]
+        logits = np.array(outputs, dtype=float)
+        said = logits[self.probable_]
         if self.floor > 0:
-            mixed = (1 - self.floor) * outputs + self.floor * self.prior_
-            outputs = np.where(probable, mixed, outputs)
-        return np.where(probable, np.log(np.maximum(outputs, SMALLEST)), outputs)
+            said *= 1 - self.floor
+            said += self.floor * self.prior_
+        logits[self.probable_] = np.log(np.maximum(said, SMALLEST))
+        return logits
+
+    def _tempered(self, outputs: Array) -> Array:
+        """Log probabilities at the members' temperatures, but for a number per row."""
+        logits = self._logits(outputs) / self.temperatures_[:, None, None]
+        for k in np.flatnonzero(self.bonuses_):
+            logits[k] += self.bonuses_[k] * _first(logits[k])
+        return np.asarray(logits)
 
     def _scores(self, outputs: Array) -> Array:
         """Calibrated log probabilities, of shape (n_members, n_samples, n_classes)."""
-        parts = zip(self._logits(outputs), self.temperatures_, self.bonuses_, strict=True)
-        return np.stack([_calibrated(*each) for each in parts])
+        return np.asarray(log_softmax(self._tempered(outputs), axis=2))
 
     def log_probabilities(self, outputs: Array) -> Array:
         """Give each member's own log probabilities, at its best temperature.
@@ -161,7 +169,8 @@ class LogPool(Fusion):
         return self._scores(outputs)
 
     def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
-        pooled = np.tensordot(self.weights_, self._scores(outputs), 1) + self.biases_
+        # a number that is added to all classes of a row changes nothing
+        pooled = np.tensordot(self.weights_, self._tempered(outputs), 1) + self.biases_
         return np.asarray(softmax(pooled / self.temperature_, axis=1))
 
     def only(self, members: NDArray[np.intp]) -> LogPool:
@@ -241,8 +250,15 @@ def _temperature(scores: Array, y: NDArray[np.intp], weights: Array, ridges: Rid
 
 
 def _calibrated(logits: Array, temperature: float, bonus: float) -> Array:
-    first = logits == logits.max(axis=1, keepdims=True)
-    return np.asarray(log_softmax(logits / temperature + bonus * first, axis=1))
+    tempered = logits / temperature
+    if bonus:
+        tempered += bonus * _first(logits)
+    return np.asarray(log_softmax(tempered, axis=1))
+
+
+def _first(logits: Array) -> NDArray[np.bool_]:
+    """Mark the classes that a member puts first, (n_samples, n_classes)."""
+    return np.asarray(logits == logits.max(axis=1, keepdims=True))
 
 
 def _calibration(

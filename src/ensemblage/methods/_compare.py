@@ -172,12 +172,13 @@ def compare(
             f"Stopped by the budget after {len(results)} of {len(experiment.cells)} fits; scores "
             "are of the folds that every method has."
         )
-    return _comparison(dataset, study, _method_scores(study, found, results), notes)
+    return comparison_of(dataset, study, _method_scores(study, found, results), notes)
 
 
-def _comparison(
+def comparison_of(
     dataset: Dataset, study: Study, methods: tuple[MethodScores, ...], notes: Sequence[str]
 ) -> Comparison:
+    """Rank, summarise and test what the methods have scored."""
     splits, asked = study.splits, study.measure
     measure = (
         fitting_measure(dataset.classes, methods) if asked == AUTO else cast("MeasureName", asked)

@@ -61,6 +61,10 @@ class Method:
         method is only in such a one if it is asked for.
     usual : bool, default=True
         Whether a comparison has it without being asked.
+    encodes : bool, default=False
+        Whether it takes tables through an encoder of its own, which is told the kinds of columns.
+    judges_itself : bool, default=False
+        Whether a fit tells by itself what the method says of rows that it has not seen.
     """
 
     name: str
@@ -74,6 +78,8 @@ class Method:
     steep: bool = False
     quick: Mapping[str, Any] | None = field(default_factory=dict)
     usual: bool = True
+    encodes: bool = False
+    judges_itself: bool = False
 
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool
@@ -268,6 +274,9 @@ METHODS = {
             takes=("groups",),
             quick=None,
             usual=False,
+            takes_tables=True,
+            encodes=True,
+            judges_itself=True,
         ),
     )
 }
@@ -327,14 +336,16 @@ def make_model(
     """
     method = name if isinstance(name, Method) else get_method(name)
     estimator = method.factory(seed, n_jobs)
+    encoder = TableEncoder(
+        kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
+    )
     if method.takes_tables:
         as_it_is = FunctionTransformer(feature_names_out="one-to-one")
         if "categories" in estimator.get_params(deep=False):
             estimator.set_params(categories=_listed(columns))
+        if method.encodes:
+            estimator.set_params(encode=encoder)
         return Pipeline([("table", as_it_is), ("model", estimator)])
-    encoder = TableEncoder(
-        kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
-    )
     return Pipeline([("table", encoder), ("model", estimator)])
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
 from ensemblage.methods._compare import compare
+from ensemblage.methods._method_costs import expected_seconds
 from ensemblage.methods._method_documents import Comparison
-from ensemblage.methods._registry import get_method, make_model
+from ensemblage.methods._own_scores import own_comparison
+from ensemblage.methods._registry import Method, get_method, make_model
 from ensemblage.parallel import worth_workers
 from ensemblage.runs import recorded_warnings
 
@@ -50,6 +53,8 @@ def train(
 ) -> Trained:
     """Score a method on folds, then fit it on all rows.
 
+    A pool is fitted once: it tells by itself what its members say of rows that they have not seen.
+
     Parameters
     ----------
     dataset : Dataset
@@ -80,20 +85,60 @@ def train(
     >>> trained.model.predict([[5.1, 3.5, 1.4, 0.2]])
     array(['setosa'], dtype='<U10')
     """
-    extra = get_method(method).fit_params(dataset.sources, new_sources=False)
+    chosen = get_method(method)
+    extra = chosen.fit_params(dataset.sources, new_sources=False)
     folds = max(2, min(n_splits, max(dataset.classes.values())))
+    if chosen.judges_itself:
+        return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
     total = folds + 1
     step = None if progress is None else _WithFinalFit(progress, folds)
     scores = compare(
         dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
     )
     model = make_model(method, dataset.columns, seed, _jobs_for(scores, n_jobs))
+    said = _fit(model, dataset, extra)
+    if progress is not None:
+        progress(total, total)
+    return Trained(_bare(model), model, scores, said)
+
+
+class Folds(NamedTuple):
+    """How many folds there are, and the seed of them and of the fits."""
+
+    number: int
+    seed: int
+
+
+def _train_once(
+    dataset: Dataset,
+    method: Method,
+    folds: Folds,
+    n_jobs: int | None,
+    progress: Callable[[int, int], Any] | None,
+) -> Trained:
+    """Fit a method that tells by itself what it says of rows that it has not seen."""
+    seconds = expected_seconds(method, len(dataset.y))
+    if progress is not None:
+        if hasattr(progress, "expect"):
+            progress.expect(seconds)
+        progress(0, 1)
+    jobs = n_jobs if worth_workers(seconds, n_jobs) else None
+    model = make_model(method, dataset.columns, folds.seed, jobs)
+    model.set_params(model__cv=folds.number)
+    started = perf_counter()
+    said = _fit(model, dataset, method.fit_params(dataset.sources, new_sources=False))
+    scores = own_comparison(dataset, method, model[-1], perf_counter() - started)
+    if progress is not None:
+        progress(1, 1)
+    return Trained(_bare(model), model, scores, said)
+
+
+def _fit(model: Pipeline, dataset: Dataset, extra: dict[str, Any]) -> tuple[str, ...]:
+    """Fit in place; give what was warned of, each once."""
     # One BLAS thread, so that sums have one order, as in the worker processes.
     with threadpool_limits(1, "blas"), recorded_warnings() as said:
         model.fit(dataset.X, dataset.y, **extra)
-    if progress is not None:
-        progress(total, total)
-    return Trained(_bare(model), model, scores, tuple(dict.fromkeys(said)))
+    return tuple(dict.fromkeys(said))
 
 
 class _WithFinalFit:

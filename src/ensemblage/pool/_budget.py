@@ -18,6 +18,7 @@ from ensemblage.pool._recipe import Recipe
 MANY_ROWS = 10_000
 """Beyond, rows are held out once, and boosting comes first."""
 PILOT_ROWS = 300
+WARM_UP_ROWS = 30
 LEAST_SHARE = 0.05
 """With less of the budget nothing new is begun."""
 FEWEST_ROWS = 500
@@ -142,6 +143,8 @@ def plan(
     small, times = recipe.sample()
     n_pilot = min(PILOT_ROWS, len(train))
     pilot = Fold(train, thin(test, rows.y, PILOT_ROWS, seed))
+    # what is compiled or imported at the first call says nothing of the next
+    try_part(small.limited(WARM_UP_ROWS), recipe.view(rows), Fold(train, test[:1]), seed)
     start = time.perf_counter()
     tried = try_part(small.limited(n_pilot), recipe.view(rows), pilot, seed)
     if isinstance(tried, Failure):

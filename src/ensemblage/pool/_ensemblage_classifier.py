@@ -146,6 +146,8 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
     # what keeps folds apart outside keeps members apart inside, without being asked for
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
+    _shows_table = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(POOLS)), list, tuple],
         "fusion": [StrOptions({"logpool", "stacking"}), HasMethods(["fit", "combine"])],

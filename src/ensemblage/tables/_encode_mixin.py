@@ -62,6 +62,9 @@ class EncodeMixin:
     _keeps_gaps: ClassVar[bool] = False
     """Whether the estimator itself knows what to do with NaN; then only words are encoded."""
 
+    _shows_table: ClassVar[bool] = False
+    """Whether something inside is shown the table itself, so that its numbers alone will not do."""
+
     encode: Any = None
 
     def _training_rows(self, X: Any, y: Any, **checks: Any) -> tuple[Any, NDArray[Any]]:
@@ -124,6 +127,8 @@ def as_pipeline(model: Any) -> Any:
         last, inside = model.steps[-1]
         return Pipeline([*model.steps[:-1], (last, as_pipeline(inside))])
     if not isinstance(model, EncodeMixin) or not hasattr(model, "encoder_"):
+        return model
+    if model._shows_table:  # noqa: SLF001
         return model
     plain = copy(model)
     plain.n_features_in_ = model._encoded_width()  # type: ignore[attr-defined]  # noqa: SLF001

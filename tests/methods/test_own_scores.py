@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from ensemblage.datasets import Dataset
+from ensemblage.methods import Method, train
+from ensemblage.methods._own_scores import NOTE, own_comparison
+from ensemblage.methods._registry import METHODS
+from ensemblage.pool import EnsemblageClassifier
+
+
+@pytest.fixture
+def dataset():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
+    town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
+    X = np.column_stack([rng.normal(size=90), town]).astype(object)
+    X[:, 0] = X[:, 0].astype(float)
+    return Dataset("towns", X, y, ("age", "town"), ("number", "word"))
+
+
+def test_the_scores_are_those_of_what_was_held_out(dataset):
+    pool = EnsemblageClassifier(["logistic"], cv=3, random_state=0).fit(dataset.X, dataset.y)
+    found = own_comparison(dataset, METHODS["auto"], pool, 6.0)
+    (scores,) = found.methods
+    assert found.n_splits == 3
+    assert scores.seconds == (2.0, 2.0, 2.0)
+    # all parts are equally large
+    assert np.mean(scores.accuracy) == pytest.approx(pool.leaderboard_[0].accuracy)
+    assert np.mean(scores.log_loss) == pytest.approx(pool.leaderboard_[0].log_loss, rel=1e-4)
+    assert NOTE in found.notes
+
+
+def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
+    fitted, seen = [], []
+
+    class Counted(EnsemblageClassifier):
+        def fit(self, X, y, **passed):
+            fitted.append(len(y))
+            return super().fit(X, y, **passed)
+
+    def make(seed, n_jobs):
+        return Counted(["logistic", "network"], random_state=seed, n_jobs=n_jobs)
+
+    counted = Method("own", "own", "", make, takes_tables=True, encodes=True, judges_itself=True)
+    monkeypatch.setitem(METHODS, "own", counted)
+    trained = train(dataset, "own", n_splits=3, progress=lambda *step: seen.append(step))
+    assert fitted == [90]
+    assert seen == [(0, 1), (1, 1)]
+    pool = trained.model[-1]
+    assert pool.cv == 3
+    assert pool.encoder_.kinds == ["number", "word"]
+    assert "table" in pool.views_
+    assert trained.comparison.summary[0].accuracy > 0.7
