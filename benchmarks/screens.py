@@ -59,7 +59,7 @@ COMMANDS = {
     "cluster": ["cluster", *PEOPLE, "-k", "3"],
     "cluster-consensus": ["cluster", *PEOPLE, "-m", "average", "-o", "labels.csv"],
     "run": ["run", "study.toml", "--results", "study.sqlite", "-j", "1"],
-    "reproduce": ["reproduce", "joint-table2", "--quick", "--dataset", "sonar", "-j", "1",
+    "reproduce": ["reproduce", "inner-table1", "--quick", "--dataset", "labor", "-j", "1",
                   "--results", "paper.sqlite"],
     "datasets": ["datasets"],
     "doctor": ["doctor"],
@@ -148,8 +148,8 @@ def on_screen(command: list[str], width: int, folder: Path) -> str:
     process, parent = pty.fork()
     if process == 0:
         os.chdir(folder)
-        # a dumb terminal has no bars that move, which would hide what stays
-        os.environ |= {"TERM": "dumb", "COLUMNS": str(width)}
+        # a dumb terminal has no bars that move; rich believes its columns if it has lines too
+        os.environ |= {"TERM": "dumb", "COLUMNS": str(width), "LINES": "50"}
         app(command, prog_name="ensemblage")
     shown = b""
     try:

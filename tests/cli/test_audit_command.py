@@ -27,6 +27,7 @@ def test_sentences_a_table_and_a_page(run, table, tmp_path):
     assert "logistic regression, 3 sources" in result.output
     assert "On a new source expect an error of 0." in result.output
     assert "north" in result.output
+    assert "Slope and offset: what would calibrate the log odds then." in result.output
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
     assert "Errors, source by source" in page
 

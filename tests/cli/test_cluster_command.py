@@ -22,7 +22,9 @@ def test_prototypes_and_scores_are_shown_and_labels_written(run, iris_file, tmp_
     result = run("cluster", iris_file, "-k", 3, "-t", "kind", "-o", tmp_path / "labels.csv")
     assert result.exit_code == 0
     assert "Inner K-means: 150 rows in 3 clusters by 4 columns" in result.stdout
-    assert "nmi against the target: 0." in result.stdout
+    assert (
+        "agreement (normalised mutual information, 1 is best) with the target: 0." in result.stdout
+    )
     rows = list(csv.DictReader((tmp_path / "labels.csv").read_text().splitlines()))
     assert len(rows) == 150
     assert {row["cluster"] for row in rows} == {"0", "1", "2"}

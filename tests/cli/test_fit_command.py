@@ -28,7 +28,7 @@ def test_fit_says_what_was_learned(run, table_file):
     assert "strata ensemble: accuracy" in result.stdout
     assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
     assert "strata of" in result.stdout
-    assert "one ScaledLogisticRegression per stratum, fused by gate" in result.stdout
+    assert "one scaled logistic regression per stratum, fused by gate" in result.stdout
     assert "Saved to s.skops." in result.stderr
 
 

@@ -38,7 +38,7 @@ STORY = msgspec.convert({
 
 def test_the_summary_counts_constant_members():
     assert strata_summary(FACTS) == [
-        "2 strata by HISS, each 30% of the rows; their members are fused by Gate.",
+        "2 strata by HISS, each 30% of the rows; fused by gate.",
         "1 stratum holds rows of one class only, and its member is constant.",
     ]
 
@@ -54,10 +54,17 @@ def test_columns_without_a_number_are_left_out():
 
 def test_a_terminal_gets_the_same_table_with_its_own_legend():
     first, table, legend, undescribed = members_text(FACTS)
-    assert first == "2 strata by HISS, each 30% of the rows; fused by Gate"
+    assert first == "2 strata by HISS, each 30% of the rows; fused by gate"
     assert table.rows == members_table(FACTS).rows
     assert legend.startswith("accuracy: on rows of the stratum that the member had not seen; ")
     assert undescribed.startswith("What the strata are needs rows to tell")
+
+
+def test_what_all_members_share_is_said_once():
+    facts = msgspec.structs.replace(FACTS, members=[MEMBER, MEMBER], fusion="AnchoredGate")
+    first, table, *_ = members_text(facts)
+    assert first.endswith("each 30% of the rows; on each of them: SVC; fused by anchored gate")
+    assert [column.name for column in table.columns] == ["stratum", "rows", "accuracy", "closest"]
 
 
 def test_what_the_strata_are_stands_first():

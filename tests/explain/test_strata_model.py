@@ -57,9 +57,12 @@ def test_what_was_learned_by_hand(data):
     lines = list(type(explain_model(model)).learned(model, ()))
     assert lines == [
         "2 strata of 120 of the 4 rows",
-        "a row is in 0 to 2 strata, 1 rows are in none",
-        "one ScaledLogisticRegression per stratum, fused by mean",
+        "a row is in 0 to 2 strata; 1 row is in none",
+        "one scaled logistic regression per stratum, fused by mean",
     ]
+    model.stratifier_.memberships_ = np.array([[1.0, 0.0], [0.0, 1.0]])
+    lines = list(type(explain_model(model)).learned(model, ()))
+    assert lines[1] == "every row is in one stratum"
 
 
 def test_strata_without_places_say_so(data):

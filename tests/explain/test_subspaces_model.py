@@ -31,6 +31,17 @@ def test_a_page_tells_use_and_pairs():
     assert [field.text for field in table.rows[0]] == ["age", "100%", "50%"]
 
 
+def test_features_that_no_member_uses_are_left_out():
+    X, y = make_classification(60, 3, n_informative=2, n_redundant=0, random_state=0)
+    model = JointSubspaceClassifier(2, random_state=0).fit(X, y)
+    model.co_selection_ = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]])
+    explained = explain_model(model)
+    assert explained.facts.features == ["x1", "x2"]
+    assert explained.facts.co_selection == [[0.5, 0.5], [0.5, 0.5]]
+    learned = list(type(explained).learned(model, ()))
+    assert learned[1] == "no feature is used by every member"
+
+
 def test_a_single_feature_has_no_pair():
     alone = SubspacesExplanation(SubspacesFacts(["age"], [[1.0]]))
     assert alone.page().sections[1].blocks[0].caption.endswith("at all.")

@@ -47,8 +47,10 @@ def test_a_rows_way_adds_up(model):
     total = decision.base + sum(each.amount for each in decision.contributions)
     assert total == pytest.approx(decision.value)
     assert decision.value == pytest.approx(model.predict_proba(X[100:101]).max())
-    way = told.text()[-1]
+    title, way, legend = told.text()[-3:]
+    assert title == "The row's way through the tree:"
     assert isinstance(way, TableBlock)
+    assert legend == way.legend
     assert way.rows[0][0].text.startswith("petal")
     assert [section.title for section in told.page().sections] == ["Row 100", "Its way", "Tree"]
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from ensemblage.messages import count, listed, listing, require, suggestion
+from ensemblage.messages import count, listed, listing, plain_name, require, suggestion
 
 
 def test_one_is_singular_and_all_else_is_plural():
@@ -17,6 +17,19 @@ def test_names_are_listed_with_an_and_before_the_last():
     assert listed(["a"]) == "a"
     assert listed(["a", "b"]) == "a and b"
     assert listed(["a", "b", "c"]) == "a, b and c"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ScaledLogisticRegression", "scaled logistic regression"),
+        ("SVC", "SVC"),
+        ("LightGBMTrees", "light GBM trees"),
+        ("Gate", "gate"),
+    ],
+)
+def test_classes_have_names_in_words(name, words):
+    assert plain_name(name) == words
 
 
 def test_words_cost_no_import():

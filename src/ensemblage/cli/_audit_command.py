@@ -84,8 +84,9 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         say(f"{dataset.name}: {document.label}, {len(document.audit.sources)} sources\n")
         for sentence in document.sentences:
             say(sentence)
-        say("")
-        show_block(document.audit.table())
+        table = document.audit.table()
+        show_block(table)
+        say(table.legend)
     for text in dataset.notes:
         note(text)
     if report is not None:

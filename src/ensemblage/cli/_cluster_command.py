@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
 MOST_COLUMNS = 60
+SCORES = {
+    "nmi": "agreement (normalised mutual information, 1 is best)",
+    "purity": "agreement (share of rows in their cluster's most frequent class)",
+}
 
 
 @guarded
@@ -163,7 +167,7 @@ def _show(found: Clustering) -> None:
             f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average."
         )
     for name, score in found.scores.items():
-        say(f"{name} against the target: {score:.4f}")
+        say(f"{SCORES.get(name, name)} with the target: {score:.4f}")
 
 
 def _field(value: float | str | None) -> str:

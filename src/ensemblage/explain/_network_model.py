@@ -27,7 +27,7 @@ from ensemblage.explain._explanation import (
 )
 from ensemblage.explain._feature_origins import column_names
 from ensemblage.explain._probability_tables import NodeTable, probability_tables
-from ensemblage.messages import count
+from ensemblage.messages import count, listed
 from ensemblage.pages import (
     NOTHING,
     Column,
@@ -81,7 +81,7 @@ class NetworkExplanation(Explanation):
         yield _size(parents)
         linked = {node: names for node, names in parents.items() if len(names) > 1}
         for node, names in list(linked.items())[:MANY_NODES]:
-            yield f"{node} depends on {' and '.join(names)}"
+            yield f"{node} depends on {listed(names)}"
         if len(linked) > MANY_NODES:
             yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ensemblage.explain._decision import decision_bars, decision_table, predicted
 from ensemblage.explain._strata_cards import UNDESCRIBED, strata_names
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
-from ensemblage.messages import count
+from ensemblage.messages import count, plain_name
 from ensemblage.pages import (
     NOTHING,
     Bar,
@@ -35,9 +35,7 @@ WEIGHT = "the member's share in this decision; then what it says of each class"
 
 def strata_summary(facts: StrataFacts) -> list[str]:
     """Say what was found, and which members are constant."""
-    size = "" if facts.stratum_size is None else f", each {facts.stratum_size:.0%} of the rows"
-    first = f"{facts.n_strata} strata by {facts.stratifier}{size}"
-    told = [f"{first}; their members are fused by {facts.fusion}."]
+    told = [f"{_made_of(facts)}."]
     constant = sum(each.constant for each in facts.members)
     if constant == 1:
         told.append("1 stratum holds rows of one class only, and its member is constant.")
@@ -50,7 +48,6 @@ def strata_summary(facts: StrataFacts) -> list[str]:
 
 def members_text(facts: StrataFacts) -> list[str | TableBlock]:
     """List the members for a terminal, with a legend of the columns that are there."""
-    size = "" if facts.stratum_size is None else f", each {facts.stratum_size:.0%} of the rows"
     table = _members(facts, most_classes=4)
     legend = {
         "weight": "share in the fusion",
@@ -59,13 +56,13 @@ def members_text(facts: StrataFacts) -> list[str | TableBlock]:
     }
     names = {column.name for column in table.columns}
     told: list[str | TableBlock] = [
-        f"{facts.n_strata} strata by {facts.stratifier}{size}; fused by {facts.fusion}",
+        _made_of(facts),
         table,
         "; ".join(f"{name}: {text}" for name, text in legend.items() if name in names),
     ]
     if facts.described is None:
         return [*told, UNDESCRIBED]
-    return ["What the strata are", facts.described.block, facts.described.legend, *told]
+    return ["What the strata are", facts.described.block, facts.described.legend, "", *told]
 
 
 def members_table(facts: StrataFacts) -> TableBlock:
@@ -85,7 +82,7 @@ def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
     columns = {
         Column("stratum"): [Field(_named(each.member, each.name)) for each in members],
         Column("member"): [
-            Field("constant" if each.constant else each.estimator) for each in members
+            Field("constant" if each.constant else plain_name(each.estimator)) for each in members
         ],
         Column("rows", numeric=True): [count_field(each.n_rows) for each in members],
         Column("classes"): [Field(_classes(each.classes, most_classes)) for each in members],
@@ -94,8 +91,27 @@ def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
         Column("closest", numeric=True): [share_field(each.closest) for each in members],
     }
     # a gate has no weights but per row, and an in-sample fusion no held-out score
-    shown = {column: fields for column, fields in columns.items() if set(fields) != {NOTHING}}
+    shown = {
+        column: fields
+        for column, fields in columns.items()
+        if set(fields) != {NOTHING} and not (_may_go(column) and len(set(fields)) == 1)
+    }
     return TableBlock(list(shown), list(zip(*shown.values(), strict=True)), "")
+
+
+def _may_go(column: Column) -> bool:
+    """Whether a column tells nothing where all its fields are alike."""
+    return column.name in {"member", "classes"}
+
+
+def _made_of(facts: StrataFacts) -> str:
+    """Say what the ensemble is; also what all members are, as their table then does not."""
+    size = "" if facts.stratum_size is None else f", each {facts.stratum_size:.0%} of the rows"
+    kinds = {"" if each.constant else each.estimator for each in facts.members}
+    (kind,) = kinds if len(kinds) == 1 else ("",)
+    alike = f"; on each of them: {plain_name(kind)}" if kind else ""
+    fusion = plain_name(facts.fusion)
+    return f"{facts.n_strata} strata by {facts.stratifier}{size}{alike}; fused by {fusion}"
 
 
 def closest_bars(facts: StrataFacts) -> BarsBlock:

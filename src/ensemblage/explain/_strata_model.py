@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ensemblage.evaluation import StrataDisplay
 from ensemblage.explain._explanation import (
     Explanation,
@@ -26,6 +29,7 @@ from ensemblage.explain._strata_blocks import (
 from ensemblage.explain._strata_cards import strata_names, strata_section
 from ensemblage.explain._strata_facts import RowFacts, StrataFacts, row_facts, strata_facts
 from ensemblage.explain._strata_map import strata_map
+from ensemblage.messages import count, plain_name
 from ensemblage.pages import Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step
 from ensemblage.strata import StrataEnsembleClassifier
@@ -62,8 +66,9 @@ class StrataExplanation(Explanation):
         member = max(kinds, key=lambda kind: (kind != "DummyClassifier", kinds[kind]))
         yield f"{len(sizes)} strata of {spread(sizes)} of the {len(memberships)} rows"
         often = (memberships > 0.5).sum(axis=1)
-        yield f"a row is in {spread(often)} strata, {int((often == 0).sum())} rows are in none"
-        yield f"one {member} per stratum, fused by {type(estimator.fusion_).__name__.lower()}"
+        yield _overlap(often)
+        fusion = plain_name(type(estimator.fusion_).__name__)
+        yield f"one {plain_name(member)} per stratum, fused by {fusion}"
         n_constant = len(estimator.constant_strata_)
         if n_constant:
             yield f"{n_constant} of {estimator.n_strata_} strata hold one class only"
@@ -115,3 +120,13 @@ class StrataExplanation(Explanation):
             raise ValueError("A map of strata needs rows to show: give `X`.")
         display = StrataDisplay.of_model(subject.model, subject.X, subject.y)
         return saved_picture(display.plot(mark=subject.row), picture)
+
+
+def _overlap(often: NDArray[np.int64]) -> str:
+    """Say in how many strata rows are, and how many are in none."""
+    if often.min() == often.max() == 1:
+        return "every row is in one stratum"
+    alone = int((often == 0).sum())
+    are = "is" if alone == 1 else "are"
+    outside = f"; {count(alone, 'row')} {are} in none" if alone else ""
+    return f"a row is in {spread(often)} strata{outside}"

@@ -32,7 +32,7 @@ from ensemblage.explain._explanation import (
 )
 from ensemblage.explain._feature_origins import feature_origins
 from ensemblage.fusion import FusionContext
-from ensemblage.messages import count
+from ensemblage.messages import count, plain_name
 from ensemblage.pages import (
     Bar,
     BarsBlock,
@@ -53,7 +53,7 @@ MOST_FEATURES = 12
 class SubspacesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Features chosen together."""
 
-    features: Annotated[list[str], Meta(description="The most used features.")]
+    features: Annotated[list[str], Meta(description="The most used features, of those that are.")]
     co_selection: Annotated[
         list[list[Annotated[float, Meta(ge=0, le=1)]]],
         Meta(description="Share of the members that use both features; on the diagonal each."),
@@ -86,10 +86,10 @@ class SubspacesExplanation(Explanation):
         del columns
         sizes = estimator.supports_.sum(axis=1)
         fused = estimator.fusion_
-        name = fused if isinstance(fused, str) else type(fused).__name__.lower()
+        name = fused if isinstance(fused, str) else plain_name(type(fused).__name__)
         yield f"{len(sizes)} members on {spread(sizes)} features each, fused by {name}"
         always = int((np.diag(estimator.co_selection_) == 1).sum())
-        yield f"{count(always, 'feature')} {_are(always)} used by every member"
+        yield f"{_how_many(always)} {_are(always)} used by every member"
 
     @classmethod
     def of(cls, subject: Subject) -> SubspacesExplanation:
@@ -98,7 +98,9 @@ class SubspacesExplanation(Explanation):
         if found is None:
             raise ValueError("The model has no co-selection matrix.")
         story = None if subject.row is None else subspaces_decision(subject, subject.row)
-        return cls(SubspacesFacts(found.feature_names, found.matrix.tolist()), story)
+        used = max(1, int((np.diag(found.matrix) > 0).sum()))
+        matrix = found.matrix[:used, :used].tolist()
+        return cls(SubspacesFacts(found.feature_names[:used], matrix), story)
 
     @property
     def document(self) -> SubspacesFacts | RowDecision:
@@ -114,7 +116,10 @@ class SubspacesExplanation(Explanation):
             for d, (name, shares) in enumerate(self._named_rows())
         ]
         numbers = [Column(str(d + 1), numeric=True) for d in range(len(rows))]
-        said = "Share of the members that use both features, and on the diagonal each."
+        said = (
+            "Share of the members that use both features, by their numbers; on the diagonal, that "
+            "use the feature at all."
+        )
         return [said, TableBlock([Column("feature"), *numbers], rows, "")]
 
     def page(self) -> ModelPage:
@@ -123,7 +128,7 @@ class SubspacesExplanation(Explanation):
         always = sum(share == 1 for share in used)
         told = (
             f"Of the {count(len(names), 'feature')} shown, the most used first, "
-            f"{always} {_are(always)} used by every member."
+            f"{always or 'none'} {_are(always)} used by every member."
         )
         bars = [
             Bar(name, share, f"{share:.0%}", strong=share == 1)
@@ -216,5 +221,9 @@ def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]])
     )
 
 
+def _how_many(features: int) -> str:
+    return count(features, "feature") if features else "no feature"
+
+
 def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+    return "is" if number < 2 else "are"

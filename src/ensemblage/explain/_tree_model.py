@@ -125,7 +125,8 @@ class TreeExplanation(Explanation):
     def text(self) -> list[str | TableBlock]:
         """Write the tree as indented lines, or tell a row's way."""
         if self.story is not None and self.facts.path is not None:
-            return [*row_text(self.story), way_table(self.facts, self.facts.path)]
+            way = way_table(self.facts, self.facts.path)
+            return [*row_text(self.story), "", f"{way.caption}:", way, way.legend]
         return [*as_text(self.facts.estimator.tree_, self.facts.words).splitlines()]
 
     def page(self) -> ModelPage:

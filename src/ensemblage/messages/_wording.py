@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -23,6 +24,12 @@ def listing(names: Iterable[object], limit: int = 12) -> str:
     every = [str(name) for name in names]
     rest = len(every) - limit
     return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def plain_name(name: str) -> str:
+    """Write a class's name in words: ``scaled logistic regression``; capitals such as SVC stay."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return " ".join(word if word.isupper() else word.lower() for word in words)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
