@@ -12,7 +12,7 @@ MODEL = LogisticRegression().fit(X, ["no", "no", "yes", "yes"])
 
 def test_coefficients_the_largest_first():
     said, table, legend = explain_model(MODEL, columns=["age", "pay"]).text()
-    assert said == "LogisticRegression: a coefficient per feature"
+    assert said == "Logistic regression: a coefficient per feature"
     assert [row[0].text for row in table.rows] == ["age", "pay"]
     assert [column.name for column in table.columns] == ["feature", "for yes"]
     assert legend.startswith("Change of the log odds per unit")
@@ -37,4 +37,4 @@ def test_a_row_alone_is_told_from_zero():
 def test_a_page_has_bars():
     page = explain_model(MODEL, columns=["age", "pay"]).page()
     assert [section.title for section in page.sections] == ["Coefficients", "All coefficients"]
-    assert page.summary == ["A LogisticRegression: one coefficient for each of 2 features."]
+    assert page.summary == ["Logistic regression: one coefficient for each of 2 features."]

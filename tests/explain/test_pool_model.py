@@ -37,7 +37,16 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     assert [each.title for each in found.page().sections] == ["Members", "Places of diversity"]
     with_row = explain_model(model, X, row=2)
     assert with_row.page().sections[0].title == "Row 2"
-    assert len(with_row.text()) == 3
+    said, _, legend = with_row.text()
+    assert said.startswith(f"Row 2: predicted {model.predict(X[2:3])[0]} (no 0.")
+    assert legend.startswith("Probabilities of the classes.")
+    assert with_row.page().sections[0].blocks[0].paragraphs == [f"{said}."]
+
+
+def test_bars_are_in_the_order_of_their_shares(fitted):
+    bars = explain_model(fitted[0]).page().sections[0].blocks[0].bars
+    assert [bar.value for bar in bars] == sorted((bar.value for bar in bars), reverse=True)
+    assert not any(bar.ours for bar in bars)  # neither anchors nor what a user gave
 
 
 def test_voices_about_a_row(fitted):

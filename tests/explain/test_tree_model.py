@@ -68,3 +68,15 @@ def test_words_are_traced_back_to_their_columns():
 
 def test_the_drawing_is_a_picture(model):
     assert explain_model(model, columns=NAMES).draw("svg").startswith(b"<?xml")
+
+
+def test_a_category_is_asked_for_in_words():
+    X = np.array([["Cairo", 1.0], ["Lima", 1.0], ["Oslo", 1.0]] * 20, dtype=object)
+    y = ["hot", "mild", "cold"] * 20
+    model = InnerTreeClassifier(random_state=0).fit(X, y)
+    told = explain_model(model, X, columns=["town", "v"], row=0)
+    splits = [line.partition("   [")[0] for line in explain_model(model, X).text()]
+    assert all("<=" not in each for each in splits)
+    way = told.text()[-2]
+    asked = [(row[0].text, row[1].text, row[3].text) for row in way.rows]
+    assert ("town = Cairo", "yes", "100.0%") in asked

@@ -2,7 +2,7 @@ import numpy as np
 
 from ensemblage.inner._fitted_tree import FittedTree
 from ensemblage.inner._tree_choice import NodeValues
-from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, written
+from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, outline, written
 from kernels.trees import stump
 
 VALUES = NodeValues(
@@ -25,12 +25,31 @@ def test_numbers_and_crisp_thresholds():
         stump([2.45]), VALUES._replace(values=np.array([[0.0], [12345.6], [2.0]]))
     )
     lines = as_text(tree, TreeWords(["age"], [])).splitlines()
-    assert lines[:2] == ["age <= 2.45   [90 rows]", "├─ yes: 1.235e+04   [5.5 rows]"]
+    assert lines[:2] == ["age <= 2.45   [90 rows]", "├─ yes: 12346   [5.5 rows]"]
 
 
 def test_thresholds_have_digits_enough():
     assert written(1.00001, 1.0, 1.00002) == ("1.00001", "1", "1.00002")
     assert written(2.0, 2.0, 2.0) == ("2", "2", "2")
+
+
+def test_numbers_have_no_exponent():
+    assert written(59410.0, 40161.0, 59425.5) == ("59410", "40161", "59426")
+
+
+def test_a_category_is_asked_for_and_not_compared():
+    tree, words = (
+        FittedTree.make(stump([0.5]), VALUES),
+        TreeWords(["town = Cairo"], ["a", "b"], frozenset({"town = Cairo"})),
+    )
+    assert as_text(tree, words).splitlines() == [
+        "town = Cairo   [90 rows]",
+        "├─ yes: b 75%, a 25%   [84 rows]",
+        "└─ no: a 100%   [5.5 rows]",
+    ]
+    root, yes, _ = outline(tree, words)
+    assert (root.said, yes.side, yes.shares) == (("town = Cairo", ""), "yes", (0.25, 0.75))
+    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, words)
 
 
 def test_dot_escapes_names():

@@ -4,7 +4,15 @@ import sys
 
 import pytest
 
-from ensemblage.messages import count, listed, listing, plain_name, require, suggestion
+from ensemblage.messages import (
+    count,
+    listed,
+    listing,
+    plain_name,
+    require,
+    suggestion,
+    write_number,
+)
 
 
 def test_one_is_singular_and_all_else_is_plural():
@@ -30,6 +38,15 @@ def test_names_are_listed_with_an_and_before_the_last():
 )
 def test_classes_have_names_in_words(name, words):
     assert plain_name(name) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(59410.4, "59410"), (-123456.0, "-123456"), (0.000012345, "1.234e-05"), (2.5, "2.5"),
+     (3.2e20, "3.2e+20")],
+)  # fmt: skip
+def test_numbers_have_four_digits_and_no_exponent(value, text):
+    assert write_number(value) == text
 
 
 def test_words_cost_no_import():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from ensemblage.messages import write_number
 from ensemblage.tables import MISSING, Column
 
 Codes = NDArray[np.int64]
@@ -80,8 +81,8 @@ def _typical(there: NDArray[Any], elsewhere: NDArray[Any]) -> tuple[str, str]:
         return "no value", "no value"
     middle = np.median(there), np.median(elsewhere)
     if middle[0] != middle[1]:
-        return f"{middle[0]:.4g}", f"{middle[1]:.4g}"
-    return f"mean {there.mean():.3g}", f"mean {elsewhere.mean():.3g}"
+        return write_number(middle[0]), write_number(middle[1])
+    return f"mean {write_number(there.mean(), 3)}", f"mean {write_number(elsewhere.mean(), 3)}"
 
 
 def _word_shift(

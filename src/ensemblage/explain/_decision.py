@@ -89,12 +89,14 @@ def add_up(parts: Sequence[LinearPart], weights: Floats, label: int) -> tuple[Fl
     return np.asarray(coef, dtype=float), float(level)
 
 
-def weighted_odds(members: str, n_classes: int) -> str:
+def weighted_odds(members: str, n_classes: int, fusion: Any) -> str:
     """Say in words what ``add_up`` of some members gives, from the mean of the training rows."""
     against = "" if n_classes == 2 else " against the mean of the classes"
+    # a gate looks at the row too, which no sum over columns tells
+    gated = "; how columns move these shares is not counted" if fusion.needs else ""
     return (
         f"log odds{against} of the {members}, weighted by their shares in this decision; each "
-        "column against the mean of the training rows"
+        f"column against the mean of the training rows{gated}"
     )
 
 

@@ -22,6 +22,7 @@ from ensemblage.explain._decision import (
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject
 from ensemblage.explain._feature_origins import feature_names, feature_origins
 from ensemblage.explain._linear_members import linear_part
+from ensemblage.messages import plain_name
 from ensemblage.pages import Bar, BarsBlock, Column, Field, Section, TableBlock, signed_field
 from ensemblage.parallel import final_step, rows_at_final_step
 
@@ -90,7 +91,7 @@ class LinearExplanation(Explanation):
         """List the coefficients, or what moved the decision about the row."""
         if self.story is not None:
             return row_text(self.story)
-        return [f"{self.facts.estimator}: a coefficient per feature", self._table(), LEGEND]
+        return [f"{self._name}: a coefficient per feature", self._table(), LEGEND]
 
     def page(self) -> ModelPage:
         """Show the largest coefficients, and all."""
@@ -104,13 +105,19 @@ class LinearExplanation(Explanation):
             sections.insert(0, Section("Coefficients", [BarsBlock(bars, said, signed=True)]))
         if self.story is not None:
             sections.insert(0, row_section(self.story))
-        told = f"A {facts.estimator}: one coefficient for each of {len(facts.features)} features."
+        told = f"{self._name}: one coefficient for each of {len(facts.features)} features."
         return ModelPage([told], [("features", str(len(facts.features)))], sections)
 
     def draw(self, picture: str = "png") -> bytes:
         """Refuse: a table says it all."""
         del picture
         raise ValueError("Coefficients have no drawing of their own: write a page (.html) instead.")
+
+    @property
+    def _name(self) -> str:
+        """What the estimator is, at the start of a sentence."""
+        name = plain_name(self.facts.estimator)
+        return name[0].upper() + name[1:]
 
     def _table(self) -> TableBlock:
         facts = self.facts

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject
-from ensemblage.messages import count
+from ensemblage.messages import count, plain_name
 from ensemblage.pages import Bar, BarsBlock, Column, Field, Section, TableBlock, signed_field
 from ensemblage.parallel import final_step
 
@@ -57,7 +57,7 @@ class OtherExplanation(Explanation):
     @classmethod
     def of(cls, subject: Subject) -> OtherExplanation:
         """Shuffle each column in turn; refuse where that cannot be done."""
-        name = type(final_step(subject.model)).__name__
+        name = plain_name(type(final_step(subject.model)).__name__)
         if subject.row is not None:
             raise ValueError(
                 f"This is a {name}: which columns moved one decision cannot be told exactly. "

@@ -10,13 +10,16 @@ import msgspec
 from msgspec import Meta
 
 from ensemblage.evaluation import PoolDisplay, reliability
+from ensemblage.explain._decision import RowDecision, predicted
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
-from ensemblage.pages import Bar, BarsBlock, NotesBlock, Section, TableBlock
+from ensemblage.pages import Bar, BarsBlock, Block, NotesBlock, Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step, rows_at_final_step
 
 if TYPE_CHECKING:  # a model that is no pool should not wait for pools to be imported
     from ensemblage.pool import Contributions, Leaderboard, PoolDecision
 
+OURS = ("rows", "columns", "decisions")
+"""Places whose members are this library's."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -131,11 +134,14 @@ class PoolExplanation(Explanation):
 
     def text(self) -> list[str | TableBlock]:
         """List members and places, or the voices about the row."""
-        tables = [self.board.as_table(), self.contributions.as_table()]
         if self.decision is not None:
-            tables = [self.decision.as_table()]
-        said = [text for table in tables for text in (table.caption, table, table.legend)]
-        return [*said, *(() if self.decision is not None else self.facts.left_out)]
+            said = self.decision.as_table()
+            return [self._predicted, said, said.legend]
+        board, places = self.board.as_table(), self.contributions.as_table()
+        return [
+            board.caption, board, board.legend, "", places.caption, places, places.legend,
+            *self.facts.left_out,
+        ]  # fmt: skip
 
     def page(self) -> ModelPage:
         """Show weights, the leaderboard, what places add, and the voices about the row."""
@@ -144,10 +150,10 @@ class PoolExplanation(Explanation):
             f"On rows that it has not seen, the pool has log loss {pool.log_loss:.4f} and accuracy "
             f"{pool.accuracy:.3f}; its calibration error is {self.facts.calibration_error:.3f}."
         )
+        heard = [each for each in self.board[1:] if each.weight is not None]
         bars = [
-            Bar(each.member, each.weight, f"{each.weight:.0%}")
-            for each in self.board[1:]
-            if each.weight is not None
+            Bar(each.member, each.weight, f"{each.weight:.0%}", ours=each.place in OURS)
+            for each in sorted(heard, key=lambda each: -(each.weight or 0.0))
         ]
         chart = BarsBlock(bars, "Share of each member in the pool.", percent=True, from_zero=True)
         notes = [NotesBlock(list(self.facts.left_out))] if self.facts.left_out else []
@@ -156,8 +162,17 @@ class PoolExplanation(Explanation):
             Section("Places of diversity", [self.contributions.as_table()]),
         ]
         if self.decision is not None:
-            sections.insert(0, Section(f"Row {self.row}", [self.decision.as_table()]))
+            voices: list[Block] = [TextBlock([f"{self._predicted}."]), self.decision.as_table()]
+            sections.insert(0, Section(f"Row {self.row}", voices))
         return ModelPage([told], [("members", str(len(self.board) - 1))], sections)
+
+    @property
+    def _predicted(self) -> str:
+        """What the pool says of the row, with the scores."""
+        told = self.document
+        if not isinstance(told, PoolRowFacts):
+            return ""
+        return predicted(RowDecision(told.row, told.prediction, told.classes, told.scores, None))
 
     def draw(self, picture: str = "png") -> bytes:
         """Draw weights, calibration and disagreement."""

@@ -215,7 +215,7 @@ def _decision(subject: Subject, row: int, encoded: Any, weights: Any) -> Decisio
     base = level + float(coef @ means)
     return Decision(
         label=str(ensemble.classes_[label]),
-        measure=weighted_odds("linear members", len(ensemble.classes_)),
+        measure=weighted_odds("linear members", len(ensemble.classes_), ensemble.fusion_),
         base=base,
         contributions=contributions_of(
             subject.columns, subject.values(row), amounts, subject.kinds

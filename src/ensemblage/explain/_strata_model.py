@@ -109,7 +109,7 @@ class StrataExplanation(Explanation):
             ("strata", str(facts.n_strata)),
             ("members", str(len(facts.members))),
             ("stratifier", facts.stratifier),
-            ("fusion", facts.fusion),
+            ("fusion", plain_name(facts.fusion)),
         ]
         return ModelPage(strata_summary(facts), known, sections)
 

@@ -185,7 +185,7 @@ def subspaces_decision(subject: Subject, row: int) -> RowDecision:
         amounts = by_column(coef * z, origins, len(subject.columns))
         decision = Decision(
             label=classes[label],
-            measure=weighted_odds("members", len(classes)),
+            measure=weighted_odds("members", len(classes), estimator.fusion_),
             base=base,
             contributions=contributions_of(
                 subject.columns, subject.values(row), amounts, subject.kinds

@@ -23,7 +23,15 @@ from ensemblage.explain._decision import (
 )
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
 from ensemblage.explain._feature_origins import feature_names, feature_origins
-from ensemblage.inner import BaseInnerTree, TreePath, TreeWords, as_text, outline_of, tree_words
+from ensemblage.inner import (
+    BaseInnerTree,
+    TreePath,
+    TreeWords,
+    as_text,
+    asked,
+    outline,
+    tree_words,
+)
 from ensemblage.messages import count
 from ensemblage.pages import (
     Column,
@@ -38,6 +46,7 @@ from ensemblage.pages import (
 from ensemblage.parallel import final_step, rows_at_final_step
 
 MOST_TOLD = 3
+YES_NO = ("no", "yes")
 CAPTION = (
     "Follow the answers down to a leaf. A grey mark is a split on which the crowd's thresholds "
     "differ: a row between the least and the greatest goes both ways, by the share of them. Rows "
@@ -108,8 +117,9 @@ class TreeExplanation(Explanation):
         """Read the nodes, and a row's path."""
         estimator = final_step(subject.model)
         columns = feature_names(subject.model, subject.columns)
-        own = _own(estimator, columns)
-        facts = TreeFacts(estimator, tree_words(estimator, own), outline_of(estimator, own))
+        words = tree_words(estimator, _own(estimator, columns))
+        words = words._replace(yes_no=words.yes_no | _categories(subject, columns))
+        facts = TreeFacts(estimator, words, outline(estimator.tree_, words))
         if subject.row is None:
             return cls(facts)
         path = estimator.explain(
@@ -160,6 +170,16 @@ def _own(estimator: Any, columns: Sequence[str]) -> Sequence[str]:
     return columns if len(columns) == estimator.n_features_in_ else ()
 
 
+def _categories(subject: Subject, features: Sequence[str]) -> frozenset[str]:
+    """Find the features that say whether a column is of a category."""
+    origins = feature_origins(subject.model, subject.columns) or []
+    return frozenset(
+        name
+        for name, origin in zip(features, origins, strict=False)
+        if name.startswith(f"{subject.columns[origin]} = ")
+    )
+
+
 def tree_decision(subject: Subject, path: TreePath) -> RowDecision:
     """Tell what the splits on each column add to the predicted class's probability: exact."""
     estimator = final_step(subject.model)
@@ -192,22 +212,21 @@ def tree_decision(subject: Subject, path: TreePath) -> RowDecision:
 
 def way_table(facts: TreeFacts, path: TreePath) -> TableBlock:
     """List the splits on a row's way, and its share on each side."""
-    names, label = facts.words.columns, int(np.argmax(path.prediction))
+    label = int(np.argmax(path.prediction))
     columns = [
         Column("split"), Column("value"), Column("of the row", numeric=True),
         Column("to yes", numeric=True), Column(f"for {facts.words.classes[label]}", numeric=True),
     ]  # fmt: skip
-    feature = facts.estimator.tree_.feature
-    rows = [
-        [
-            Field(f"{names[feature[step.node]]} <= {step.threshold:.4g}"),
-            Field(value_text(step.value)),
+    rows = []
+    for step in path.steps:
+        split = asked(facts.estimator.tree_, step.node, facts.words)
+        rows.append([
+            Field(f"{split.column}{split.compared}"),
+            Field(value_text(step.value) if split.yes_is_left else YES_NO[step.value == 1]),
             share_field(step.share),
-            share_field(step.left),
+            share_field(step.left if split.yes_is_left else 1 - step.left),
             signed_field(float(step.contribution[label]), 3),
-        ]
-        for step in path.steps
-    ]
+        ])  # fmt: skip
     legend = "How much of the row comes to each split, and how much of that goes on to yes."
     return TableBlock(columns, rows, "The row's way through the tree", legend)
 

@@ -36,6 +36,8 @@ from ensemblage.inner._tree_learning import Learned as Learned
 from ensemblage.inner._tree_learning import learn_tree as learn_tree
 from ensemblage.inner._tree_reading import TreeWords as TreeWords
 from ensemblage.inner._tree_reading import as_text as as_text
+from ensemblage.inner._tree_reading import asked as asked
+from ensemblage.inner._tree_reading import outline as outline
 from ensemblage.inner._tree_structure import LARGEST as LARGEST
 from ensemblage.inner._tree_structure import GrowthRule as GrowthRule
 from ensemblage.inner._tree_structure import Structure as Structure

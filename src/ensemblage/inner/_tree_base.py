@@ -269,13 +269,14 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
 
     def _words(self, columns: Sequence[str] = ()) -> TreeWords:
         """Name features, after the table's columns as the caller knows them, and classes."""
-        given = list(columns) if len(columns) else None
-        if hasattr(self, "encoder_"):
-            named = self.encoder_.get_feature_names_out(given)
-        else:
-            named = _check_feature_names_in(self) if given is None else given
+        own = list(columns) if len(columns) else _check_feature_names_in(self)
         classes = [str(label) for label in getattr(self, "classes_", ())]
-        return TreeWords([str(name) for name in named], classes)
+        if not hasattr(self, "encoder_"):
+            return TreeWords([str(name) for name in own], classes)
+        named = [str(name) for name in self.encoder_.get_feature_names_out(own)]
+        starts = [f"{own[j]} = " for j in self.encoder_.feature_columns_]
+        yes_no = {name for name, start in zip(named, starts, strict=True) if name.startswith(start)}
+        return TreeWords(named, classes, frozenset(yes_no))
 
     def __check_state__(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""

@@ -9,22 +9,31 @@ import numpy as np
 
 from ensemblage.inner._fitted_tree import FittedTree
 from ensemblage.inner._tree_structure import LARGEST
+from ensemblage.messages import write_number
 from ensemblage.pages import TreeNode
 
 
 class TreeWords(NamedTuple):
-    """Names of the columns, and of the classes; no classes where the tree gives numbers."""
+    """Names of the columns, and of the classes; no classes where the tree gives numbers.
+
+    ``yes_no`` are columns that are 1 where it is as they say, such as ``town = Cairo``, else 0.
+    """
 
     columns: Sequence[str]
     classes: Sequence[str]
+    yes_no: frozenset[str] = frozenset()
 
 
 class Asked(NamedTuple):
-    """What a split asks: a column, what it is compared with, and where the crowd is not agreed."""
+    """What a split asks: a column, what it is compared with, and where the crowd is not agreed.
+
+    ``yes_is_left`` tells on which side rows are of which it is true.
+    """
 
     column: str
     compared: str
     crowd: str
+    yes_is_left: bool = True
 
 
 def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
@@ -32,6 +41,8 @@ def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
     thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
     if thresholds[0] >= LARGEST:
         return Asked(column, " is known", "")
+    if column in words.yes_no:
+        return Asked(column, "", "", yes_is_left=False)
     middle, low, high = written(
         float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
     )
@@ -40,14 +51,20 @@ def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
 
 def question(tree: FittedTree, node: int, words: TreeWords) -> str:
     """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
-    column, compared, crowd = asked(tree, node, words)
+    column, compared, crowd, _ = asked(tree, node, words)
     return f"{column}{compared} ({crowd})" if crowd else f"{column}{compared}"
+
+
+def sides(tree: FittedTree, node: int, words: TreeWords) -> tuple[int, int]:
+    """Give the nodes below a split, that of "yes" first."""
+    below = int(tree.left[node]), int(tree.right[node])
+    return below if asked(tree, node, words).yes_is_left else below[::-1]
 
 
 def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
     """Write numbers with as many digits as tell them apart, four at least."""
     for digits in range(4, 17):
-        texts = tuple(f"{value:.{digits}g}" for value in (middle, low, high))
+        texts = tuple(write_number(value, digits) for value in (middle, low, high))
         if len(set(texts)) == len({middle, low, high}):
             break
     return texts[0], texts[1], texts[2]
@@ -57,7 +74,7 @@ def answer(tree: FittedTree, node: int, words: TreeWords) -> str:
     """Say what a node predicts: its most probable classes, or its number."""
     values = tree.values[node]
     if not words.classes:
-        return f"{values[0]:.4g}"
+        return write_number(float(values[0]))
     order = np.argsort(-values, kind="stable")
     told = [f"{words.classes[k]} {values[k]:.0%}" for k in order if values[k] >= 0.005][:3]
     return ", ".join(told)
@@ -83,8 +100,9 @@ def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
             yield f"{before}{answer(tree, node, words)}   [{rows_in(tree, node)}]"
             continue
         yield f"{before}{question(tree, node, words)}   [{rows_in(tree, node)}]"
-        sides = (("├─ yes: ", "│  ", tree.left[node]), ("└─ no: ", "   ", tree.right[node]))
-        waiting += [(int(child), below + mark, below + line) for mark, line, child in sides[::-1]]
+        yes, no = sides(tree, node, words)
+        waiting.append((no, f"{below}└─ no: ", f"{below}   "))
+        waiting.append((yes, f"{below}├─ yes: ", f"{below}│  "))
 
 
 def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
@@ -98,12 +116,12 @@ def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
             said = (answer(tree, node, words), "")
             nodes.append(TreeNode(depth, side, said, rows, shares, is_leaf=True))
             continue
-        column, compared, crowd = asked(tree, node, words)
+        column, compared, crowd, _ = asked(tree, node, words)
         detail = f"{crowd}, {rows}" if crowd else rows
         said = (column, compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
         nodes.append(TreeNode(depth, side, said, detail, soft=bool(crowd)))
-        waiting.append((int(tree.right[node]), depth + 1, "no"))
-        waiting.append((int(tree.left[node]), depth + 1, "yes"))
+        yes, no = sides(tree, node, words)
+        waiting += [(no, depth + 1, "no"), (yes, depth + 1, "yes")]
     return nodes
 
 
@@ -116,8 +134,9 @@ def as_dot(tree: FittedTree, words: TreeWords) -> str:
         shape = ", shape=ellipse" if leaf else ""
         lines.append(f"  n{node} [label={_quoted(said, rows_in(tree, node))}{shape}];")
         if not leaf:
-            lines.append(f'  n{node} -> n{tree.left[node]} [label="yes"];')
-            lines.append(f'  n{node} -> n{tree.right[node]} [label="no"];')
+            yes, no = sides(tree, node, words)
+            lines.append(f'  n{node} -> n{yes} [label="yes"];')
+            lines.append(f'  n{node} -> n{no} [label="no"];')
     return "\n".join([*lines, "}"])
 
 

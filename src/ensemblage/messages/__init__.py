@@ -11,3 +11,4 @@ from ensemblage.messages._wording import listing as listing
 from ensemblage.messages._wording import plain_name as plain_name
 from ensemblage.messages._wording import require as require
 from ensemblage.messages._wording import suggestion as suggestion
+from ensemblage.messages._wording import write_number as write_number

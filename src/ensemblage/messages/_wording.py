@@ -8,6 +8,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+MOST_WHOLE = 1e15
+"""Larger numbers have digits that mean nothing."""
+
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Say how many: ``1 row``, ``3 rows``; ``plural`` where an s is not enough."""
@@ -24,6 +27,12 @@ def listing(names: Iterable[object], limit: int = 12) -> str:
     every = [str(name) for name in names]
     rest = len(every) - limit
     return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def write_number(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, or all of those before the point; no exponent."""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < MOST_WHOLE else text
 
 
 def plain_name(name: str) -> str:

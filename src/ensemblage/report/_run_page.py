@@ -61,7 +61,9 @@ def _facts(document: RunDocument) -> FactsBlock:
     facts = [("experiment", document.experiment), ("cells computed", done)]
     if cells.failed:
         facts.append(("cells failed", f"{cells.failed:,}"))
-    return FactsBlock([*facts, ("scale", document.scale), ("seed", str(document.seed))])
+    if document.scale != OWN:
+        facts.append(("scale", document.scale))
+    return FactsBlock([*facts, ("seed", str(document.seed))])
 
 
 def _summary(document: RunDocument, tables: Sequence[TableDocument]) -> list[str]:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from ensemblage.kernels import compare_medians, compare_shares
+from ensemblage.messages import write_number
 from ensemblage.strata._member_report import count_errors
 from ensemblage.strata._strata_description import (
     ColumnDifference,
     StrataDescription,
     StratumDescription,
-    write_number,
 )
 from ensemblage.strata._stratum_names import name_strata
 from ensemblage.tables import MISSING, Column, read_columns

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
+from ensemblage.messages import write_number
 from ensemblage.pages import (
     Column,
     Field,
@@ -235,8 +236,3 @@ class StrataDescription:
         """Show the table where IPython has no HTML."""
         del cycle
         printer.text(str(self))  # type: ignore[attr-defined]
-
-
-def write_number(value: float) -> str:
-    """Write a number with four digits, or all of those before the point."""
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
