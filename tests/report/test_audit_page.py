@@ -1,8 +1,12 @@
 """The page of an audit of sources."""
 
+from dataclasses import replace as dataclass_replace
+
+from msgspec.structs import replace
+
 from ensemblage.evaluation import AuditedSource, ColumnShift, SourceAudit
 from ensemblage.methods import AuditDocument
-from ensemblage.pages import BarsBlock, TableBlock
+from ensemblage.pages import BarsBlock, FigureBlock, TableBlock
 from ensemblage.report import audit_page
 
 
@@ -51,6 +55,16 @@ def test_the_worst_source_comes_first_and_suspects_stand_out():
     assert [bar.strong for bar in errors.bars] == [True, False]
     assert offsets.signed
     assert offsets.bars[0].error == 0.4
+    assert [round(bar.error, 2) for bar in errors.bars] == [0.15, 0.15]
+    fan = page.sections[1].blocks[1]
+    assert isinstance(fan, FigureBlock)
+    assert "furthest from the diagonal is north" in fan.alt
+
+
+def test_too_few_sources_have_no_bound_on_the_page():
+    assert "nine in ten" in str(audit_page(DOCUMENT).facts)
+    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_bound=1.0))
+    assert "nine in ten" not in str(audit_page(unbounded).facts)
     assert isinstance(table, TableBlock)
     assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
 

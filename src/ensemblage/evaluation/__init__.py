@@ -24,6 +24,9 @@ from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliab
 from ensemblage.evaluation._prototype_display import PrototypeDisplay
 from ensemblage.evaluation._random_effects import new_bound as new_bound
 from ensemblage.evaluation._source_audit import source_audit
+from ensemblage.evaluation._source_display import SourceDisplay
+from ensemblage.evaluation._source_display import draw_calibration_fan as draw_calibration_fan
+from ensemblage.evaluation._source_display import draw_source_errors as draw_source_errors
 from ensemblage.evaluation._source_predictions import HeldOut as HeldOut
 from ensemblage.evaluation._source_predictions import held_out as held_out
 from ensemblage.evaluation._source_predictions import ordinary_folds as ordinary_folds
@@ -48,6 +51,7 @@ __all__ = [
     "PrototypeDisplay",
     "Reliability",
     "SourceAudit",
+    "SourceDisplay",
     "StrataDisplay",
     "TreeDisplay",
     "compare_methods",

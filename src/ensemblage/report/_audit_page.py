@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from ensemblage.evaluation import AuditedSource, ColumnShift
+from ensemblage.evaluation import AuditedSource, ColumnShift, SourceAudit, draw_calibration_fan
 from ensemblage.methods import AuditDocument
 from ensemblage.pages import (
     Bar,
@@ -12,6 +13,7 @@ from ensemblage.pages import (
     Column,
     FactsBlock,
     Field,
+    FigureBlock,
     Page,
     Section,
     TableBlock,
@@ -35,7 +37,9 @@ def audit_page(document: AuditDocument) -> Page:
     found = document.audit
     sections = [
         Section("Errors, source by source", [_errors(found.sources)]),
-        Section("Calibration when left out", [_offsets(found.sources, str(found.label))]),
+        Section(
+            "Calibration when left out", [_offsets(found.sources, str(found.label)), _fan(found)]
+        ),
         Section("All figures", [found.table()]),
         Section("Columns that differ between sources", [_shifts(found.shifts)]),
         *data_section(document.data),
@@ -46,7 +50,12 @@ def audit_page(document: AuditDocument) -> Page:
             ("sources", str(len(found.sources))),
             ("error, ordinary folds", f"{found.error:.3f}"),
             ("error, new source", f"{found.new_error:.3f}"),
-            ("nine in ten new sources below", f"{found.error_bound:.3f}"),
+            ("95 % bounds of it", f"{found.new_error_low:.2f} to {found.new_error_high:.2f}"),
+            *(
+                [("nine in ten new sources below", f"{found.error_bound:.3f}")]
+                if found.error_bound < 1
+                else []
+            ),
         ]
     )
     title = f"Sources of {document.dataset}"
@@ -54,19 +63,30 @@ def audit_page(document: AuditDocument) -> Page:
 
 
 def _errors(sources: Sequence[AuditedSource]) -> BarsBlock:
-    worst_first = sorted(sources, key=lambda each: -each.left_out_error)
     bars = [
         Bar(
-            each.name, each.left_out_error, f"{each.left_out_error:.3f}",
-            reference=each.error, strong=each.suspect,
+            each.name, each.expected, f"{each.expected:.3f}",
+            error=(each.expected_high - each.expected_low) / 2, reference=each.error,
+            strong=each.suspect,
         )
-        for each in worst_first
+        for each in sorted(sources, key=lambda each: -each.expected)
     ]  # fmt: skip
     caption = (
-        "Share of wrong predictions when the source is left out of training, as if it were new; "
-        "the mark is its error by ordinary folds."
+        "Share of wrong predictions to expect when the source is left out of training, as if it "
+        "were new, with 95 % intervals; small sources are drawn towards the others. The mark is "
+        "the error by ordinary folds."
     )
     return BarsBlock(bars, caption, from_zero=True)
+
+
+def _fan(audit: SourceAudit) -> FigureBlock:
+    far = max(audit.sources, key=lambda each: abs(each.offset))
+    return FigureBlock(
+        partial(draw_calibration_fan, audit), 5.2, 4.2,
+        f"One line per source; furthest from the diagonal is {far.name}.",
+        "The rate to expect in a source where the model, which has not seen it, says the "
+        "probability below. On the diagonal it is right; a flat line is a model too sure.",
+    )  # fmt: skip
 
 
 def _offsets(sources: Sequence[AuditedSource], label: str) -> BarsBlock:
