@@ -59,14 +59,14 @@ def test_the_worst_source_comes_first_and_suspects_stand_out():
     fan = page.sections[1].blocks[1]
     assert isinstance(fan, FigureBlock)
     assert "furthest from the diagonal is north" in fan.alt
+    assert isinstance(table, TableBlock)
+    assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
 
 
 def test_too_few_sources_have_no_bound_on_the_page():
     assert "nine in ten" in str(audit_page(DOCUMENT).facts)
     unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_bound=1.0))
     assert "nine in ten" not in str(audit_page(unbounded).facts)
-    assert isinstance(table, TableBlock)
-    assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
 
 
 def test_it_begins_with_what_matters():
