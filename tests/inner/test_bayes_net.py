@@ -8,7 +8,13 @@ from ensemblage.bayes import BayesNetClassifier, BayesNetwork
 from ensemblage.bayes._coding import Target, Training, code_sample
 from ensemblage.bayes._k2_search import Structure
 from ensemblage.inner import InnerBayesNetClassifier, _bayes_net
-from ensemblage.inner._bayes_net import common_columns, common_cuts, draw_bag
+from ensemblage.inner._bayes_net import (
+    common_coders,
+    common_columns,
+    common_cuts,
+    draw_bag,
+    recode,
+)
 from ensemblage.parallel import draw_seeds
 from ensemblage.tables import Column
 
@@ -157,14 +163,32 @@ def test_bags_are_cut_alone_and_put_on_one_grid():
     bags = [draw_bag(training, "mdlp", 10**6, seed) for seed in range(3)]
     assert [bag.weights.sum() for bag in bags] == [200, 200, 200]
     structure = Structure.start(2, "naive")
-    cuts = common_cuts(bags, structure, 10**6)
+    plain = code_sample(training, "mdlp", 10**6)
+    cuts = common_cuts(bags, plain, structure, 10**6)
     assert list(cuts) == [1]
     np.testing.assert_array_equal(cuts[1], np.unique([bag.coders[0].cuts for bag in bags]))
-    plain = code_sample(training, "mdlp", 10**6)
-    common = common_columns(bags, training, plain, cuts)
+    coders = common_coders(training, plain, cuts)
+    assert recode(bags[0], training, coders).coders == bags[0].coders
+    common = common_columns(bags, training, coders)
     assert common[2].coder is plain.coders[1]
     bins = np.searchsorted(cuts[1], numbers)
     expected = np.bincount(bins, minlength=len(cuts[1]) + 1) + 0.5 / (len(cuts[1]) + 1)
     np.testing.assert_array_equal(common[1].masses, expected)
-    narrow = common_cuts(bags, structure, 2 * 2)
+    narrow = common_cuts(bags, plain, structure, 2 * 2)
     assert len(narrow[1]) == 1
+    merged = recode(bags[0], training, common_coders(training, plain, narrow))
+    np.testing.assert_array_equal(merged.rows.nodes.codes[1], numbers > narrow[1])
+    assert merged.rows.nodes.n_categories.tolist() == [2, 2, 2]
+
+
+def test_merged_bins_hold_all_their_rows(monkeypatch):
+    """A merged bin was once taken for the last of a bag's bins inside it: half were wrong."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = np.column_stack([y + rng.normal(size=600), rng.normal(size=600)])
+    whole = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
+    monkeypatch.setattr(_bayes_net, "GRID_ENTRIES", 2)
+    merged = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
+    assert len(whole.cut_points_["x0"]) > len(merged.cut_points_["x0"]) == 1
+    shares = [np.mean(X[y == k, 0] <= merged.cut_points_["x0"][0]) for k in (0, 1)]
+    np.testing.assert_allclose(merged.tables_["x0"].probabilities[:, 0], shares, atol=0.02)

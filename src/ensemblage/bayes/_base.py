@@ -34,9 +34,20 @@ from ensemblage.bayes._network import BayesNetwork
 from ensemblage.bayes._network_tables import FittedNetwork, fit_network
 from ensemblage.bayes._probability_table import ProbabilityTable
 from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._temperature import fit_temperature
 from ensemblage.kernels import CLASS
-from ensemblage.parallel import CallbackSupportMixin, all_or_nothing, fit_progress, with_callbacks
+from ensemblage.messages import expect
+from ensemblage.parallel import (
+    CallbackSupportMixin,
+    all_or_nothing,
+    deal_folds,
+    fit_progress,
+    with_callbacks,
+)
 from ensemblage.tables import MISSING, read_features
+
+N_FOLDS = 5
+"""Folds in which a network without bootstraps is calibrated."""
 
 NETWORK_DOCS = """
 max_parents : int or None, default=3
@@ -55,6 +66,9 @@ missing : {"mode", "marginal"}, default="mode"
 categories : "auto", list or dict, default="auto"
     Categories of columns whose type does not declare them, also of those that never occur: a
     list per column, None where there are none, or lists by the column's name.
+temperature_ : float
+    What the log probabilities of class and row are divided by before they are made to add up to
+    one; 1 without calibration.
 parents_ : dict of str to list of str
     Parents of each node, in the order in which they were added; the class under its own
     name.
@@ -81,11 +95,21 @@ feature_names_in_ : ndarray of shape (n_features,)
 """
 
 
+class Learned(NamedTuple):
+    """A network, and what tables that had not seen a row say of it, (n_rows, n_classes).
+
+    That is None if there are no such tables, and NaN for a row that all have seen.
+    """
+
+    network: FittedNetwork
+    held_out: NDArray[np.float64] | None = None
+
+
 class Plan(NamedTuple):
     """How a fit goes on once its rows are coded: what K2 decides by, and whence the tables come."""
 
     score: Score
-    learn: Callable[[Structure], FittedNetwork]
+    learn: Callable[[Structure], Learned]
 
 
 class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -99,6 +123,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "order": ["array-like", None],
         "discretizer": [StrOptions({"mdlp"}), None],
         "missing": [StrOptions({"mode", "marginal"})],
+        "calibration": [StrOptions({"temperature"}), None],
         "categories": [StrOptions({"auto"}), dict, list, tuple],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -127,17 +152,37 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         training = read_training(self, X, y, sample_weight)
         order = training.resolve_order(self.order)
-        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
-        one_class = sample.rows.one_class()
         with fit_progress(self, "node", len(order)) as step:
-            if one_class:  # there is nothing to tell apart
-                network = fit_network(sample, self.smoothing, Structure.start(len(order), "empty"))
-            else:
-                score, learn = self._plan(training, sample)
-                limit = len(order) + 1 if self.max_parents is None else self.max_parents
-                network = learn(k2_search(score, order, self.init, limit, step))
-        self._store(training, order, network)
+            learned = self._learn(training, order, step)
+        self._store(training, order, learned.network)
+        self.temperature_ = 1.0
+        free = self.calibration == "auto" and learned.held_out is not None
+        if self.calibration == "temperature" or free:
+            self.temperature_ = self._cool(training, order, learned.held_out)
         return self
+
+    def _learn(self, training: Training, order: list[int], step: Callable[[], None]) -> Learned:
+        """Cut the columns, search the structure, estimate the tables."""
+        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
+        if sample.rows.one_class():  # there is nothing to tell apart
+            empty = Structure.start(len(order), "empty")
+            return Learned(fit_network(sample, self.smoothing, empty))
+        score, learn = self._plan(training, sample)
+        limit = len(order) + 1 if self.max_parents is None else self.max_parents
+        return learn(k2_search(score, order, self.init, limit, step))
+
+    def _cool(self, training: Training, order: list[int], held_out: Any) -> float:
+        """Find the temperature, on rows that the bootstraps have left or in folds."""
+        labels, weights = training.target.labels, training.weights
+        if held_out is None:
+            held_out = np.full((len(labels), len(training.target.categories)), np.nan)
+            for train, test in deal_folds(labels, N_FOLDS, np.random.default_rng(0)):
+                network = self._learn(training.take(train), order, lambda: None).network
+                columns = [column.take(test) for column in training.columns]
+                codes = fill_missing(code_columns(columns, network.coders), network.coders)
+                held_out[test] = network.log_joint(codes)
+        known = np.isfinite(held_out).all(axis=1)
+        return fit_temperature(held_out[known], labels[known], weights[known])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each class.
@@ -168,7 +213,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return log_softmax(self._log_joint(X), axis=1)[:, self.class_codes_]
+        log_joint = self._log_joint(X) / self.temperature_
+        return log_softmax(log_joint, axis=1)[:, self.class_codes_]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class; of equally probable ones the first.
@@ -205,7 +251,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         codes = fill_missing(self._codes(X), self.network_.coders)
-        found = self.network_.contributions(codes)[:, :, self.class_codes_]
+        found = self.network_.contributions(codes)[:, :, self.class_codes_] / self.temperature_
         odds: NDArray[np.float64] = found - found.mean(axis=2, keepdims=True)
         return odds if len(self.classes_) != 2 else np.asarray(found[:, :, 1] - found[:, :, 0])
 
@@ -315,7 +361,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Score on all rows as they are, and estimate the tables from them."""
         measure = make_measure(self.criterion, sample.rows, self.smoothing)
         return Plan(
-            partial(measure, view=sample.weights), partial(fit_network, sample, self.smoothing)
+            partial(measure, view=sample.weights),
+            lambda structure: Learned(fit_network(sample, self.smoothing, structure)),
         )
 
     def _store(self, training: Training, order: list[int], network: FittedNetwork) -> None:
@@ -353,6 +400,10 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.missing == "marginal" and (codes == MISSING).any():
             return marginal_log_joint(self.network_, codes, self.max_entries)
         return self.network_.log_joint(fill_missing(codes, self.network_.coders))
+
+    def __check_state__(self) -> None:
+        """Refuse a temperature that no fit finds."""
+        expect(0 < self.temperature_ < np.inf, "its temperature is no positive number")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

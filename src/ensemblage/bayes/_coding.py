@@ -56,6 +56,12 @@ class Training(NamedTuple):
         """Names of the nodes, the class first."""
         return [self.target.name, *(column.name for column in self.columns)]
 
+    def take(self, rows: NDArray[np.intp]) -> Training:
+        """Give some of the rows; what the target declares stays."""
+        columns = [column.take(rows) for column in self.columns]
+        target = self.target._replace(labels=self.target.labels[rows])
+        return Training(columns, target, self.weights[rows])
+
     def resolve_order(self, order: Any) -> list[int]:
         """Turn the user's order of features, by name or position, into nodes; the class is none."""
         features = self.names[CLASS + 1 :]

@@ -33,6 +33,9 @@ class BayesNetClassifier(BaseBayesNet):
     n_jobs : int, default=None
         Columns cut into bins at the same time.
     {categories}
+    calibration : {"temperature"} or None, default=None
+        Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
+        learned in five folds. Decisions stay as they are.
 
     Attributes
     ----------
@@ -43,7 +46,7 @@ class BayesNetClassifier(BaseBayesNet):
     {order_, categories_}
     cut_points_ : dict of str to ndarray
         Cut points of the numeric columns.
-    {modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
+    {temperature_, modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
     {n_features_in_, feature_names_in_}
 
     See Also
@@ -92,6 +95,7 @@ class BayesNetClassifier(BaseBayesNet):
         max_entries: int = MAX_ENTRIES,
         n_jobs: int | None = None,
         categories: Any = "auto",
+        calibration: str | None = None,
     ) -> None:
         self.max_parents = max_parents
         self.init = init
@@ -103,3 +107,4 @@ class BayesNetClassifier(BaseBayesNet):
         self.max_entries = max_entries
         self.n_jobs = n_jobs
         self.categories = categories
+        self.calibration = calibration

@@ -25,11 +25,9 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     check_consistent_length(X, target.labels)
     like = np.empty((len(target.labels), 1))
     weights = read_weights(sample_weight, like)
+    training = Training(columns, target, weights)
     kept = np.flatnonzero(weights)
-    if len(kept) < len(weights):
-        columns = [column.take(kept) for column in columns]
-        target, weights = target._replace(labels=target.labels[kept]), weights[kept]
-    return Training(columns, target, weights)
+    return training if len(kept) == len(weights) else training.take(kept)
 
 
 def _declare(columns: list[Column], categories: Any) -> list[Column]:
