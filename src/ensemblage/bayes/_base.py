@@ -161,7 +161,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.temperature_ = self._cool(training, order, learned.held_out)
         return self
 
-    def _learn(self, training: Training, order: list[int], step: Callable[[], None]) -> Learned:
+    def _learn(self, training: Training, order: list[int], step: Callable[[], bool]) -> Learned:
         """Cut the columns, search the structure, estimate the tables."""
         sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
         if sample.rows.one_class():  # there is nothing to tell apart
@@ -176,8 +176,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels, weights = training.target.labels, training.weights
         if held_out is None:
             held_out = np.full((len(labels), len(training.target.categories)), np.nan)
-            for train, test in deal_folds(labels, N_FOLDS, np.random.default_rng(0)):
-                network = self._learn(training.take(train), order, lambda: None).network
+            for train, test in deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0)):
+                network = self._learn(training.take(train), order, lambda: False).network
                 columns = [column.take(test) for column in training.columns]
                 codes = fill_missing(code_columns(columns, network.coders), network.coders)
                 held_out[test] = network.log_joint(codes)
