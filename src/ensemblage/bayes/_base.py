@@ -176,7 +176,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels, weights = training.target.labels, training.weights
         if held_out is None:
             held_out = np.full((len(labels), len(training.target.categories)), np.nan)
-            for train, test in deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0)):
+            folds = deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
+            for train, test in folds:
                 network = self._learn(training.take(train), order, lambda: False).network
                 columns = [column.take(test) for column in training.columns]
                 codes = fill_missing(code_columns(columns, network.coders), network.coders)
