@@ -7,7 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.explain._feature_origins import column_names, feature_names, feature_origins
+from ensemblage.explain._feature_origins import (
+    column_names,
+    feature_categories_of,
+    feature_names,
+    feature_origins,
+)
 from ensemblage.tables import TableEncoder
 
 X = np.array([[1.0, "a", 5.0], [2.0, "b", 5.0], [np.nan, "a", 5.0], [4.0, "b", 5.0]], dtype=object)
@@ -37,3 +42,11 @@ def test_names_that_an_estimator_has_for_its_columns():
     model = LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
     assert column_names(model, ["a", "b"]) == {"x0": "a", "x1": "b"}
     assert column_names(model, []) == {}
+
+
+def test_categories_are_known_as_long_as_they_are_zeros_and_ones():
+    steps = (TableEncoder(), VarianceThreshold())
+    model = make_pipeline(*steps, LogisticRegression()).fit(X, Y)
+    assert feature_categories_of(model) == [None, None, "a", "b"]
+    model = make_pipeline(*steps, StandardScaler(), LogisticRegression()).fit(X, Y)
+    assert feature_categories_of(model) == []

@@ -66,7 +66,7 @@ def test_a_model_is_of_one_kind(fitted):
 
 def test_what_is_no_classifier_is_refused():
     model = make_pipeline(StandardScaler(), PCA())
-    with pytest.raises(ValueError, match="This is a PCA; only classifiers can be explained"):
+    with pytest.raises(ValueError, match="This is a PCA; only classifiers and InnerTreeRegressor"):
         explain_model(model)
 
 

@@ -1,10 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris
 
 from ensemblage.datasets import load_dataset
 from ensemblage.explain import explain_model
-from ensemblage.inner import InnerTreeClassifier
+from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
 from ensemblage.methods import make_model
 from ensemblage.pages import TableBlock, TreeBlock
 
@@ -70,13 +71,47 @@ def test_the_drawing_is_a_picture(model):
     assert explain_model(model, columns=NAMES).draw("svg").startswith(b"<?xml")
 
 
-def test_a_category_is_asked_for_in_words():
-    X = np.array([["Cairo", 1.0], ["Lima", 1.0], ["Oslo", 1.0]] * 20, dtype=object)
-    y = ["hot", "mild", "cold"] * 20
-    model = InnerTreeClassifier(random_state=0).fit(X, y)
-    told = explain_model(model, X, columns=["town", "v"], row=0)
-    splits = [line.partition("   [")[0] for line in explain_model(model, X).text()]
-    assert all("<=" not in each for each in splits)
-    way = told.text()[-2]
-    asked = [(row[0].text, row[1].text, row[3].text) for row in way.rows]
-    assert ("town = Cairo", "yes", "100.0%") in asked
+@pytest.fixture(scope="module")
+def words():
+    """A table in which a word decides, a column that is known or missing, and a tree on it."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"thal": rng.choice(["fixed", "normal"], 60), "age": rng.normal(size=60)})
+    table.loc[::2, "age"] = np.nan
+    y = np.where(table["thal"] == "normal", "well", np.where(table["age"].isna(), "ill", "dead"))
+    return table, y, InnerTreeClassifier(max_leaves=3, random_state=0).fit(table, y)
+
+
+def test_a_category_is_asked_for_on_every_page(words):
+    table, y, tree = words
+    told = explain_model(tree, table, y, row=0)
+    assert tree.to_text().splitlines()[0].startswith("thal is ")
+    assert explain_model(tree).text()[0] == tree.to_text().splitlines()[0]
+    assert explain_model(tree).facts.nodes[0].said[1].startswith(" is ")
+    way = told.text()[-2].rows
+    questions = [row[0].text for row in way]
+    assert questions[0].startswith("thal is ")
+    assert way[0][1].text in {"yes", "no"}
+    assert way[0][3].text == ("100.0%" if way[0][1].text == "yes" else "0.0%")
+
+
+def test_a_split_on_gaps_alone_reads_as_such(words):
+    table, y, tree = words
+    row = int(np.flatnonzero(table["thal"] == "fixed")[0])
+    way = explain_model(tree, table, y, row=row).text()[-2].rows
+    assert [each[0].text for each in way if each[0].text.startswith("age")] == ["age is known"]
+
+
+def test_a_tree_of_numbers_is_told_and_adds_up():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = InnerTreeRegressor(max_leaves=5, random_state=0).fit(X, y)
+    whole = explain_model(model)
+    assert whole.document.classes == []
+    assert whole.text()[0] == model.to_text().splitlines()[0]
+    assert whole.page().sections[0].title == "Tree"
+    told = explain_model(model, X, row=7)
+    decision = told.document.decision
+    total = decision.base + sum(each.amount for each in decision.contributions)
+    assert total == pytest.approx(decision.value)
+    assert decision.value == pytest.approx(model.predict(X[7:8])[0])
+    assert told.text()[0] == f"Row 7: predicted {decision.value:.6g}"
+    assert told.text()[-2].columns[-1].name == "for the number"

@@ -1,6 +1,7 @@
 from inspect import signature
 
 import pytest
+from sklearn.datasets import load_diabetes, load_iris
 
 from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
 from ensemblage.inner._tree_base import BaseInnerTree
@@ -14,3 +15,15 @@ def test_both_trees_have_the_same_parameters_but_for_the_criterion(kind):
     assert other in ([], ["criterion"])
     assert set(own) == set(kind._parameter_constraints)
     assert all(f"{name} : " in kind.__doc__ for name in own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "load"), [(InnerTreeClassifier, load_iris), (InnerTreeRegressor, load_diabetes)]
+)
+def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
+    tree = kind(max_leaves=3, n_views=3, random_state=0)
+    assert "ensemblage-tree" not in tree._repr_html_()
+    tree.fit(*load(return_X_y=True))
+    told = tree._repr_mimebundle_()["text/html"]
+    assert told.startswith(tree.to_html(), told.index("<style>.ensemblage-tree"))
+    assert tree.to_html().count("<g>") == len(tree.tree_.left)

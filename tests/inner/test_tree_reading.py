@@ -37,23 +37,30 @@ def test_numbers_have_no_exponent():
     assert written(59410.0, 40161.0, 59425.5) == ("59410", "40161", "59426")
 
 
-def test_a_category_is_asked_for_and_not_compared():
-    tree, words = (
-        FittedTree.make(stump([0.5]), VALUES),
-        TreeWords(["town = Cairo"], ["a", "b"], frozenset({"town = Cairo"})),
-    )
-    assert as_text(tree, words).splitlines() == [
-        "town = Cairo   [90 rows]",
-        "├─ yes: b 75%, a 25%   [84 rows]",
-        "└─ no: a 100%   [5.5 rows]",
-    ]
-    root, yes, _ = outline(tree, words)
-    assert (root.said, yes.side, yes.shares) == (("town = Cairo", ""), "yes", (0.25, 0.75))
-    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, words)
-
-
 def test_dot_escapes_names():
     text = as_dot(FittedTree.make(stump([1.0, 2.0]), VALUES), WORDS)
     assert r'n0 [label="petal \"width\" <= 2 (crowd: 1 to 2)\n90 rows"];' in text
     assert 'n0 -> n1 [label="yes"];' in text
     assert text.count("ellipse") == 2
+
+
+def test_categories_are_asked_for_by_name():
+    """One is right of the threshold, and it is the answer yes."""
+    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
+    words = TreeWords(["thal = normal"], ["a", "b"], ["normal"])
+    assert as_text(tree, words).splitlines() == [
+        "thal is normal   [90 rows]",
+        "├─ yes: b 75%, a 25%   [84 rows]",
+        "└─ no: a 100%   [5.5 rows]",
+    ]
+    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, words)
+    root, yes, _ = outline(tree, words)
+    assert root.said == ("thal", " is normal")
+    assert (yes.side, yes.shares) == ("yes", (0.25, 0.75))
+
+
+def test_a_number_whose_name_looks_like_a_category_is_a_number():
+    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
+    assert as_text(tree, TreeWords(["thal = normal"], ["a", "b"])).startswith(
+        "thal = normal <= 0.5"
+    )

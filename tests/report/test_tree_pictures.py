@@ -16,8 +16,8 @@ def test_one_drawing_for_each_width():
     wide, narrow = tree_pictures(block(5))
     assert (wide.width, narrow.width) == ("wide", "narrow")
     assert narrow.drawing.width == 350
-    assert wide.lines.count("M") == len(wide.drawing.elbows) == 8
-    assert wide.colour(7) == 1
+    assert wide.svg.startswith('<svg class="for-wide" ')
+    assert wide.svg.count("<g>") == len(wide.drawing.nodes) == 9
 
 
 def test_names_are_escaped_and_printable_and_classes_have_a_legend():

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.persistence import load, save
-from ensemblage.tables import TableEncoder
+from ensemblage.tables import TableEncoder, feature_categories
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, gaps="keep")])
@@ -223,3 +223,13 @@ def test_a_large_table_takes_no_second():
     TableEncoder().fit_transform(X)
     # about 0.4 s where this was written; loops over rows take many times as long
     assert time.process_time() - start < 2.0
+
+
+def test_features_of_zeros_and_ones_tell_their_category():
+    encoder = TableEncoder(scale=False).fit(FRAME)
+    names = encoder.get_feature_names_out().tolist()
+    told = dict(zip(names, feature_categories(encoder), strict=True))
+    assert told["age"] is told["age missing"] is None
+    assert (told["job = cook"], told["job = missing"], told["smokes = True"]) == (
+        "cook", "missing", "True",
+    )  # fmt: skip

@@ -9,9 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.inner import outline_of
 from ensemblage.messages import require
-from ensemblage.pages import BAR, DOT, FONT, SMALL, PlacedNode, TreeNode, draw_tree
+from ensemblage.pages import (
+    BAR,
+    CLASS_COLOURS,
+    DOT,
+    FONT,
+    SMALL,
+    PlacedNode,
+    TreeNode,
+    draw_tree,
+)
 
-CLASS_COLOURS = ("#1a5f6e", "#c8792b", "#6b4f9e", "#7a9a3a", "#b03a4c", "#8a8f98")
 INK, QUIET, FAINT = "#1c2128", "#5b636e", "#c2bdb0"
 POINTS = 72
 """In an inch."""

@@ -58,8 +58,8 @@ class RowDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model's decision about one row."""
 
     row: Annotated[int, Meta(ge=0, description="The row, from 0.")]
-    prediction: Annotated[str, Meta(description="Its predicted class.")]
-    classes: Annotated[list[str], Meta(description="The model's classes.")]
+    prediction: Annotated[str, Meta(description="Its predicted class, or number.")]
+    classes: Annotated[list[str], Meta(description="The model's classes; none for numbers.")]
     scores: Annotated[list[float], Meta(description="The score of each class.")]
     decision: Annotated[
         Decision | None, Meta(description="What moved it; null where that cannot be told exactly.")
@@ -139,7 +139,8 @@ def predicted(story: RowDecision) -> str:
     """Say what was predicted, with the scores."""
     pairs = zip(story.classes, story.scores, strict=True)
     scores = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
-    return f"Row {story.row}: predicted {story.prediction} ({scores})"
+    said = f"Row {story.row}: predicted {story.prediction}"
+    return f"{said} ({scores})" if scores else said
 
 
 def row_text(story: RowDecision) -> list[str | TableBlock]:

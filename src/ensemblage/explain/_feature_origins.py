@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ensemblage.tables import feature_categories
+
 
 def feature_names(model: Any, columns: Sequence[str]) -> list[str]:
     """Name the features at the last step after the table's columns."""
@@ -28,6 +30,20 @@ def feature_origins(model: Any, columns: Sequence[str]) -> list[int] | None:
         elif len(step.get_feature_names_out(origins.astype(object))) != len(origins):
             return None
     return [int(each) for each in origins]
+
+
+def feature_categories_of(model: Any) -> list[str | None]:
+    """Tell the category behind each feature of zeros and ones at the last step, or None.
+
+    A step behind the encoder may scale them; then they are numbers, and the list is empty.
+    """
+    found: list[str | None] = []
+    for step in _steps_before(model):
+        if hasattr(step, "get_support"):
+            found = [each for each, kept in zip(found, step.get_support(), strict=False) if kept]
+        else:
+            found = feature_categories(step)
+    return found
 
 
 def column_names(estimator: Any, columns: Sequence[str]) -> dict[str, str]:

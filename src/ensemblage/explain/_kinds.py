@@ -40,12 +40,15 @@ def explanation_documents() -> list[type[msgspec.Struct]]:
 
 
 def kind_of(model: Any) -> type[Explanation]:
-    """Find the explanation that a fitted classifier has."""
+    """Find the explanation that a fitted model has."""
     estimator = final_step(model)
     for kind in KINDS:
         if kind.explains(estimator):
             return kind
-    raise ValueError(f"This is a {type(estimator).__name__}; only classifiers can be explained.")
+    raise ValueError(
+        f"This is a {type(estimator).__name__}; only classifiers and InnerTreeRegressor can be "
+        "explained."
+    )
 
 
 def explain_model(
@@ -63,7 +66,7 @@ def explain_model(
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted classifier, or a pipeline that ends in one.
+        A fitted classifier or InnerTreeRegressor, or a pipeline that ends in one.
     X : array-like of shape (n_rows, n_features), default=None
         Rows to look at. A model of strata, a network and a linear model tell what they are made
         of without; other models need rows and their classes.

@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 from msgspec import Meta
-from sklearn.base import is_classifier
 
 from ensemblage.evaluation import TreeDisplay
 from ensemblage.explain._decision import (
@@ -22,7 +21,11 @@ from ensemblage.explain._decision import (
     value_text,
 )
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
-from ensemblage.explain._feature_origins import feature_names, feature_origins
+from ensemblage.explain._feature_origins import (
+    feature_categories_of,
+    feature_names,
+    feature_origins,
+)
 from ensemblage.inner import (
     BaseInnerTree,
     TreePath,
@@ -32,7 +35,7 @@ from ensemblage.inner import (
     outline,
     tree_words,
 )
-from ensemblage.messages import count
+from ensemblage.messages import count, write_number
 from ensemblage.pages import (
     Column,
     Field,
@@ -46,7 +49,8 @@ from ensemblage.pages import (
 from ensemblage.parallel import final_step, rows_at_final_step
 
 MOST_TOLD = 3
-YES_NO = ("no", "yes")
+NUMBER = "the number"
+"""What a tree speaks for that gives no classes."""
 CAPTION = (
     "Follow the answers down to a leaf. A grey mark is a split on which the crowd's thresholds "
     "differ: a row between the least and the greatest goes both ways, by the share of them. Rows "
@@ -57,7 +61,9 @@ CAPTION = (
 class TreeNodeDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node of a tree; a leaf has no column."""
 
-    values: Annotated[list[float], Meta(description="Shares of the classes, shrunk.")]
+    values: Annotated[
+        list[float], Meta(description="Shares of the classes, or the number; shrunk.")
+    ]
     rows: Annotated[float, Meta(ge=0, description="Weight of the training rows in it.")]
     column: str | None = None
     threshold: Annotated[float | None, Meta(description="Median of the crowd's.")] = None
@@ -97,15 +103,15 @@ class TreeExplanation(Explanation):
 
     @classmethod
     def explains(cls, estimator: Any) -> bool:
-        """Recognise a tree of ours for classes."""
-        return isinstance(estimator, BaseInnerTree) and is_classifier(estimator)
+        """Recognise a tree of ours."""
+        return isinstance(estimator, BaseInnerTree)
 
     @classmethod
     def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Size of the tree, and the features that explain most."""
         leaves, depth = estimator.get_n_leaves(), estimator.get_depth()
         yield f"a tree of {count(leaves, 'leaf', 'leaves')}, {count(depth, 'split')} deep at most"
-        names = tree_words(estimator, _own(estimator, columns)).columns
+        names = _words(estimator, columns).columns
         shares = estimator.feature_importances_
         most = np.argsort(-shares, kind="stable")[:MOST_TOLD]
         told = [f"{names[j]} {shares[j]:.0%}" for j in most if shares[j] > 0]
@@ -117,8 +123,7 @@ class TreeExplanation(Explanation):
         """Read the nodes, and a row's path."""
         estimator = final_step(subject.model)
         columns = feature_names(subject.model, subject.columns)
-        words = tree_words(estimator, _own(estimator, columns))
-        words = words._replace(yes_no=words.yes_no | _categories(subject, columns))
+        words = _words(estimator, columns, feature_categories_of(subject.model))
         facts = TreeFacts(estimator, words, outline(estimator.tree_, words))
         if subject.row is None:
             return cls(facts)
@@ -165,26 +170,23 @@ class TreeExplanation(Explanation):
         return TreeBlock(self.facts.nodes, self.facts.words.classes, alt, CAPTION)
 
 
-def _own(estimator: Any, columns: Sequence[str]) -> Sequence[str]:
-    """Use names of the table's columns if there is one for each."""
-    return columns if len(columns) == estimator.n_features_in_ else ()
-
-
-def _categories(subject: Subject, features: Sequence[str]) -> frozenset[str]:
-    """Find the features that say whether a column is of a category."""
-    origins = feature_origins(subject.model, subject.columns) or []
-    return frozenset(
-        name
-        for name, origin in zip(features, origins, strict=False)
-        if name.startswith(f"{subject.columns[origin]} = ")
-    )
+def _words(
+    estimator: Any, columns: Sequence[str], categories: Sequence[str | None] = ()
+) -> TreeWords:
+    """Use names and categories of the table's columns if there is one for each."""
+    known = len(columns) == estimator.n_features_in_
+    words = tree_words(estimator, columns if known else ())
+    return words._replace(categories=categories) if known and categories else words
 
 
 def tree_decision(subject: Subject, path: TreePath) -> RowDecision:
-    """Tell what the splits on each column add to the predicted class's probability: exact."""
+    """Tell what the splits on each column add to what is predicted: exact.
+
+    That is a number, or the probability of the predicted class.
+    """
     estimator = final_step(subject.model)
     row = subject.row or 0
-    classes = [str(each) for each in estimator.classes_]
+    classes = [str(each) for each in getattr(estimator, "classes_", ())]
     label = int(np.argmax(path.prediction))
     amounts = np.zeros(estimator.tree_.feature.max() + 1)
     for step in path.steps:
@@ -197,36 +199,43 @@ def tree_decision(subject: Subject, path: TreePath) -> RowDecision:
     if origins is not None:
         summed = by_column(amounts, origins[: len(amounts)], len(subject.columns))
         decision = Decision(
-            label=classes[label],
-            measure="probability; the start is that of all rows, and each column adds what the "
-            "splits on it change on the row's way",
+            label=classes[label] if classes else NUMBER,
+            measure=f"{'probability' if classes else 'prediction'}; the start is that of all "
+            "rows, and each column adds what the splits on it change on the row's way",
             base=float(path.start[label]),
-            contributions=contributions_of(subject.columns, subject.X[row], summed, subject.kinds),
+            contributions=contributions_of(
+                subject.columns, subject.values(row), summed, subject.kinds
+            ),
             value=float(path.prediction[label]),
         )
     return RowDecision(
-        row=row, prediction=classes[label], classes=classes,
-        scores=[float(each) for each in path.prediction], decision=decision,
+        row=row, prediction=classes[label] if classes else write_number(path.prediction[0], 6),
+        classes=classes, scores=path.prediction.tolist() if classes else [], decision=decision,
     )  # fmt: skip
 
 
 def way_table(facts: TreeFacts, path: TreePath) -> TableBlock:
     """List the splits on a row's way, and its share on each side."""
-    label = int(np.argmax(path.prediction))
+    tree, label = facts.estimator.tree_, int(np.argmax(path.prediction))
+    speaks_for = facts.words.classes[label] if facts.words.classes else NUMBER
     columns = [
         Column("split"), Column("value"), Column("of the row", numeric=True),
-        Column("to yes", numeric=True), Column(f"for {facts.words.classes[label]}", numeric=True),
+        Column("to yes", numeric=True), Column(f"for {speaks_for}", numeric=True),
     ]  # fmt: skip
     rows = []
     for step in path.steps:
-        split = asked(facts.estimator.tree_, step.node, facts.words)
-        rows.append([
-            Field(f"{split.column}{split.compared}"),
-            Field(value_text(step.value) if split.yes_is_left else YES_NO[step.value == 1]),
-            share_field(step.share),
-            share_field(step.left if split.yes_is_left else 1 - step.left),
-            signed_field(float(step.contribution[label]), 3),
-        ])  # fmt: skip
+        split = asked(tree, step.node, facts.words)
+        for_left = split.yes == tree.left[step.node]
+        value = value_text(step.value) if for_left else "yes" if step.value else "no"
+        rows.append(
+            [
+                Field(split.question),
+                Field(value),
+                share_field(step.share),
+                share_field(step.left if for_left else 1 - step.left),
+                signed_field(float(step.contribution[label]), 3),
+            ]
+        )
     legend = "How much of the row comes to each split, and how much of that goes on to yes."
     return TableBlock(columns, rows, "The row's way through the tree", legend)
 

@@ -27,9 +27,9 @@ from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, outline
 from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import expect
-from ensemblage.pages import TreeNode
+from ensemblage.pages import TreeNode, tree_html
 from ensemblage.parallel import all_or_nothing, read_weights
-from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
 
 Floats = NDArray[np.float64]
 
@@ -230,7 +230,7 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         rows = self._rows(x)
         if len(rows) != 1:
             raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
-        return follow_row(self.tree_, rows[0], self._words().columns)
+        return follow_row(self.tree_, rows[0], self._words())
 
     def crisp_tree(self) -> Any:
         """Follow the medians of the thresholds.
@@ -267,16 +267,32 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return as_dot(self.tree_, self._words())
 
+    def to_html(self) -> str:
+        """Draw the tree for a notebook, which shows it below a fitted tree's parameters.
+
+        Returns
+        -------
+        str
+            A figure of HTML with styles of its own; nothing is loaded.
+        """
+        check_is_fitted(self)
+        words = self._words()
+        return tree_html(outline(self.tree_, words), words.classes)
+
+    def _html_repr(self) -> str:
+        """Show parameters as scikit-learn does, and the tree if there is one."""
+        parameters: str = super()._html_repr()
+        return parameters + self.to_html() if hasattr(self, "tree_") else parameters
+
     def _words(self, columns: Sequence[str] = ()) -> TreeWords:
         """Name features, after the table's columns as the caller knows them, and classes."""
-        own = list(columns) if len(columns) else _check_feature_names_in(self)
+        given = list(columns) if len(columns) else None
         classes = [str(label) for label in getattr(self, "classes_", ())]
-        if not hasattr(self, "encoder_"):
-            return TreeWords([str(name) for name in own], classes)
-        named = [str(name) for name in self.encoder_.get_feature_names_out(own)]
-        starts = [f"{own[j]} = " for j in self.encoder_.feature_columns_]
-        yes_no = {name for name, start in zip(named, starts, strict=True) if name.startswith(start)}
-        return TreeWords(named, classes, frozenset(yes_no))
+        if hasattr(self, "encoder_"):
+            named = self.encoder_.get_feature_names_out(given)
+            return TreeWords(list(map(str, named)), classes, feature_categories(self.encoder_))
+        named = _check_feature_names_in(self) if given is None else given
+        return TreeWords(list(map(str, named)), classes)
 
     def __check_state__(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
@@ -292,6 +308,6 @@ def tree_words(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeWor
     return estimator._words(columns)  # noqa: SLF001
 
 
-def outline_of(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> list[TreeNode]:
+def outline_of(estimator: BaseInnerTree) -> list[TreeNode]:
     """List the nodes of a fitted tree as they are drawn."""
-    return outline(estimator.tree_, tree_words(estimator, columns))
+    return outline(estimator.tree_, tree_words(estimator))

@@ -16,49 +16,55 @@ from ensemblage.pages import TreeNode
 class TreeWords(NamedTuple):
     """Names of the columns, and of the classes; no classes where the tree gives numbers.
 
-    ``yes_no`` are columns that are 1 where it is as they say, such as ``town = Cairo``, else 0.
+    ``categories`` has one for each column ``name = category`` of zeros and ones, and None for the
+    others; it may be empty.
     """
 
     columns: Sequence[str]
     classes: Sequence[str]
-    yes_no: frozenset[str] = frozenset()
+    categories: Sequence[str | None] = ()
 
 
 class Asked(NamedTuple):
     """What a split asks: a column, what it is compared with, and where the crowd is not agreed.
 
-    ``yes_is_left`` tells on which side rows are of which it is true.
+    ``yes`` and ``no`` are the children.
     """
 
     column: str
     compared: str
     crowd: str
-    yes_is_left: bool = True
+    yes: int
+    no: int
+
+    @property
+    def question(self) -> str:
+        """Column and comparison together."""
+        return f"{self.column}{self.compared}"
 
 
 def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
-    """Read a split: the median of its thresholds, and the least and the greatest of them."""
+    """Read a split: the median of its thresholds, and the least and the greatest of them.
+
+    Zero and one are no numbers to a reader: between them, it is asked for the category.
+    """
     thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
+    left, right = int(tree.left[node]), int(tree.right[node])
+    category = words.categories[tree.feature[node]] if words.categories else None
+    if category is not None and 0 <= thresholds[0] <= thresholds[-1] < 1:
+        return Asked(column.removesuffix(f" = {category}"), f" is {category}", "", right, left)
     if thresholds[0] >= LARGEST:
-        return Asked(column, " is known", "")
-    if column in words.yes_no:
-        return Asked(column, "", "", yes_is_left=False)
+        return Asked(column, " is known", "", left, right)
     middle, low, high = written(
         float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
     )
-    return Asked(column, f" <= {middle}", "" if low == high else f"crowd: {low} to {high}")
+    crowd = "" if low == high else f"crowd: {low} to {high}"
+    return Asked(column, f" <= {middle}", crowd, left, right)
 
 
-def question(tree: FittedTree, node: int, words: TreeWords) -> str:
+def _line(split: Asked) -> str:
     """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
-    column, compared, crowd, _ = asked(tree, node, words)
-    return f"{column}{compared} ({crowd})" if crowd else f"{column}{compared}"
-
-
-def sides(tree: FittedTree, node: int, words: TreeWords) -> tuple[int, int]:
-    """Give the nodes below a split, that of "yes" first."""
-    below = int(tree.left[node]), int(tree.right[node])
-    return below if asked(tree, node, words).yes_is_left else below[::-1]
+    return f"{split.question} ({split.crowd})" if split.crowd else split.question
 
 
 def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
@@ -99,10 +105,10 @@ def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
         if tree.left[node] < 0:
             yield f"{before}{answer(tree, node, words)}   [{rows_in(tree, node)}]"
             continue
-        yield f"{before}{question(tree, node, words)}   [{rows_in(tree, node)}]"
-        yes, no = sides(tree, node, words)
-        waiting.append((no, f"{below}└─ no: ", f"{below}   "))
-        waiting.append((yes, f"{below}├─ yes: ", f"{below}│  "))
+        split = asked(tree, node, words)
+        yield f"{before}{_line(split)}   [{rows_in(tree, node)}]"
+        waiting.append((split.no, f"{below}└─ no: ", f"{below}   "))
+        waiting.append((split.yes, f"{below}├─ yes: ", f"{below}│  "))
 
 
 def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
@@ -116,12 +122,12 @@ def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
             said = (answer(tree, node, words), "")
             nodes.append(TreeNode(depth, side, said, rows, shares, is_leaf=True))
             continue
-        column, compared, crowd, _ = asked(tree, node, words)
-        detail = f"{crowd}, {rows}" if crowd else rows
-        said = (column, compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
-        nodes.append(TreeNode(depth, side, said, detail, soft=bool(crowd)))
-        yes, no = sides(tree, node, words)
-        waiting += [(no, depth + 1, "no"), (yes, depth + 1, "yes")]
+        split = asked(tree, node, words)
+        detail = f"{split.crowd}, {rows}" if split.crowd else rows
+        said = (split.column, split.compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+        nodes.append(TreeNode(depth, side, said, detail, soft=bool(split.crowd)))
+        waiting.append((split.no, depth + 1, "no"))
+        waiting.append((split.yes, depth + 1, "yes"))
     return nodes
 
 
@@ -129,14 +135,15 @@ def as_dot(tree: FittedTree, words: TreeWords) -> str:
     """Write Graphviz's language; leaves are round."""
     lines = ["digraph tree {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     for node in range(len(tree.left)):
-        leaf = tree.left[node] < 0
-        said = answer(tree, node, words) if leaf else question(tree, node, words)
-        shape = ", shape=ellipse" if leaf else ""
-        lines.append(f"  n{node} [label={_quoted(said, rows_in(tree, node))}{shape}];")
-        if not leaf:
-            yes, no = sides(tree, node, words)
-            lines.append(f'  n{node} -> n{yes} [label="yes"];')
-            lines.append(f'  n{node} -> n{no} [label="no"];')
+        rows = rows_in(tree, node)
+        if tree.left[node] < 0:
+            said = _quoted(answer(tree, node, words), rows)
+            lines.append(f"  n{node} [label={said}, shape=ellipse];")
+            continue
+        split = asked(tree, node, words)
+        lines.append(f"  n{node} [label={_quoted(_line(split), rows)}];")
+        lines.append(f'  n{node} -> n{split.yes} [label="yes"];')
+        lines.append(f'  n{node} -> n{split.no} [label="no"];')
     return "\n".join([*lines, "}"])
 
 

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from ensemblage.pages._tree_drawing import TreeDrawing as TreeDrawing
     from ensemblage.pages._tree_drawing import TreeNode
     from ensemblage.pages._tree_drawing import draw_tree as draw_tree
+    from ensemblage.pages._tree_svg import CLASS_COLOURS as CLASS_COLOURS
+    from ensemblage.pages._tree_svg import tree_html as tree_html
+    from ensemblage.pages._tree_svg import tree_svg as tree_svg
     from ensemblage.pages._wrapped_names import pieces_of as pieces_of
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ensemblage.pages import TreeBlock, TreeDrawing, draw_tree
+from ensemblage.pages import TreeBlock, TreeDrawing, draw_tree, tree_svg
 
 WIDE, NARROW = 960.0, 350.0
-COLOURS = 6
-"""So many colours of classes there are; then they come again."""
 
 
 class TreePicture(NamedTuple):
-    """A drawing, for which width it is, and its elbows as the path of an SVG."""
+    """A drawing, for which width it is, and its SVG, in which all texts are escaped."""
 
     width: str
     drawing: TreeDrawing
-    lines: str
-
-    def colour(self, number: int) -> int:
-        """Give the number of a class's colour."""
-        return number % COLOURS
+    svg: str
 
 
 def tree_pictures(block: TreeBlock) -> list[TreePicture]:
@@ -32,7 +26,4 @@ def tree_pictures(block: TreeBlock) -> list[TreePicture]:
 
 
 def _picture(width: str, drawing: TreeDrawing) -> TreePicture:
-    lines = "".join(
-        f"M{x:.1f} {top:.1f}V{bottom:.1f}H{child:.1f}" for x, top, bottom, child in drawing.elbows
-    )
-    return TreePicture(width, drawing, lines)
+    return TreePicture(width, drawing, tree_svg(drawing, f"for-{width}"))

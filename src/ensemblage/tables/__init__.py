@@ -13,5 +13,6 @@ from ensemblage.tables._read_columns import per_column as per_column
 from ensemblage.tables._read_columns import read_columns as read_columns
 from ensemblage.tables._read_columns import read_features as read_features
 from ensemblage.tables._table_encoder import TableEncoder
+from ensemblage.tables._table_encoder import feature_categories as feature_categories
 
 __all__ = ["TableEncoder"]

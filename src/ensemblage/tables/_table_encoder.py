@@ -31,10 +31,14 @@ Array = NDArray[np.float64]
 
 
 class Feature(NamedTuple):
-    """One column of the result: the table's column that it comes from, and its name's ending."""
+    """One column of the result: the table's column that it comes from, and its name's ending.
+
+    A feature of zeros and ones stands for a category.
+    """
 
     column: int
     ending: str = ""
+    category: str | None = None
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -236,8 +240,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        said = np.array([f"{names[j]}{ending}" for j, ending in self._features()], dtype=object)
-        return np.asarray(said[self.varying_])
+        said = [f"{names[each.column]}{each.ending}" for each in self._features()]
+        return np.asarray(np.array(said, dtype=object)[self.varying_])
 
     def _learn(self, X: Any, y: Any) -> Array:
         """Set the fitted attributes, and give the training rows encoded."""
@@ -339,7 +343,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 yield Feature(measured[k], " missing")
         for j, split in self._splits():
             for label in split.labels:
-                yield Feature(j, f" = {_written(label)}")
+                yield Feature(j, f" = {_written(label)}", _written(label))
         if self.target_means_ is not None:
             classes = self.target_means_.classes_
             if classes is None:
@@ -382,6 +386,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def feature_categories(encoder: Any) -> list[str | None]:
+    """Tell the category behind each feature ``column = category`` of zeros and ones, or None.
+
+    Of other encoders nothing is known: then the list is empty.
+    """
+    if not isinstance(encoder, TableEncoder):
+        return []
+    found = [feature.category for feature in encoder._features()]  # noqa: SLF001
+    return [each for each, varies in zip(found, encoder.varying_, strict=True) if varies]
 
 
 def _written(label: Any) -> str:
