@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ensemblage.fusion._member_stacking import MemberStackingClassifier, stack_members
     from ensemblage.fusion._product import Product, product_rule
     from ensemblage.fusion._softmax_gate import SoftmaxGate
+    from ensemblage.fusion._sourced_classifier import (
+        SourcedClassifierMixin as SourcedClassifierMixin,
+    )
     from ensemblage.fusion._stacking import Stacking, as_columns, stack_features
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)

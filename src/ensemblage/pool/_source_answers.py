@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ensemblage.fusion import FusedClassifierMixin, take_rows
+from ensemblage.fusion import SourcedClassifierMixin, take_rows
 from ensemblage.pool._conformal import (
     Scored,
     held_out_scores,
@@ -27,7 +26,7 @@ from ensemblage.pool._source_offsets import Codes
 from ensemblage.strata import UNKNOWN, find_sources
 
 
-class SourceAnswersMixin(FusedClassifierMixin):
+class SourceAnswersMixin(SourcedClassifierMixin):
     """Give each row the answer of the pool that knows most of it.
 
     A class that uses it has ``known_sources_`` and ``source_column_`` if it was fitted with
@@ -37,10 +36,6 @@ class SourceAnswersMixin(FusedClassifierMixin):
     known_sources_: KnownSources
     source_column_: str | None
     held_out_: HeldOutRecord
-
-    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
-    __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sources": True}
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
 
     def _scores(self, X: Any, sources: Any = None) -> Array:
         return self._answer(*self._look_up(X, sources))
@@ -79,65 +74,6 @@ class SourceAnswersMixin(FusedClassifierMixin):
     def _numbers(self, X: Any) -> Array:
         """Give rows as numbers, encoded where need be."""
         raise NotImplementedError  # look: ok
-
-    def predict(self, X: Any, sources: Any = None) -> NDArray[Any]:
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from, or the column of X that tells; see ``predict_proba``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Class labels.
-        """
-        winners = self._scores(X, sources).argmax(axis=1)
-        return np.asarray(self.classes_[winners])
-
-    @available_if(lambda self: self._gives_probabilities())
-    def predict_proba(self, X: Any, sources: Any = None) -> Array:
-        """Predict class probabilities, where the fusion gives them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from, or the column of X that tells. If ``fit`` was given the name
-            of a column, it is looked for here too. A row whose source is missing or new is
-            answered by the members that do not know sources.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities.
-        """
-        return self._scores(X, sources)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
-        """Share of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
-        sources : array-like of shape (n_samples,) or str, default=None
-            As in ``predict_proba``.
-
-        Returns
-        -------
-        float
-            Accuracy.
-        """
-        return float(accuracy_score(y, self.predict(X, sources), sample_weight=sample_weight))
 
     @available_if(lambda self: self._gives_probabilities())
     def predict_set(

@@ -34,6 +34,7 @@ from ensemblage.parallel import (
     set_seed,
 )
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+from ensemblage.strata._source_codes import UNKNOWN, find_sources
 
 Floats = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]
@@ -78,7 +79,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Where you know in training which hospital, sensor or site a row came from, pass it as
     ``sources``: each source becomes a stratum, and a classifier learns to tell from the columns
-    where a row comes from, so that the source need not be known at prediction.
+    where a row comes from, so that the source need not be known at prediction. Where it is, an
+    ensemble on these strata listens to the source's own member more than to the gate.
 
     Parameters
     ----------
@@ -97,6 +99,10 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         One for the row's own source, else zero.
     sources_ : list of str
         Name of each stratum; of merged sources the names, joined.
+    names_ : ndarray of shape (n_sources,)
+        The sources, sorted.
+    strata_of_names_ : ndarray of shape (n_sources,)
+        Number of the stratum that each is in.
     gate_ : classifier
         Fitted.
     training_log_affinity_ : ndarray of shape (n_samples, n_strata)
@@ -112,8 +118,9 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Notes
     -----
-    If the source is known at prediction too, give it to an ordinary model as a column: that
-    helps more than any strata.
+    If the source is known at prediction too, pass it to ``predict_proba`` of the ensemble; better
+    still is a pool that knows it (:class:`~ensemblage.pool.EnsemblageClassifier`), or
+    :class:`PartialPoolingClassifier`.
 
     Examples
     --------
@@ -184,6 +191,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             weights = read_weights(sample_weight, rows)
         codes, merged = merge_small(sources, self.min_rows)
         self.sources_ = [" + ".join(map(str, names)) for names in merged]
+        self.names_, first = np.unique(sources, return_index=True)
+        self.strata_of_names_ = codes[first].astype(np.int64)
         self.memberships_ = np.eye(len(merged), dtype=rows.dtype)[codes]
         self._fit_gate(rows, codes, weights)
         return self
@@ -226,6 +235,25 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         shares: Floats = self.gate_.predict_proba(rows).astype(rows.dtype, copy=False)
         return shares
 
+    def find_strata(self, sources: Any, n_rows: int) -> NDArray[np.int64]:
+        """Look up the stratum of each row's source.
+
+        Parameters
+        ----------
+        sources : array-like of shape (n_samples,)
+            Where each row comes from.
+        n_rows : int
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -1 where the source is missing or new.
+        """
+        check_is_fitted(self)
+        found = find_sources(sources, self.names_, n_rows)
+        return np.where(found == UNKNOWN, UNKNOWN, self.strata_of_names_[found])
+
     def log_affinity(self, X: ArrayLike) -> Floats:
         """Log probability that each row comes from each source.
 
@@ -246,6 +274,9 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         shape = (None, len(self.sources_))
         expect_array(self, "memberships_", shape, low=0, high=1)
         expect_array(self, "training_log_affinity_", shape, high=0)
+        last = len(self.sources_) - 1
+        of_names = (len(self.names_),)
+        expect_array(self, "strata_of_names_", of_names, "integer", low=0, high=last)
 
     @property
     def _n_features_out(self) -> int:

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ensemblage.fusion import FusedClassifierMixin
+from ensemblage.fusion import SourcedClassifierMixin
 from ensemblage.messages import with_shared
 from ensemblage.parallel import (
     CallbackSupportMixin,
@@ -27,6 +27,7 @@ from ensemblage.parallel import (
     with_callbacks,
 )
 from ensemblage.strata._describe_strata import describe_strata
+from ensemblage.strata._given_source import answer_given, learn_pull
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._member_report import expect_members, held_out_errors, report_members
 from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
@@ -50,7 +51,7 @@ from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
 
 @with_shared(ENCODE_DOCS)
 class StrataEnsembleClassifier(
-    EncodeMixin, CallbackSupportMixin, FusedClassifierMixin, BaseEstimator
+    EncodeMixin, CallbackSupportMixin, SourcedClassifierMixin, BaseEstimator
 ):
     """An ensemble whose members each learn one stratum of the rows.
 
@@ -115,6 +116,9 @@ class StrataEnsembleClassifier(
         ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
     feature_means_ : ndarray of shape (n_features_in_,) or None
         Means of the training rows' columns; None if these are not all numbers.
+    source_pull_ : float
+        How many rows of a source count as much as all members, where :class:`SourceStrata` are told
+        the source at prediction: its own member has the share n / (n + pull) of the answer.
     stratum_errors_ : list of float or None
         Share of wrong predictions on each stratum's rows, by membership, where neither members
         nor fusion had seen them; None where that is not known.
@@ -268,7 +272,8 @@ class StrataEnsembleClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; rows with weight zero are as good as absent.
         sources : array-like of shape (n_samples,), default=None
-            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`).
+            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`); where
+            ``predict_proba`` is told it too, a row listens to its source's own member first.
         groups : array-like of shape (n_samples,), default=None
             Rows that belong together: a member never speaks in training about a row whose group
             it has seen. Pass the sources here if predictions are for new sources. With
@@ -316,6 +321,7 @@ class StrataEnsembleClassifier(
             if isinstance(data.X, np.ndarray)
             else None
         )
+        self.source_pull_ = learn_pull(self.fusion_, trial, data)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(self.fusion_, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
@@ -397,9 +403,10 @@ class StrataEnsembleClassifier(
         probable = all(name == "predict_proba" for name in responses)
         return bool(fusion.gives_probabilities(probable))
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any, sources: Any = None) -> Array:
         asked = self._ask(X)
-        return self.fusion_.combine(asked.outputs, asked.context)
+        fused = self.fusion_.combine(asked.outputs, asked.context)
+        return fused if sources is None else answer_given(self, asked.outputs, fused, sources)
 
     def _ask(self, X: Any) -> Asked:
         check_is_fitted(self)

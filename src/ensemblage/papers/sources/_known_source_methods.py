@@ -186,7 +186,8 @@ def _source_strata(task: KnownTask) -> KnownAnswer:
 def fit_pool_with_sources(task: KnownTask) -> EnsemblageClassifier:
     """Fit the pool; of the one that does not know sources, which is not asked here, the least."""
     model = EnsemblageClassifier(["logistic"], random_state=task.seed)
-    return model.fit(task.train.X, task.train.y, sources=task.train.sources)
+    model.fit(task.train.X, task.train.y, sources=task.train.sources)
+    return model
 
 
 def _pool(task: KnownTask) -> KnownAnswer:
