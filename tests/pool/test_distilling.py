@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
+from ensemblage.inner import InnerTreeClassifier
 from ensemblage.pool._distilling import Soft, distil, fit_softly, make_readable
 
 CLASSES = np.array(["no", "yes"])
@@ -22,7 +22,8 @@ def test_a_leaf_holds_the_mean_of_the_probabilities(steps):
     X, soft, _ = steps
     tree = fit_softly(make_readable("tree", 2), X, soft)
     assert tree.get_n_leaves() == 2
-    np.testing.assert_allclose(tree.predict_proba([[0.9, 0, 0], [0.1, 0, 0]])[:, 1], [0.9, 0.2])
+    found = tree.predict_proba([[0.9, 0, 0], [0.1, 0, 0]])[:, 1]
+    np.testing.assert_allclose(found, [0.9, 0.2], atol=0.01)
 
 
 @pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
@@ -48,12 +49,31 @@ def test_without_classes_there_is_no_score(steps):
     assert (found.log_loss, found.accuracy, found.label_log_loss) == (None, None, None)
 
 
-def test_tables_are_encoded(steps):
-    _, soft, y = steps
-    frame = pd.DataFrame({"step": np.where(soft.targets[:, 1] > 0.5, "up", "down")})
-    found = distil(make_readable("tree", 4, encoded=True), frame, soft, y)
-    assert isinstance(found.model[-1], DecisionTreeClassifier)
-    assert found.fidelity == 1.0
+@pytest.mark.parametrize("kind", ["tree", "network", "logistic"])
+def test_words_and_gaps(steps, kind):
+    X, soft, y = steps
+    words = np.where(soft.targets[:, 1] > 0.5, "up", "down").astype(object)
+    words[:3] = None
+    number = np.where(X[:, 1] < 0.1, np.nan, X[:, 1])
+    frame = pd.DataFrame({"step": words, "number": number})
+    found = distil(make_readable(kind, 4, encoded=True), frame, soft, y)
+    assert found.fidelity > 0.98
+    assert found.log_loss < 0.5
+    assert found.model.predict_proba(frame[:3]).shape == (3, 2)
+
+
+def test_copies_of_a_row_are_in_one_fold_of_the_tree(steps, monkeypatch):
+    X, soft, _ = steps
+    given = []
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        given.extend([len(X), len(y), sample_weight.sum(), groups])
+        return self
+
+    monkeypatch.setattr(InnerTreeClassifier, "fit", fit)
+    fit_softly(InnerTreeClassifier(), X, soft)
+    assert given[:3] == [600, 600, pytest.approx(300)]
+    assert given[3].tolist() == [row for row in range(300) for _ in range(2)]
 
 
 def test_an_unknown_kind():

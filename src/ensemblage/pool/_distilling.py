@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.fusion import take_rows
+from ensemblage.inner import InnerTreeClassifier
 from ensemblage.messages import listing, suggestion
-from ensemblage.parallel import deal_folds, final_step, fit_parameter, set_seed
+from ensemblage.parallel import deal_folds, fit_parameter, set_seed
 from ensemblage.pool._pool_rows import Array, Indices
 from ensemblage.pool._recipe import log_loss
 from ensemblage.strata import ScaledLogisticRegression
@@ -68,7 +68,7 @@ class Soft(NamedTuple):
 def make_readable(kind: str, max_leaves: int, *, encoded: bool = False) -> Any:
     """Make a model of a kind, not fitted; one of tables that have to be ``encoded`` does so."""
     models = {
-        "tree": DecisionTreeClassifier(max_leaf_nodes=max_leaves, criterion="log_loss"),
+        "tree": InnerTreeClassifier(max_leaves=max_leaves, criterion="log_loss"),
         "network": BayesNetClassifier(),
         "logistic": ScaledLogisticRegression(max_iter=500),
     }
@@ -78,7 +78,7 @@ def make_readable(kind: str, max_leaves: int, *, encoded: bool = False) -> Any:
             f"{listing(map(repr, models))}."
         )
     model = set_seed(models[kind], 0)
-    if encoded and kind != "network":
+    if encoded and kind == "logistic":
         return make_pipeline(TableEncoder(scale=False, random_state=0), model)
     return model
 
@@ -87,10 +87,9 @@ def fit_softly(model: Any, X: Any, soft: Soft) -> Any:
     """Fit a copy to probabilities: each row once per class, weighted by its probability."""
     rows, columns = np.nonzero(soft.targets >= LEAST_SHARE)
     fresh, weights = clone(model), soft.targets[rows, columns]
-    last = final_step(fresh)
-    if isinstance(last, DecisionTreeClassifier):
-        last.set_params(min_weight_fraction_leaf=min(0.5, 5 / len(soft.targets)))
     passed: dict[str, Any] = {fit_parameter(fresh, "sample_weight") or "sample_weight": weights}
+    if (groups := fit_parameter(fresh, "groups")) is not None:
+        passed[groups] = rows  # copies of a row stay together
     return fresh.fit(take_rows(X, rows), soft.classes[columns], **passed)
 
 
