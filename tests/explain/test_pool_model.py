@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
@@ -5,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ensemblage.explain import explain_model, what_was_learned
+from ensemblage.explain._pool_model import calibration_bars
 from ensemblage.pages import TableBlock
 from ensemblage.pool import EnsemblageClassifier
 
@@ -34,7 +37,11 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     found = explain_model(model)
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
     assert captions == ["The pool and its members", "What each place contributes"]
-    assert [each.title for each in found.page().sections] == ["Members", "Places of diversity"]
+    assert [each.title for each in found.page().sections] == [
+        "Members",
+        "Calibration",
+        "Places of diversity",
+    ]
     with_row = explain_model(model, X, row=2)
     assert with_row.page().sections[0].title == "Row 2"
     said, _, legend = with_row.text()
@@ -80,3 +87,12 @@ def test_a_row_of_words_reaches_members_that_read_tables():
     as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(X)
     passed = make_pipeline(as_it_is, pool)
     assert what_was_learned(passed, ["age", "town"])[0] == "2 columns, encoded as 4 features"
+
+
+def test_calibration_shows_how_sure_and_how_often_right():
+    pooled = np.array([[0.9, 0.1]] * 10 + [[0.4, 0.6]] * 20)
+    record = SimpleNamespace(pooled=pooled, y=np.array([0] * 8 + [1] * 17 + [0] * 5))
+    less, more = calibration_bars(record).bars
+    assert (less.label, less.value, less.reference) == ("60.0% sure", 0.75, pytest.approx(0.6))
+    assert less.error == pytest.approx((0.75 * 0.25 / 20) ** 0.5)
+    assert (more.label, more.value, more.text) == ("90.0% sure", 0.8, "80.0%")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from ensemblage.evaluation import PoolDisplay, reliability
@@ -159,6 +160,7 @@ class PoolExplanation(Explanation):
         notes = [NotesBlock(list(self.facts.left_out))] if self.facts.left_out else []
         sections = [
             Section("Members", [*([chart] if bars else []), self.board.as_table(), *notes]),
+            Section("Calibration", [calibration_bars(self.pool.held_out_)]),
             Section("Places of diversity", [self.contributions.as_table()]),
         ]
         if self.decision is not None:
@@ -177,6 +179,20 @@ class PoolExplanation(Explanation):
     def draw(self, picture: str = "png") -> bytes:
         """Draw weights, calibration and disagreement."""
         return saved_picture(PoolDisplay.from_estimator(self.pool), picture)
+
+
+def calibration_bars(record: Any) -> BarsBlock:
+    """Show how often the pool is right by how sure it is, on rows that it has not seen."""
+    found = reliability(record.pooled, record.y)
+    bars = []
+    for sure, right, share in zip(*found, strict=True):
+        error = float(np.sqrt(right * (1 - right) / (share * len(record.y))))
+        bars.append(Bar(f"{sure:.1%} sure", right, f"{right:.1%}", error=error, reference=sure))
+    caption = (
+        "How often the pool is right, by how sure it is, with standard errors; coloured lines "
+        f"show how sure. Each is of {found.share.min():.0%} to {found.share.max():.0%} of the rows."
+    )
+    return BarsBlock(bars, caption, percent=True, from_zero=True)
 
 
 def pool_facts(pool: Any, contributions: Contributions) -> PoolFacts:
