@@ -5,7 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes.networks import table
-from ensemblage.bayes import BayesNetClassifier, BayesNetwork, EntryCapError, NetworkFormatError
+from ensemblage.bayes import (
+    BayesNetClassifier,
+    BayesNetwork,
+    EntryCapError,
+    NetworkFormatError,
+    ProbabilityTable,
+)
 from ensemblage.bayes._interchange import escape_name, unescape_name
 
 
@@ -206,3 +212,17 @@ def test_long_names_and_open_comments_take_no_time():
     # each was once looked for the end of
     with pytest.raises(NetworkFormatError, match="ends too early"):
         BayesNetwork.from_bif("variable a { " + "/* " * 300_000)
+
+
+def test_nodes_of_one_state_are_written_with_a_second_that_never_occurs():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(40, "a"), rng.choice(["b", "c"], 40), np.full(40, "_xx_")])
+    y = (X[:, 1] == "b").astype(int)
+    graph = BayesNetClassifier(init="empty", criterion="k2").fit(X, y).graph()
+    constant = ProbabilityTable(["x0", "x1"], np.array([[0, 0], [0, 1]]), np.ones((2, 1)))
+    graph = BayesNetwork(graph.states, {**graph.tables, "x2": constant})
+    text = graph.to_bif()
+    assert "type discrete [ 1 ]" not in text
+    assert "  (a, b) 1.0, 0.0;\n  (a, c) 1.0, 0.0;\n  (_xx_, b) 1.0, 0.0;" in text
+    assert graph.states["x2"] == ["_xx_"]
+    assert BayesNetwork.from_bif(text) == graph

@@ -30,6 +30,9 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 
+NEVER, NEVER_STATE = "_xx_", "\0 never"
+"""In BIF, and once read: the second state of a node that has but one; no name is written so."""
+
 LONGEST_PROBLEM = 400
 USUAL_ENTRIES = 2**20
 """A table may have so many numbers, or as many as the document has words."""
@@ -136,14 +139,21 @@ def escape_name(name: str) -> str:
 
 def unescape_name(word: str) -> str:
     """Undo ``escape_name``."""
-    if word == "_x_":
-        return ""
+    if word in (NEVER, "_x_"):
+        return NEVER_STATE if word == NEVER else ""
     return re.sub("_x([0-9a-f]+)_", lambda match: chr(int(match[1], 16)), word)
 
 
 def write_bif(network: BayesNetwork) -> str:
-    """Write a network in the interchange format."""
-    words = {name: [escape_name(state) for state in network.states[name]] for name in network.nodes}
+    """Write a network in the interchange format.
+
+    Some readers refuse a node of one state: it gets a second one, of probability zero, which
+    ``read_bif`` takes away again.
+    """
+    words = {
+        name: [*map(escape_name, states), *([NEVER] if len(states) == 1 else [])]
+        for name, states in network.states.items()
+    }
     lines = ["network unknown {", "}"]
     for name in network.nodes:
         listed = ", ".join(words[name])
@@ -159,7 +169,11 @@ def write_bif(network: BayesNetwork) -> str:
 
 def _write_table(network: BayesNetwork, name: str, words: dict[str, list[str]]) -> list[str]:
     parents, table = network.parents[name], network.table(name)
+    for axis, each in enumerate(parents):  # a parent's state that never occurs changes nothing
+        table = table.repeat(len(words[each]) if table.shape[axis] == 1 else 1, axis=axis)
     rows = table.reshape(-1, table.shape[-1])
+    if rows.shape[1] == 1:
+        rows = np.pad(rows, ((0, 0), (0, 1)))
     numbers = [", ".join(repr(float(value)) for value in row) for row in rows]
     if not parents:
         return [f"probability ( {escape_name(name)} ) {{", f"  table {numbers[0]};", "}"]
@@ -342,7 +356,20 @@ def read_bif(text: str) -> NetworkParts:
             _read_variable(reader, states)
         else:
             definitions.append(_read_probability(reader, states))
-    return assemble(states, definitions)
+    return _without_never(assemble(states, definitions))
+
+
+def _without_never(parts: NetworkParts) -> NetworkParts:
+    """Take away the states that ``write_bif`` has added."""
+    added = {name for name, found in parts.states.items() if found[1:] == [NEVER_STATE]}
+    tables = dict(parts.tables)
+    for name, (parents, configurations, probabilities) in parts.tables.items():
+        padded = [i for i, parent in enumerate(parents) if parent in added]
+        rows = (configurations[:, padded] == 0).all(axis=1)
+        own = probabilities[rows, :1] if name in added else probabilities[rows]
+        tables[name] = ProbabilityTable(parents, configurations[rows], own)
+    states = {name: found[:1] if name in added else found for name, found in parts.states.items()}
+    return NetworkParts(states, tables)
 
 
 def write_xmlbif(network: BayesNetwork) -> str:
