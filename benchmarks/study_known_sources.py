@@ -1,57 +1,31 @@
 """Sources that are known, in training and at prediction: the pool beside what else one could do.
 
-Usage: python benchmarks/study_known_sources.py FOLDER [NAME ...]
+Usage: python benchmarks/study_known_sources.py [--bars] NAME [...]
 
-FOLDER holds CSV files with the columns `source` and `class`, all others numbers. Five splits, 30 %
-of the rows to learn from, sources and classes in their shares.
+NAME is a table of the study of sources (`ensemblage reproduce sources`): heart, promise, student,
+wine. Five splits. With --bars only those methods that the pool is measured by.
 """
 
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
-from ensemblage.datasets import read_table
 from ensemblage.papers.sources._known_source_methods import (
     CAREFUL,
     METHODS,
     KnownAnswer,
-    KnownRows,
-    KnownTask,
     answer_known,
     fit_pool_with_sources,
     log_loss,
 )
+from ensemblage.papers.sources._source_scores import excess_gap
+from ensemblage.papers.sources._source_sets import known_task, source_set
 
-N_SPLITS, SHARE = 5, 0.3
+N_SPLITS = 5
 POOL, BLIND, CAREFUL_PICK = "pool-with-sources", "lightgbm-without-source", "careful pick"
-
-
-def read_task(path, seed):
-    table = read_table(path)
-    sources, y = (
-        np.unique([str(each) for each in table.column(name)], return_inverse=True)[1]
-        for name in ("source", "class")
-    )
-    names = [name for name in table.names if name not in ("source", "class")]
-    X = np.column_stack([np.asarray(table.column(name), dtype=float) for name in names])
-    pairs = y * (sources.max() + 1) + sources
-    sides = train_test_split(np.arange(len(y)), train_size=SHARE, random_state=seed, stratify=pairs)
-    return KnownTask(*(KnownRows(X[side], y[side], sources[side]) for side in sides), seed)
-
-
-def calibration_excess(probabilities, rows):
-    """How far the share of the last class is off per source, beyond what chance makes of it."""
-    gaps = []
-    for source in np.unique(rows.sources):
-        own = rows.sources == source
-        said, true = probabilities[own, -1], rows.y[own] == probabilities.shape[1] - 1
-        chance = np.sqrt(2 / np.pi * (said * (1 - said)).sum()) / own.sum()
-        gaps.append(abs(said.mean() - true.mean()) - chance)
-    return max(0.0, float(np.mean(gaps)))
+BARS = (POOL, *CAREFUL, "source-strata", BLIND)
 
 
 def coverages(model, rows):
@@ -63,10 +37,11 @@ def coverages(model, rows):
     ).mean()
 
 
-def one_split(path, seed):
+def one_split(name, seed, methods):
     """Score each method, and the pool's sets: worst and mean coverage, size."""
-    task, scores, tuned = read_task(path, seed), {}, {}
-    for name in METHODS:
+    task, scores, tuned = known_task(source_set(name, None), seed), {}, {}
+    each = [task.test.sources == s for s in range(task.n_sources)]
+    for name in methods:
         if name == POOL:
             model = fit_pool_with_sources(task)
             said = model.predict_proba(task.test.X, sources=task.test.sources)
@@ -75,7 +50,8 @@ def one_split(path, seed):
             answer = answer_known(name, task)
         p, y = answer.probabilities, task.test.y
         wrong = (p.argmax(axis=1) != y).mean()
-        scores[name] = (log_loss(p, y), wrong, calibration_excess(p, task.test))
+        gap = np.mean([excess_gap(p[own], y[own]) for own in each])
+        scores[name] = (log_loss(p, y), wrong, gap)
         tuned[name] = answer.cv_loss
     scores[CAREFUL_PICK] = scores[min(CAREFUL, key=tuned.__getitem__)]
     return scores, (min(covered), np.mean(covered), size)
@@ -83,15 +59,15 @@ def one_split(path, seed):
 
 def main():
     warnings.simplefilter("ignore")
-    folder = Path(sys.argv[1])
-    names = sys.argv[2:] or sorted(path.stem for path in folder.glob("*.csv"))
+    names = [each for each in sys.argv[1:] if each != "--bars"]
+    methods = BARS if "--bars" in sys.argv else METHODS
     start, means, sets = time.process_time(), {}, {}
     for name in names:
-        runs = [one_split(folder / f"{name}.csv", seed) for seed in range(N_SPLITS)]
+        runs = [one_split(name, seed, methods) for seed in range(N_SPLITS)]
         means[name] = {k: np.mean([run[0][k] for run in runs], axis=0) for k in runs[0][0]}
         sets[name] = np.mean([run[1] for run in runs], axis=0)
         print(f"{name}: {time.process_time() - start:.0f} s of CPU so far", flush=True)
-    for number, title in enumerate(("log loss", "error", "calibration excess per source")):
+    for number, title in enumerate(("log loss", "error", "gap of the rate, per source")):
         print(f"\n{title:28}" + "".join(f"{name:>10}" for name in names))
         for method in means[names[0]]:
             print(f"{method:28}" + "".join(f"{means[n][method][number]:10.4f}" for n in names))
@@ -113,7 +89,7 @@ def judge(means, names):
             f"{100 * (np.median(r) - 1):+.1f} %, mean {100 * (r.mean() - 1):+.1f} %"
         )
     ours, blind = (np.mean([means[n][each][2] for n in names]) for each in (POOL, BLIND))
-    print(f"calibration excess: {ours:.4f} against {blind:.4f} of {BLIND}")
+    print(f"gap of the rate: {ours:.4f} against {blind:.4f} of {BLIND}")
 
 
 if __name__ == "__main__":
