@@ -1,9 +1,10 @@
 """Sources that are known, in training and at prediction: the pool beside what else one could do.
 
-Usage: python benchmarks/study_known_sources.py [--bars] NAME [...]
+Usage: python benchmarks/study_known_sources.py FOLDER [--bars] NAME [...]
 
-NAME is a table of the study of sources (`ensemblage reproduce sources`): heart, promise, student,
-wine. Five splits. With --bars only those methods that the pool is measured by.
+FOLDER has the folder `multi-source` in it; NAME is a table of the study of sources (`ensemblage
+reproduce sources`): heart, promise, student, wine. Five splits. With --bars only those methods
+that the pool is measured by.
 """
 
 import sys
@@ -37,9 +38,9 @@ def coverages(model, rows):
     ).mean()
 
 
-def one_split(name, seed, methods):
+def one_split(found, seed, methods):
     """Score each method, and the pool's sets: worst and mean coverage, size."""
-    task, scores, tuned = known_task(source_set(name, None), seed), {}, {}
+    task, scores, tuned = known_task(found, seed), {}, {}
     each = [task.test.sources == s for s in range(task.n_sources)]
     for name in methods:
         if name == POOL:
@@ -59,11 +60,11 @@ def one_split(name, seed, methods):
 
 def main():
     warnings.simplefilter("ignore")
-    names = [each for each in sys.argv[1:] if each != "--bars"]
+    folder, *names = [each for each in sys.argv[1:] if each != "--bars"]
     methods = BARS if "--bars" in sys.argv else METHODS
     start, means, sets = time.process_time(), {}, {}
     for name in names:
-        runs = [one_split(name, seed, methods) for seed in range(N_SPLITS)]
+        runs = [one_split(source_set(name, folder), seed, methods) for seed in range(N_SPLITS)]
         means[name] = {k: np.mean([run[0][k] for run in runs], axis=0) for k in runs[0][0]}
         sets[name] = np.mean([run[1] for run in runs], axis=0)
         print(f"{name}: {time.process_time() - start:.0f} s of CPU so far", flush=True)

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from ensemblage.fusion import Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool._boosting import FIVE
 from pool.sourced import SITES, X, Y
 
 SMALL = EnsemblageClassifier(["logistic"], cv=2, random_state=0)
@@ -193,3 +194,23 @@ def test_a_named_column_needs_no_routing():
     blind = cross_val_score(clone(SMALL), FRAME.drop(columns="site"), Y, cv=2,
                             scoring="neg_log_loss")  # fmt: skip
     assert by_name.mean() > blind.mean() + 0.05
+
+
+def test_saved_and_loaded_without_lightgbm(tmp_path, monkeypatch):
+    monkeypatch.setattr("ensemblage.pool._source_members.has_lightgbm", lambda: False)
+    monkeypatch.setattr("ensemblage.pool._source_members.FIVE", FIVE[3:4])
+    fitted = clone(SMALL).fit(X, Y, sources=SITES)
+    save(
+        fitted, tmp_path / "pool.skops",
+        columns=["x", "y", "z"], kinds=["number"] * 3, target="class", details={},
+    )  # fmt: skip
+    loaded = load(tmp_path / "pool.skops").model
+    expected = fitted.predict_proba(X, sources=SITES)
+    np.testing.assert_array_equal(loaded.predict_proba(X, sources=SITES), expected)
+
+
+def test_a_source_per_row_tells_nothing_and_breaks_nothing():
+    fitted = clone(SMALL).fit(X[:60], Y[:60], sources=np.arange(60))
+    proba = fitted.predict_proba(X[:60], sources=np.arange(60))
+    assert np.isfinite(proba).all()
+    assert fitted.predict_set(X[:60], sources=np.arange(60)).any(axis=1).all()

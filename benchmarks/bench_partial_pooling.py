@@ -1,0 +1,57 @@
+"""How long partial pooling takes with its search for penalties, and how it grows with the rows.
+
+Usage: python benchmarks/bench_partial_pooling.py [--large]
+
+Seconds of CPU. --large adds 200,000 rows of 30 columns and 50 sources.
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from ensemblage.strata import PartialPoolingClassifier
+
+GROWTH = (5_000, 10_000, 20_000, 40_000)
+
+
+def rows_of(n_rows, n_columns, n_sources, n_classes, seed=0):
+    """Rows whose sources have coefficients of their own around shared ones."""
+    rng = np.random.default_rng(seed)
+    X, sources = rng.normal(size=(n_rows, n_columns)), rng.integers(0, n_sources, n_rows)
+    coefs = rng.normal(size=(1, n_columns, n_classes))
+    coefs = 0.5 * coefs + 0.3 * rng.normal(size=(n_sources, n_columns, n_classes))
+    scores = np.einsum("ij,ijc->ic", X, coefs[sources]) if n_rows < 50_000 else None
+    if scores is None:  # one source at a time, for the memory's sake
+        scores = np.empty((n_rows, n_classes))
+        for source in range(n_sources):
+            own = sources == source
+            scores[own] = X[own] @ coefs[source]
+    return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1), sources
+
+
+def seconds(*shape):
+    X, y, sources = rows_of(*shape)
+    start = time.process_time()
+    model = PartialPoolingClassifier(random_state=0).fit(X, y, sources=sources)
+    return time.process_time() - start, model
+
+
+def main():
+    seconds(300, 5, 3, 2), seconds(300, 5, 3, 3)  # compiles
+    spent, model = seconds(900, 20, 20, 6)
+    found = f"penalties {model.shared_penalty_:g}, {model.own_penalty_:g}"
+    print(f"900 rows, 20 columns, 20 sources, 6 classes: {spent:.1f} s ({found}); bar: 5 s")
+    print("growth, 20 columns, 10 sources, 2 classes:")
+    for n_rows in GROWTH:
+        spent, _ = seconds(n_rows, 20, 10, 2)
+        print(
+            f"  {n_rows:7,} rows {spent:6.2f} s, {1e6 * spent / n_rows:6.1f} µs a row", flush=True
+        )
+    if "--large" in sys.argv:
+        spent, _ = seconds(200_000, 30, 50, 2)
+        print(f"200,000 rows, 30 columns, 50 sources, 2 classes: {spent:.1f} s; bar: 60 s")
+
+
+if __name__ == "__main__":
+    main()
