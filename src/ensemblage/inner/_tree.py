@@ -17,6 +17,9 @@ from ensemblage.messages import with_shared
 
 Floats = NDArray[np.float64]
 
+LARGEST_NUMBER = 1e70
+"""Products of two sums of squares of larger ones are no numbers any more."""
+
 
 @with_shared(TREE_DOCS)
 class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
@@ -205,6 +208,12 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         numbers = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
         if not np.isfinite(numbers).all():
             raise ValueError("`y` holds values that are not finite. Leave these rows out.")
+        largest = float(np.abs(numbers).max())
+        if largest > LARGEST_NUMBER:
+            raise ValueError(
+                f"`y` holds numbers as large as {largest:g}; those up to {LARGEST_NUMBER:g} can be "
+                "squared and summed. Divide all by the same."
+            )
         if self.criterion == "poisson" and (numbers.min() < 0 or weights @ numbers <= 0):
             raise ValueError(
                 "`criterion='poisson'` needs numbers of `y` that are not negative, some of them "

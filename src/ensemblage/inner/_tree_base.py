@@ -138,7 +138,8 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
         object
             Itself.
         """
-        X, y = self._training_rows(X, y, dtype=np.float32, order="C")
+        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused
+            X, y = self._training_rows(X, y, dtype=np.float32, order="C")
         weights = read_weights(sample_weight, X)
         rows = TreeRows(writable(X), self._targets(y, weights))
         if groups is not None:
@@ -161,7 +162,8 @@ class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
-        rows: NDArray[np.float32] = writable(self._new_rows(X, dtype=np.float32, order="C"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows: NDArray[np.float32] = writable(self._new_rows(X, dtype=np.float32, order="C"))
         return rows
 
     @property

@@ -78,7 +78,8 @@ def candidate_cuts(x: NDArray[np.float32], masses: Floats, own: float, window: f
     places = places[places != n_left - 1]
     if len(places) > MOST_CUTS - 1:
         ranks = np.linspace(below[places[0]], below[places[-1]], MOST_CUTS - 1)
-        places = places[np.unique(np.searchsorted(below[places], ranks))]
+        found = np.searchsorted(below[places], ranks)  # in ascending order
+        places = places[found[np.append(True, found[1:] > found[:-1])]]
     low, high = x[places].astype(np.float64), x[places + 1].astype(np.float64)
     middle = low / 2 + high / 2
     cuts = np.append(np.where(middle == high, low, middle), own)
