@@ -110,3 +110,18 @@ def test_only_the_loudest_voices_are_listed():
     _, table, _, left, *_ = voices_text(msgspec.structs.replace(STORY, members=many))
     assert len(table.rows) == 9
     assert left == "Left out: 12 members with 60.0% of the weight."
+
+
+def test_of_many_classes_the_most_probable_are_shown():
+    shares = [0.02, 0.4, 0.01, 0.1, 0.03, 0.2, 0.04, 0.2]
+    members = [msgspec.structs.replace(each, outputs=shares) for each in STORY.members]
+    story = msgspec.structs.replace(
+        STORY, classes=list("abcdefgh"), scores=shares, members=members, prediction="b"
+    )
+    said, table, *_ = voices_text(story)
+    assert said == (
+        "Row 7: predicted b (b 0.400, d 0.100, e 0.030, f 0.200, g 0.040, h 0.200, 2 others 0.030)"
+    )
+    assert [column.name for column in table.columns][3:] == list("bdefgh")
+    assert [field.text for field in table.rows[-1]][3:5] == ["0.400", "0.100"]
+    assert voices_blocks(story)[0].paragraphs[0].endswith("h 0.200, 2 others 0.030.")

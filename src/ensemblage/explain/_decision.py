@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 
 MOST_SHOWN = 10
 """So many columns are listed, those that moved most first; the document has all."""
+MOST_CLASSES = 6
+"""Of more, only the most probable are told."""
 SMALLEST = 0.0005
 """What is less would be written as nothing."""
 DAY = 86_400
@@ -135,12 +137,26 @@ def check_row(X: Any, row: int) -> None:
         raise ValueError(f"There is no row {row}: the data have rows 0 to {len(X) - 1}.")
 
 
+def leading(scores: Sequence[float]) -> list[int]:
+    """Give the classes to show, by position: all if they are few, else the most probable."""
+    best = sorted(range(len(scores)), key=lambda k: -scores[k])
+    return sorted(best[:MOST_CLASSES])
+
+
+def scores_text(story: RowDecision) -> str:
+    """Write the scores of the classes, those of the least probable together."""
+    shown = leading(story.scores)
+    told = [f"{story.classes[k]} {story.scores[k]:.3f}" for k in shown]
+    rest = len(story.classes) - len(shown)
+    if rest:
+        told.append(f"{rest} others {sum(story.scores) - sum(story.scores[k] for k in shown):.3f}")
+    return ", ".join(told)
+
+
 def predicted(story: RowDecision) -> str:
     """Say what was predicted, with the scores."""
-    pairs = zip(story.classes, story.scores, strict=True)
-    scores = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
     said = f"Row {story.row}: predicted {story.prediction}"
-    return f"{said} ({scores})" if scores else said
+    return f"{said} ({scores_text(story)})" if story.scores else said
 
 
 def row_text(story: RowDecision) -> list[str | TableBlock]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ensemblage.explain._decision import decision_bars, decision_table, predicted
+from ensemblage.explain._decision import (
+    decision_bars,
+    decision_table,
+    leading,
+    predicted,
+    scores_text,
+)
 from ensemblage.explain._strata_cards import UNDESCRIBED, strata_names
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
 from ensemblage.messages import count, plain_name
@@ -128,7 +134,8 @@ def closest_bars(facts: StrataFacts) -> BarsBlock:
 def voices_text(story: RowFacts) -> list[str | TableBlock]:
     """Tell one row's way for a terminal; the last line of the table is the fused answer."""
     table, left_out = _voices(story)
-    fused = [Field("fused"), Field(""), Field(""), *(number_field(s, 3) for s in story.scores)]
+    scores = [number_field(story.scores[k], 3) for k in leading(story.scores)]
+    fused = [Field("fused"), Field(""), Field(""), *scores]
     said: list[str | TableBlock] = [
         predicted(story),
         TableBlock(table.columns, [*table.rows, fused], ""),
@@ -156,8 +163,7 @@ def voices_blocks(story: RowFacts) -> list[Block]:
     """Tell one row's way for a page."""
     table, left_out = _voices(story)
     legend = f"Weight: {WEIGHT}. {left_out}".rstrip()
-    pairs = zip(story.classes, story.scores, strict=True)
-    fused = ", ".join(f"{label} {score:.3f}" for label, score in pairs)
+    fused = scores_text(story)
     return [
         TextBlock([f"Predicted: {story.prediction}. All members together say {fused}."]),
         TableBlock(table.columns, table.rows, f"Who decided about row {story.row}", legend),
@@ -172,7 +178,7 @@ def _voices(story: RowFacts) -> tuple[TableBlock, str]:
         Column("stratum"),
         Column("membership", numeric=True),
         Column("weight", numeric=True),
-        *(Column(label, numeric=True) for label in story.classes),
+        *(Column(story.classes[k], numeric=True) for k in leading(story.scores)),
     ]
     members = _by_weight(story)
     shown = [each for each in members if _has_part(each)][:MOST_VOICES]
@@ -181,7 +187,7 @@ def _voices(story: RowFacts) -> tuple[TableBlock, str]:
             Field(_named(each.member, each.name)),
             number_field(each.membership, 3),
             share_field(each.weight),
-            *(number_field(value, 3) for value in each.outputs),
+            *(number_field(each.outputs[k], 3) for k in leading(story.scores)),
         ]
         for each in shown
     ]
