@@ -1,3 +1,7 @@
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,3 +127,25 @@ def test_a_source_of_one_class_is_audited():
     assert found.sources[0].observed == 1.0
     assert np.isfinite(found.sources[0].offset)
     assert not found.sources[0].suspect
+
+
+@pytest.fixture
+def study(monkeypatch):
+    path = Path(__file__).parents[2] / "benchmarks" / "study_audit.py"
+    spec = spec_from_file_location("study_audit", path)
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_sources", [4, 16])
+def test_bounds_hold_as_often_as_they_say_where_the_truth_is_known(study, n_sources):
+    found = study.coverage(n_sources, 40)
+    # forty runs: their own standard errors are .035 for the mean and about .01 for the others
+    assert found["new source"] >= 0.85
+    assert 0.85 <= found["nine in ten"] <= 0.96
+    for name in ("error", "slope", "offset"):
+        assert 0.92 <= found[name] <= 0.985
+    assert abs(found["promise less truth"]) < 0.02

@@ -43,7 +43,7 @@ def test_fewer_sources_than_folds_are_fewer_folds(several):
 
 def test_new_sources_are_kept_apart(several):
     result = compare(several, methods=["majority", "strata"], n_splits=4, new_sources=True)
-    assert "each source is in one fold only" in result.notes[-1]
+    assert "what to expect of a new source" in result.notes[-1]
     assert all(len(each.accuracy) == 4 for each in result.methods)
 
 

@@ -14,8 +14,8 @@ from ensemblage.messages import require
 
 DARK, LIGHT, WARNING = "0.25", "0.7", "tab:red"
 ROW_INCHES = 0.28
-MOST_NAMED = 8
-"""Of more sources than these, only those furthest from the diagonal have their name beside."""
+NAME_PLACES = (0.3, 0.6, 0.45, 0.75)
+"""Where the names of the sources furthest from the diagonal stand, apart from each other."""
 
 
 class SourceDisplay:
@@ -132,9 +132,9 @@ def draw_calibration_fan(audit: SourceAudit, ax: Any) -> None:
     ax.plot([0, 1], [0, 1], color=LIGHT, zorder=0)
     for each in audit.sources:
         ax.plot(said, calibrated_rate(each, said), color=_colour(each), linewidth=1)
-    for each in _named(audit.sources):
-        end = float(calibrated_rate(each, np.array([0.5]))[0])
-        ax.annotate(each.name, (0.5, end), fontsize="small", color=_colour(each))
+    for each, place in zip(_furthest(audit.sources), NAME_PLACES, strict=False):
+        rate = calibrated_rate(each, place)
+        ax.annotate(each.name, (place, rate), fontsize="small", color=_colour(each))
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.label!s}")
     ax.set(ylabel="rate to expect there", title="Calibration when left out")
 
@@ -144,9 +144,9 @@ def calibrated_rate(source: AuditedSource, said: Any) -> Any:
     return expit(source.slope * logit(said) + source.offset)
 
 
-def _named(sources: Sequence[AuditedSource]) -> list[AuditedSource]:
-    """Choose whose names fit: those whose rate at one half is furthest from it."""
-    return sorted(sources, key=lambda each: -abs(each.offset))[:MOST_NAMED]
+def _furthest(sources: Sequence[AuditedSource]) -> list[AuditedSource]:
+    """Order sources by how far their rate is from one half where the model says so."""
+    return sorted(sources, key=lambda each: -abs(each.offset))
 
 
 def _colour(source: AuditedSource) -> str:

@@ -281,13 +281,18 @@ def _n_sources(dataset: Dataset) -> int:
 def _source_notes(dataset: Dataset, new_sources: bool) -> list[str]:
     if dataset.sources is None:
         return []
-    kept = "each source is in one fold only" if new_sources else "folds mix the sources"
-    text = (
-        f"{len(np.unique(dataset.sources))} sources, used in training only; {kept}. If the source "
-        "is known at prediction too, leave `source_column` out, so that it is a column like any "
-        "other: that often helps more."
+    n_sources = len(np.unique(dataset.sources))
+    left_out = (
+        f"{n_sources} sources, left out of training one after the other, as if they were new: "
+        "scores are what to expect of a new source."
     )
-    return [text]
+    mixed = (
+        f"{n_sources} sources, used in training only; folds mix them, so that scores are for known "
+        "sources: `new_sources` tells what to expect of a new one. If the source is known at "
+        "prediction too, leave `source_column` out, so that it is a column like any other: that "
+        "often helps more."
+    )
+    return [left_out if new_sources else mixed]
 
 
 def _method_scores(

@@ -82,7 +82,7 @@ def _errors(sources: Sequence[AuditedSource]) -> BarsBlock:
 def _fan(audit: SourceAudit) -> FigureBlock:
     far = max(audit.sources, key=lambda each: abs(each.offset))
     return FigureBlock(
-        partial(draw_calibration_fan, audit), 5.2, 4.2,
+        partial(draw_calibration_fan, audit), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
         "The rate to expect in a source where the model, which has not seen it, says the "
         "probability below. On the diagonal it is right; a flat line is a model too sure.",
