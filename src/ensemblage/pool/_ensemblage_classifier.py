@@ -321,7 +321,7 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
         -------
         Contributions
             Log loss without each place, on rows that the pool has not seen. Only the fusion is
-            fitted again.
+            fitted again. It is of members that do not know sources.
         """
         check_is_fitted(self)
         return leave_places_out(self.held_out_, self._unfitted_fusion())
@@ -349,7 +349,7 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
         return frontier(self.held_out_, seconds, self._unfitted_fusion())
 
     def prune(self, max_latency: float) -> EnsemblageClassifier:
-        """Give a pool that predicts faster; this one stays as it is.
+        """Give a pool that predicts faster; this one stays as it is, and so does that of sources.
 
         Parameters
         ----------
