@@ -60,6 +60,7 @@ def test_the_column_of_a_frame_tells_the_source(model):
     np.testing.assert_array_equal(by_name.predict_proba(alone), model.predict_proba(X))
     assert by_name.explain_row(FRAME[:1]).source == SITES[0]
     assert by_name.predict_set(FRAME).shape == (240, 2)
+    assert by_name.distill(FRAME).model.n_features_in_ == 3
 
 
 def test_rows_whose_source_is_missing_are_learned_by_the_other_pool(model):

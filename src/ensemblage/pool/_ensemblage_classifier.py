@@ -415,5 +415,6 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
             X, y = take_rows(X, known), None if y is None else np.asarray(y)[known]
         else:
             targets = self.predict_proba(X)
+        X, _ = self._look_up(X, None)
         numbers = None if y is None else np.searchsorted(self.classes_, y)
         return distil(model, X, Soft(targets, self.classes_), numbers)
