@@ -3,16 +3,19 @@ import pytest
 
 from ensemblage.papers import paper_experiment
 from ensemblage.papers.flagship import _flagship_members
-from ensemblage.papers.flagship._flagship_study import SETS, SHOWN, _calibration_errors
+from ensemblage.papers.flagship._flagship_study import LONG, SETS, SHOWN, calibration_errors
 from ensemblage.runs import CellResult
 from papers.flagship.light_pool import light_pool
 
-TABLES = ("log-loss", "accuracy", "calibration", "fusions", "trees", "fit", "predict")
+TABLES = ("log-loss", "accuracy", "calibration", "fusions", "fusions-accuracy", "trees", "fit",
+          "predict")  # fmt: skip
 
 
 def test_one_cell_per_set_and_outer_fold(shared):
     experiment = paper_experiment("flagship", data_dir=shared / "data")
-    assert len(experiment.cells) == 3 * len(SETS) == 75
+    assert len(SETS) == 25
+    assert len(experiment.cells) == 3 * 21 + len(LONG)
+    assert {cell.params["repeat"] for cell in experiment.cells} == {0, 1, 2}
     assert [cell.params["dataset"] for cell in experiment.cells[:25]] == list(SETS)
 
 
@@ -31,12 +34,12 @@ def test_two_sets_and_two_folds_make_all_tables(monkeypatch):
     assert losses["full"].repeats == 2
     errors = [row for row in tables[2].rows if row.row == "wine"]
     assert all(row.repeats == 1 and 0 <= row.ours <= 1 for row in errors)
-    assert [table.greater_is_better for table in tables] == [False, True, *[False] * 5]
+    assert [table.greater_is_better for table in tables] == ["accuracy" in name for name in TABLES]
 
 
 def test_calibration_error_by_hand():
     scores = {"m": {"confidence": [0.9, 0.9, 0.5, 0.5], "right": [1, 0, 1, 0]}}
     cell = paper_experiment("flagship", scale="quick").cells[0]
-    found = _calibration_errors([CellResult(cell, {"scores": scores}, 0.1)], "m")
+    found = calibration_errors([CellResult(cell, {"scores": scores}, 0.1)], "m")
     assert found == [pytest.approx(0.2)]  # half of the rows are sure by 0.4 too much
-    assert _calibration_errors([CellResult(cell, {}, 0.1, "failed")], "m") == []
+    assert calibration_errors([CellResult(cell, {}, 0.1, "failed")], "m") == []

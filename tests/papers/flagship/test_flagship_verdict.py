@@ -7,6 +7,7 @@ from ensemblage.papers.flagship._flagship_verdict import (
     accuracy_verdict,
     calibration_verdict,
     cost_verdict,
+    fusion_accuracy_verdict,
     fusion_verdict,
     loss_gap,
     loss_verdict,
@@ -76,6 +77,10 @@ def test_members_fusions_and_trees_are_compared():
     assert [each.partition(":")[0] for each in fusion_verdict(rows)] == [
         "full against anchors", "anchors against plain mean", "full against plain mean",
     ]  # fmt: skip
+    accuracies = fusion_accuracy_verdict(rows_of(full=[90.0], lean=[91.0]))
+    assert accuracies == [
+        "full against lean: accuracy -1.00 points in the mean; higher on 0, lower on 1 of 1 sets."
+    ]
     trees = rows_of(**{"distilled tree": [0.4], "tree of labels": [0.5]})
     assert tree_verdict(trees)[0].endswith("lower on 1 of 1 sets.")
 
@@ -83,7 +88,7 @@ def test_members_fusions_and_trees_are_compared():
 @pytest.mark.parametrize(
     "verdict",
     [loss_verdict, accuracy_verdict, calibration_verdict, fusion_verdict, tree_verdict,
-     cost_verdict],
+     cost_verdict, fusion_accuracy_verdict],
 )  # fmt: skip
 def test_nothing_is_said_of_nothing(verdict):
     assert verdict([]) == []

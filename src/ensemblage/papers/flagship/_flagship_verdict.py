@@ -13,6 +13,7 @@ from ensemblage.papers.flagship._flagship_methods import CALIBRATED, FUSIONS, PL
 from ensemblage.runs import ResultRow
 
 TUNED = "boosting, 30 settings"
+FUSED = ("full", "lean", "anchors", "generic control", *FUSIONS)
 ENOUGH = 6
 """No fewer sets can give a significant difference."""
 
@@ -22,7 +23,7 @@ Rows = Sequence[ResultRow]
 def loss_verdict(rows: Rows) -> list[str]:
     """Rank full and the singles; compare both pools with tuned boosting."""
     return [
-        *_ranked(rows, greater_is_better=False),
+        *_ranked(rows, ("full", *SINGLES), greater_is_better=False),
         *loss_gap(rows, "full", TUNED),
         *loss_gap(rows, "lean", TUNED),
         *loss_gap(rows, "lean", "full"),
@@ -32,7 +33,7 @@ def loss_verdict(rows: Rows) -> list[str]:
 def accuracy_verdict(rows: Rows) -> list[str]:
     """Rank full and the singles; compare with tuned boosting and with the best of each set."""
     return [
-        *_ranked(rows, greater_is_better=True),
+        *_ranked(rows, ("full", *SINGLES), greater_is_better=True),
         *_accuracy_gap(rows, "full", TUNED),
         *_accuracy_gap(rows, "lean", TUNED),
         *_near_best(rows, "full"),
@@ -61,7 +62,14 @@ def fusion_verdict(rows: Rows) -> list[str]:
         *(("anchors", fusion) for fusion in FUSIONS),
         *(("full", fusion) for fusion in FUSIONS),
     ]  # fmt: skip
-    return [sentence for pair in pairs for sentence in loss_gap(rows, *pair)]
+    ranks = _ranked(rows, FUSED, greater_is_better=False)
+    return [*ranks, *(sentence for pair in pairs for sentence in loss_gap(rows, *pair))]
+
+
+def fusion_accuracy_verdict(rows: Rows) -> list[str]:
+    """Rank pools and fusions by accuracy; compare full with each."""
+    gaps = [sentence for each in FUSED[1:] for sentence in _accuracy_gap(rows, "full", each)]
+    return [*_ranked(rows, FUSED, greater_is_better=True), *gaps]
 
 
 def tree_verdict(rows: Rows) -> list[str]:
@@ -128,13 +136,12 @@ def _near_best(rows: Rows, pool: str) -> list[str]:
     return [said]
 
 
-def _ranked(rows: Rows, *, greater_is_better: bool) -> list[str]:
-    """Mean ranks, Friedman's test, and full against each single."""
-    columns = ("full", *SINGLES)
+def _ranked(rows: Rows, columns: Sequence[str], *, greater_is_better: bool) -> list[str]:
+    """Mean ranks, Friedman's test, and the first of some methods against each other one."""
     names, scores = complete_scores(rows, columns)
     if len(names) < ENOUGH:
         return []
-    found = compare_methods(scores, names=columns, greater_is_better=greater_is_better)
+    found = compare_methods(scores, names=list(columns), greater_is_better=greater_is_better)
     ranks = ", ".join(f"{name} {found.mean_ranks[name]:.2f}" for name in found.ranking())
     return [f"Mean ranks: {ranks}.", found.sentence(), _against_full(found)]
 
