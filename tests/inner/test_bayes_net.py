@@ -13,7 +13,6 @@ from ensemblage.inner._bayes_net import (
     common_columns,
     common_cuts,
     draw_bag,
-    recode,
 )
 from ensemblage.parallel import draw_seeds
 from ensemblage.tables import Column
@@ -164,21 +163,27 @@ def test_bags_are_cut_alone_and_put_on_one_grid():
     assert [bag.weights.sum() for bag in bags] == [200, 200, 200]
     structure = Structure.start(2, "naive")
     plain = code_sample(training, "mdlp", 10**6)
-    cuts = common_cuts(bags, plain, structure, 10**6)
+    cuts = common_cuts(bags, structure, 10**6)
     assert list(cuts) == [1]
     np.testing.assert_array_equal(cuts[1], np.unique([bag.coders[0].cuts for bag in bags]))
     coders = common_coders(training, plain, cuts)
-    assert recode(bags[0], training, coders).coders == bags[0].coders
     common = common_columns(bags, training, coders)
     assert common[2].coder is plain.coders[1]
     bins = np.searchsorted(cuts[1], numbers)
     expected = np.bincount(bins, minlength=len(cuts[1]) + 1) + 0.5 / (len(cuts[1]) + 1)
     np.testing.assert_array_equal(common[1].masses, expected)
-    narrow = common_cuts(bags, plain, structure, 2 * 2)
+    narrow = common_cuts(bags, structure, 2 * 2)
     assert len(narrow[1]) == 1
-    merged = recode(bags[0], training, common_coders(training, plain, narrow))
-    np.testing.assert_array_equal(merged.rows.nodes.codes[1], numbers > narrow[1])
-    assert merged.rows.nodes.n_categories.tolist() == [2, 2, 2]
+    assert common[1].shares == [None] * 3
+    merged = common_columns(bags, training, common_coders(training, plain, narrow))[1]
+    (cut,), bins = narrow[1], np.searchsorted(bags[0].coders[0].cuts, numbers)
+    middles = [
+        np.sort(side)[len(side) // 2] for side in (numbers[numbers <= cut], numbers[numbers > cut])
+    ]
+    assert merged.bag_codes[0].tolist() == np.searchsorted(bags[0].coders[0].cuts, middles).tolist()
+    for v, shares in enumerate(merged.shares[0] if merged.shares[0] is not None else []):
+        above = np.mean(numbers[bins == v] > cut)
+        np.testing.assert_allclose(shares, [1 - above, above], atol=0.05)
 
 
 def test_merged_bins_hold_all_their_rows(monkeypatch):

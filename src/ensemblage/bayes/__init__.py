@@ -4,7 +4,6 @@ from ensemblage.bayes._base import NETWORK_DOCS as NETWORK_DOCS
 from ensemblage.bayes._base import BaseBayesNet as BaseBayesNet
 from ensemblage.bayes._base import Learned as Learned
 from ensemblage.bayes._base import Plan as Plan
-from ensemblage.bayes._coding import CodedRows as CodedRows
 from ensemblage.bayes._coding import Coder as Coder
 from ensemblage.bayes._coding import Grid as Grid
 from ensemblage.bayes._coding import Sample as Sample

@@ -21,7 +21,6 @@ from ensemblage.bayes import (
     MAX_ENTRIES,
     NETWORK_DOCS,
     BaseBayesNet,
-    CodedRows,
     Coder,
     FittedNetwork,
     Grid,
@@ -43,10 +42,10 @@ from ensemblage.inner._inner_ensemble import (
     VoicesMeasure,
     draw_weighted_views,
 )
-from ensemblage.kernels import CLASS, Nodes
+from ensemblage.kernels import CLASS
 from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds, run_tasks
-from ensemblage.tables import MISSING
+from ensemblage.tables import MISSING, Column
 
 Floats = NDArray[np.float64]
 
@@ -66,21 +65,21 @@ class CommonColumn(NamedTuple):
     """A column on the grid of all bags.
 
     The masses are the weight of the rows with each code, a little above zero if there is none;
-    ``bag_codes`` say, for each bag, which of its codes each code of the grid lies in.
+    ``bag_codes`` say, for each bag, which of its codes the middle row of each code of the grid
+    has. Where bins are merged, a code may lie in several of a bag's: ``shares`` then say how much
+    of each of the bag's codes (rows) lies in each of the grid's (columns); None for the others.
     """
 
     coder: Coder
     masses: Floats
     bag_codes: list[NDArray[np.int64]]
+    shares: list[Floats | None]
 
 
-def common_cuts(
-    bags: list[Sample], plain: Sample, structure: Structure, max_entries: int
-) -> dict[int, Floats]:
+def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> dict[int, Floats]:
     """Put all bags' cut points on one grid per numeric column, by node.
 
-    The widest column of a table that would be too large has the cuts of the plain sample instead,
-    and if that is not enough every other of them.
+    Every other cut is left out of the widest column of a table that would be too large.
     """
     cuts: dict[int, Floats] = {}
     for node, coders in enumerate(zip(*(bag.coders for bag in bags), strict=True), CLASS + 1):
@@ -97,29 +96,8 @@ def common_cuts(
             if entries <= max_entries or not cuttable:
                 break
             widest = max(cuttable, key=lambda j: sizes[j])
-            plainer = plain.coders[widest - CLASS - 1].cuts
-            fewer = plainer is not None and len(plainer) < len(cuts[widest])
-            cuts[widest] = plainer if plainer is not None and fewer else cuts[widest][1::2]
+            cuts[widest] = cuts[widest][1::2]
     return cuts
-
-
-def recode(bag: Sample, training: Training, coders: dict[int, Coder]) -> Sample:
-    """Put the columns whose bins are merged on the common ones, which the bag's do not fit into.
-
-    ``coders`` are those of the common grid, by node.
-    """
-    own, codes = list(bag.coders), bag.rows.nodes.codes.copy()
-    sizes = bag.rows.nodes.n_categories.copy()
-    for node, coder in coders.items():
-        cuts = bag.coders[node - CLASS - 1].cuts
-        if coder.cuts is None or cuts is None or np.isin(cuts, coder.cuts).all():
-            continue
-        column = coder.code(training.columns[node - CLASS - 1])
-        own[node - CLASS - 1] = coder
-        codes[node] = np.where(column == MISSING, coder.mode, column)
-        sizes[node] = coder.n_codes
-    rows = CodedRows(Nodes(codes, sizes), bag.rows.names, bag.rows.max_entries)
-    return Sample(own, rows, bag.weights)
 
 
 def common_coders(training: Training, plain: Sample, cuts: dict[int, Floats]) -> dict[int, Coder]:
@@ -145,26 +123,57 @@ def common_columns(
     """Count the rows on the common grid, and find it in each bag's, by node."""
     common = {}
     for j, (node, coder) in enumerate(coders.items()):
-        masses = coder.masses(training.columns[j], training.weights)
-        bag_codes = [_bag_codes(coder, bag.coders[j]) for bag in bags]
-        common[node] = CommonColumn(coder, masses + 0.5 / len(masses), bag_codes)
+        column = training.columns[j]
+        masses = coder.masses(column, training.weights)
+        own = [bag.coders[j] for bag in bags]
+        common[node] = CommonColumn(
+            coder,
+            masses + 0.5 / len(masses),
+            _bag_codes(column, coder, own),
+            [_overlaps(column, training.weights, bag, coder) for bag in own],
+        )
     return common
 
 
-def _bag_codes(common: Coder, bag: Coder) -> NDArray[np.int64]:
-    """Find the bag's code of each code on the common grid."""
-    if common.cuts is None or bag.cuts is None:
-        return np.arange(bag.n_codes)
-    # a bin's right edge belongs to it, so the edge tells which of the bag's bins it lies in
-    return np.searchsorted(bag.cuts, np.append(common.cuts, np.inf), side="left")
+def _bag_codes(column: Column, common: Coder, bags: list[Coder]) -> list[NDArray[np.int64]]:
+    """Find the bags' codes of each code on the common grid."""
+    if common.cuts is None:
+        return [np.arange(bag.n_codes) for bag in bags]
+    middles = _middles(column.as_numbers(), common.cuts)
+    cuts = [bag.cuts for bag in bags if bag.cuts is not None]
+    return [np.searchsorted(each, middles, side="left") for each in cuts]
+
+
+def _middles(values: Floats, cuts: Floats) -> Floats:
+    """Give the middle value inside each bin; where there is none, the bin's right edge."""
+    ordered = np.sort(values[~np.isnan(values)])
+    ends = np.append(np.searchsorted(ordered, cuts, side="right"), len(ordered))
+    starts = np.append(0, ends[:-1])
+    edges = np.append(cuts, np.inf)
+    if len(ordered) == 0:
+        return edges
+    return np.where(ends > starts, ordered[np.minimum((starts + ends) // 2, ends - 1)], edges)
+
+
+def _overlaps(column: Column, weights: Floats, bag: Coder, common: Coder) -> Floats | None:
+    """Tell how much of each of a bag's bins lies in each common one, by the rows in both."""
+    if bag.cuts is None or common.cuts is None or np.isin(bag.cuts, common.cuts).all():
+        return None
+    inner, outer = bag.code(column), common.code(column)
+    known = outer != MISSING
+    joint = np.zeros((bag.n_codes, common.n_codes))
+    np.add.at(joint, (inner[known], outer[known]), weights[known])
+    joint += 0.5 / joint.size  # a bin without rows is shared out evenly
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> NodeTable:
     r"""Pool a node's tables, one from each bag, for all configurations of the common grid.
 
-    A bag's probability of one of its bins is shared out among the common bins inside by the
-    rows in them, whatever their class: :math:`P_b(u) = P_b(v) m_u / m_v`. The pool is
-    :math:`\exp \frac1B \sum_b \log P_b`, made to add up to one.
+    A bag's probability of one of its bins is shared out among the common bins by the rows in
+    both, whatever their class: :math:`P_b(u) = \sum_v P_b(v) m_{uv} / m_v`. The pool is
+    :math:`\exp \frac1B \sum_b \log P_b`, made to add up to one. A parent's common bin is looked
+    up where its middle row lies.
     """
     node, parents = tables[0].node, tables[0].parents
     others, masses = [common[parent] for parent in parents if parent != CLASS], common[node].masses
@@ -172,12 +181,16 @@ def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> N
     axes = np.indices((*grid.sizes, len(masses) + 1), sparse=True)
     total = np.zeros(1)
     for b, table in enumerate(tables):
-        *maps, own = (column.bag_codes[b] for column in (*others, common[node]))
-        within = np.bincount(own, weights=masses)[own]
-        shares = np.append(np.log(masses / within), 0.0)
-        own = np.append(own, table.n_categories)  # a value never seen
-        *given, codes = (m[axis] for m, axis in zip((*maps, own), axes, strict=True))
-        total = total + table.log_probabilities([codes, *given]) + shares[:, None]
+        maps = [column.bag_codes[b] for column in others]
+        given = [m[axis] for m, axis in zip(maps, axes[:-1], strict=True)]
+        if common[node].shares[b] is None:
+            own = common[node].bag_codes[b]
+            within = np.bincount(own, weights=masses)[own]
+            shares = np.append(np.log(masses / within), 0.0)
+            own = np.append(own, table.n_categories)  # a value never seen
+            total = total + table.log_probabilities([own[axes[-1]], *given]) + shares[:, None]
+        else:
+            total = total + _merged(table, given, common[node].shares[b])
     log_table = total.reshape(-1, len(masses) + 1, total.shape[-1]) / len(tables)
     log_table -= logsumexp(log_table[:, :-1], axis=1, keepdims=True)
     return NodeTable.make(node, parents, grid, log_table)
@@ -206,14 +219,21 @@ class LeftRows:
         return np.where(counts > 0, self.total / np.maximum(counts, 1), np.nan)
 
 
+def _merged(table: NodeTable, given: list[NDArray[np.int64]], shares: Any) -> Floats:
+    """Look a bag's table up for merged bins: the sum over its own bins' parts of them."""
+    own = np.arange(table.n_categories + 1)
+    found = table.log_probabilities([own, *given])
+    parts = np.einsum("...vc,vu->...uc", np.exp(found[..., :-1, :]), shares)
+    return np.concatenate([np.log(parts), found[..., -1:, :]], axis=-2)
+
+
 def pool_bags(
     bags: list[Sample], training: Training, plain: Sample, smoothing: float, structure: Structure
 ) -> Learned:
     """Fit a structure's tables to each bag, and pool them into one network."""
     n_classes, max_entries = plain.rows.n_classes, plain.rows.max_entries
-    cuts = common_cuts(bags, plain, structure, min(max_entries, n_classes * GRID_ENTRIES))
+    cuts = common_cuts(bags, structure, min(max_entries, n_classes * GRID_ENTRIES))
     coders = common_coders(training, plain, cuts)
-    bags = [recode(bag, training, coders) for bag in bags]
     common = common_columns(bags, training, coders)
     priors = [fit_prior(bag, smoothing) for bag in bags]
     prior = np.mean(priors, axis=0)
