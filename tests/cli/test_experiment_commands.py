@@ -3,12 +3,13 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 import ensemblage.papers
 from cli.conftest import STUDY
-from ensemblage.runs import RunDocument
+from ensemblage.runs import ResultRow, ResultTable, RunDocument
 
 JSON_KEYS = {
     "experiment", "title", "scale", "seed", "cells", "tables", "results", "report", "finished",
@@ -143,3 +144,18 @@ def test_a_screen_gets_a_bar_with_the_time_left(on_screen, study):
     assert "Running study" in shown
     assert re.search(r"about \d+ s left", shown)
     assert json.loads(output)["finished"] is True
+
+
+def test_numbers_of_a_table_have_the_same_decimals_and_tables_are_apart(run, papers, monkeypatch):
+    rows = [ResultRow("labor", "plain", 88.25, 87.9167, 1.5892, 4),
+            ResultRow("labor", "inner", None, 9.25, None, 1)]  # fmt: skip
+    tables = [ResultTable(name, f"Table {name}", "accuracy (%)", rows) for name in "ab"]
+
+    def declared(name, **options):
+        return replace(papers(name, **options), summarise=lambda _: tables)
+
+    monkeypatch.setattr(ensemblage.papers, "paper_experiment", declared)
+    shown = run("reproduce", "hiss-table2", "-j", 1).stdout
+    assert "88.25  87.92 ± 1.59       -0.33       4" in shown
+    assert "-          9.25           -       1" in shown
+    assert "\n\nTable b: accuracy (%); ± is a standard error\n" in shown

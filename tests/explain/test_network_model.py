@@ -39,6 +39,9 @@ def test_long_lists_are_cut_short():
     parents = {"class": [], **{name: ["class"] for name in names}}
     many = NetworkExplanation(NetworkFacts(parents, "class", {}))
     assert many.page().sections[0].blocks[0].alt.endswith("x11 depends on class; and 2 more.")
+    assert not many.page().sections[1].blocks[0].folded
+    wide = NetworkFacts({f"x{k}": [] for k in range(25)}, "x0", {})
+    assert NetworkExplanation(wide).page().sections[1].blocks[0].folded
 
 
 @pytest.fixture(scope="module")

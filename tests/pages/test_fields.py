@@ -26,6 +26,7 @@ def test_counts_and_differences():
     assert count_field(12345) == Field("12,345", 12345)
     assert signed_field(0.25, 2).text == "+0.25"
     assert signed_field(-0.25, 2).text == "\N{MINUS SIGN}0.25"
+    assert signed_field(-0.00004, 4).text == "+0.0000"
     assert signed_field(None, 2) == NOTHING
 
 

@@ -62,7 +62,7 @@ def test_the_best_setting_has_the_highest_mean():
 
 def test_differences_to_the_paper():
     assert closeness(ROWS) == [
-        "Mean absolute difference to the paper: a 0.025 (2 rows), b 0.100 (1 rows)."
+        "Mean absolute difference to the paper: a 0.025 (2 rows), b 0.100 (1 row)."
     ]
     stand_in = ResultRow("x", "a", 0.1, 0.9, None, 1, comparable=False)
     assert closeness([stand_in]) == []

@@ -196,7 +196,9 @@ def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
     else:
         heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
         for number, table in enumerate(tables):
-            say("\n" * (number > 0) + _heading(table))
+            if number:
+                say("")
+            say(_heading(table))
             _show(table, heads)
         for text in dict.fromkeys(text for table in tables for text in table.notes):
             say(f"- {text}")
@@ -246,25 +248,26 @@ def _show(table: ResultTable, names: tuple[str, str]) -> None:
     heads = [(name, "left") for name in names]
     heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
     heads += [("difference", "right")] * paper + [("values", "right")]
-    show_table(heads, [_fields(row, paper=paper) for row in table.rows])
+    values = [value for row in table.rows for value in (row.ours, row.paper) if value is not None]
+    # four decimals for shares, two for what is larger, such as per cents
+    digits = 4 if max(map(abs, values), default=0.0) < 10 else 2
+    show_table(heads, [_fields(row, digits, paper=paper) for row in table.rows])
     for text in (*table.summary, *entry_notes(table.rows)):
         say(text)
 
 
-def _fields(row: ResultRow, *, paper: bool) -> list[str]:
-    spread = "" if row.standard_error is None else f" ± {_number(row.standard_error)}"
-    ours = "-" if row.ours is None else f"{_number(row.ours)}{spread}"
+def _fields(row: ResultRow, digits: int, *, paper: bool) -> list[str]:
+    spread = "" if row.standard_error is None else f" ± {row.standard_error:.{digits}f}"
+    ours = _number(row.ours, f".{digits}f") + ("" if row.ours is None else spread)
     failed = f" ({row.failures} failed)" if row.failures else ""
     fields = [row.row, row.column]
-    fields += [_number(row.paper)] * paper + [ours]
-    return fields + [_number(row.difference, "+")] * paper + [f"{row.repeats}{failed}"]
+    fields += [_number(row.paper, f".{digits}f")] * paper + [ours]
+    difference = _number(row.difference, f"+.{digits}f")
+    return fields + [difference] * paper + [f"{row.repeats}{failed}"]
 
 
-def _number(value: float | None, sign: str = "") -> str:
-    """Four decimals for shares, four digits for what is larger, such as per cents."""
-    if value is None:
-        return "-"
-    return f"{value:{sign}.4f}" if abs(value) < 10 else f"{value:{sign}.2f}"
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else f"{value:{form}}"
 
 
 def _say_how_it_ended(

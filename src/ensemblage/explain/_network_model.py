@@ -41,6 +41,8 @@ from ensemblage.parallel import final_step, rows_at_final_step
 # Longer lists of a network's nodes are cut short.
 MANY_NODES = 8
 MOST_TOLD = 12
+MOST_OPEN = 24
+"""A longer list of nodes waits until somebody opens it."""
 
 Parents = Mapping[str, Sequence[str]]
 
@@ -123,9 +125,11 @@ class NetworkExplanation(Explanation):
             for node, above in parents.items()
         ]
         columns = [Column("node"), Column("depends on"), Column("parents", numeric=True)]
+        said, many = "Each node and what it depends on", len(rows) > MOST_OPEN
+        nodes = TableBlock(columns, rows, said, folded=many)
         sections = [
             Section("Network", [network_figure(parents, target)]),
-            Section("Nodes", [TableBlock(columns, rows, "Each node and what it depends on")]),
+            Section("Nodes", [nodes]),
             Section("Tables", probability_tables(tables)),
         ]
         if self.story is not None:

@@ -18,14 +18,19 @@ def number_field(value: float | None, digits: int, error: float | None = None) -
     if value is None:
         return NOTHING
     quiet = "" if error is None else f"± {error:.{digits}f}"
-    return Field(f"{value:.{digits}f}".replace("-", MINUS), value, quiet)
+    return Field(f"{_shown(value, digits):.{digits}f}".replace("-", MINUS), value, quiet)
 
 
 def signed_field(value: float | None, digits: int) -> Field:
     """Write a difference, with its sign."""
     if value is None:
         return NOTHING
-    return Field(f"{value:+.{digits}f}".replace("-", MINUS), value)
+    return Field(f"{_shown(value, digits):+.{digits}f}".replace("-", MINUS), value)
+
+
+def _shown(value: float, digits: int) -> float:
+    """Round a number; zero has no minus."""
+    return round(value, digits) + 0.0
 
 
 def count_field(number: int) -> Field:

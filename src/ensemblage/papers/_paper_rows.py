@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from ensemblage.evaluation import compare_methods
+from ensemblage.messages import count
 from ensemblage.runs import CellResult, ResultRow
 
 Repeats: TypeAlias = Mapping[int, float]
@@ -126,7 +127,7 @@ def _mean_row(rows: Sequence[ResultRow], column: str, title: str) -> ResultRow:
         standard_error=None,
         repeats=len(ours),
         failures=sum(row.failures for row in rows),
-        note=f"Mean over {len(ours)} rows." if ours else "",
+        note=f"Mean over {count(len(ours), 'row')}." if ours else "",
         is_mean=True,
     )
 
@@ -161,7 +162,7 @@ def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:
     for column in dict.fromkeys(row.column for row in rows):
         gaps = [abs(r.difference) for r in rows if r.column == column and r.difference is not None]
         if gaps:
-            parts.append(f"{column} {np.mean(gaps):.{digits}f} ({len(gaps)} rows)")
+            parts.append(f"{column} {np.mean(gaps):.{digits}f} ({count(len(gaps), 'row')})")
     return [f"Mean absolute difference to the paper: {', '.join(parts)}."] if parts else []
 
 
@@ -190,8 +191,8 @@ def gain_sentence(one: str, other: str, gains: Sequence[float], digits: int = 2)
     if not len(values):
         return []
     text = (
-        f"{one} less {other}: {values.mean():+.{digits}f} on average over {len(values)} datasets, "
-        f"better on {int((values > 0).sum())}"
+        f"{one} less {other}: {values.mean():+.{digits}f} on average over "
+        f"{count(len(values), 'dataset')}, better on {int((values > 0).sum())}"
     )
     if len(values) < 6 or np.allclose(values, 0):  # no smaller number can be significant
         return [f"{text}."]

@@ -18,7 +18,7 @@ from ensemblage.methods import (
     gap_between,
     values_of,
 )
-from ensemblage.pages import MINUS, Bar, BarsBlock, Block, TextBlock
+from ensemblage.pages import Bar, BarsBlock, Block, TextBlock, signed_field
 
 APART, ALIKE = "told apart from the best", "not told apart"
 
@@ -42,7 +42,7 @@ def difference_blocks(document: Comparison) -> list[Block]:
     design = Design(document.measure, 1 / document.n_splits, document.n_rows)
     bars = [
         Bar(
-            each.label, each.mean, f"{each.mean:+.4f}".replace("-", MINUS), error=each.reach,
+            each.label, each.mean, signed_field(each.mean, 4).text, error=each.reach,
             reference=0.0, ours=each.ours, group=APART if each.apart else ALIKE,
         )
         for each in differences(whole, choice, design)
