@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from ensemblage.pages import Bar, BarsBlock, FactsBlock, Page, Section
 from ensemblage.report import comparison_page, experiment_page, render
 from report.documents import comparison, entry, experiment, method, table
 
@@ -129,3 +130,11 @@ def test_contrast_is_sufficient_in_both_themes():
         assert contrast(theme["best"], theme["best-soft"]) >= 4.5
         assert contrast(theme["quiet"], theme["best-soft"]) >= 4.5
         assert contrast(theme["ink"], theme["soft"]) >= 4.5
+
+
+def test_the_error_of_a_share_is_in_per_cent_too():
+    bars = [Bar("a", 0.65, "65.0%", error=0.081), Bar("b", 12.5, "12.50", error=1.234)]
+    block = BarsBlock(bars, "Bars.", from_zero=True)
+    text = render(Page("T", "t", [], FactsBlock([]), [Section("S", [block])]))
+    assert "\N{PLUS-MINUS SIGN} 8.1%</span>" in text
+    assert "\N{PLUS-MINUS SIGN} 1.23</span>" in text

@@ -188,9 +188,10 @@ def calibration_bars(record: Any) -> BarsBlock:
     for sure, right, share in zip(*found, strict=True):
         error = float(np.sqrt(right * (1 - right) / (share * len(record.y))))
         bars.append(Bar(f"{sure:.1%} sure", right, f"{right:.1%}", error=error, reference=sure))
+    sizes = dict.fromkeys(f"{size:.0%}" for size in (found.share.min(), found.share.max()))
     caption = (
         "How often the pool is right, by how sure it is, with standard errors; coloured lines "
-        f"show how sure. Each is of {found.share.min():.0%} to {found.share.max():.0%} of the rows."
+        f"show how sure. Each is of {' to '.join(sizes)} of the rows."
     )
     return BarsBlock(bars, caption, percent=True, from_zero=True)
 
