@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from ensemblage.messages import require
 from ensemblage.parallel import Fold, deal_folds
@@ -93,7 +94,10 @@ def _with_indicators(task: KnownTask) -> _Design:
 
 
 def _with_interactions(task: KnownTask) -> _Design:
-    """Let each source have its own standardised copy of the columns beside the shared ones."""
+    """Let each source have its own copy of the standardised columns beside the shared ones.
+
+    They are not standardised again: that would penalise small sources less than large ones.
+    """
     mean, spread = task.train.X.mean(axis=0), task.train.X.std(axis=0)
     own = np.eye(task.n_sources)
     parts = []
@@ -126,17 +130,19 @@ def _asked(model: Any, X: Doubles, n_classes: int) -> Doubles:
     return out
 
 
-def _logistic(task: KnownTask, design: _Design) -> KnownAnswer:
+def _logistic(
+    task: KnownTask, design: _Design, kind: type[LogisticRegression] = ScaledLogisticRegression
+) -> KnownAnswer:
     """Logistic regression, its penalty by cross-validation."""
     y, held = task.train.y, np.zeros((len(task.train.y), task.n_classes))
     losses = []
     for C in STRENGTHS:
         for train, test in task.folds():
-            model = ScaledLogisticRegression(C=C, max_iter=500).fit(design.train[train], y[train])
+            model = kind(C=C, max_iter=500).fit(design.train[train], y[train])
             held[test] = _asked(model, design.train[test], task.n_classes)
         losses.append(log_loss(held, y))
     best = int(np.argmin(losses))
-    model = ScaledLogisticRegression(C=STRENGTHS[best], max_iter=500).fit(design.train, y)
+    model = kind(C=STRENGTHS[best], max_iter=500).fit(design.train, y)
     return KnownAnswer(_asked(model, design.test, task.n_classes), losses[best])
 
 
@@ -202,7 +208,7 @@ METHODS: dict[str, Callable[[KnownTask], KnownAnswer]] = {
     "pooled": lambda task: _logistic(task, _without(task)),
     "one-hot": lambda task: _logistic(task, _with_indicators(task)),
     "one-per-source": lambda task: _pooled(task, shared_penalty=np.inf),
-    "interactions": lambda task: _logistic(task, _with_interactions(task)),
+    "interactions": lambda task: _logistic(task, _with_interactions(task), LogisticRegression),
     "lightgbm-with-source": lambda task: _lightgbm(task, _with_numbers(task), with_source=True),
     "lightgbm-without-source": lambda task: _lightgbm(task, _without(task), with_source=False),
     "forest-with-source": _forest,
