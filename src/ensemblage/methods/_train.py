@@ -161,9 +161,12 @@ class _WithFinalFit:
 
 
 def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:
-    """Give the final fit workers only if it takes long, judging by the fits on the folds."""
+    """Give the final fit workers only if it takes long, judging by the quickest on a fold.
+
+    Others may have waited for kernels to be compiled, or for other programs.
+    """
     seconds = [each for each in scores.methods[0].seconds if each is not None]
-    return n_jobs if worth_workers(max(seconds, default=0.0), n_jobs) else None
+    return n_jobs if worth_workers(min(seconds, default=0.0), n_jobs) else None
 
 
 def _bare(model: Pipeline) -> Pipeline:
