@@ -3,7 +3,19 @@ import sys
 
 import pytest
 
-from ensemblage import datasets, fusion, kernels, methods, pages, persistence, strata
+from ensemblage import (
+    bayes,
+    datasets,
+    evaluation,
+    explain,
+    fusion,
+    inner,
+    kernels,
+    methods,
+    pages,
+    persistence,
+    strata,
+)
 from ensemblage.messages import lazy_door
 
 DOOR = """
@@ -25,7 +37,13 @@ def test_names_are_imported_when_asked_for(tmp_path):
         get("dumps")
 
 
-@pytest.mark.parametrize("door", [datasets, fusion, kernels, methods, pages, persistence, strata])
+DOORS = [
+    bayes, datasets, evaluation, explain, fusion, inner, kernels, methods, pages, persistence,
+    strata,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_lazy_doors_have_all_that_they_promise(door):
     assert set(getattr(door, "__all__", ())) <= set(dir(door))
     for name in dir(door):
@@ -36,8 +54,7 @@ def test_lazy_doors_have_all_that_they_promise(door):
 
 def test_lazy_doors_import_nothing_by_themselves():
     script = (
-        "import sys, ensemblage.datasets, ensemblage.persistence, ensemblage.kernels, "
-        "ensemblage.pages, ensemblage.fusion, ensemblage.strata, ensemblage.methods\n"
+        f"import sys, {', '.join(door.__name__ for door in DOORS)}\n"
         "print(sorted({'numpy', 'sklearn', 'msgspec'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -1,10 +1,13 @@
 """One method fitted on all rows, with its score, and used on new ones."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from ensemblage.datasets import Dataset, open_dataset
 from ensemblage.methods import predict_rows, train
+from ensemblage.methods._train import _jobs_for
 
 
 @pytest.fixture
@@ -20,6 +23,12 @@ def test_predictions_as_rows(people):
     without = predict_rows(train(people, "svm", n_splits=2).model, people.X[:1])
     assert without.probabilities is None
     assert without.rows()[0] == ["prediction"]
+
+
+@pytest.mark.parametrize(("seconds", "jobs"), [((60.0, 1.0, None), None), ((60.0, 50.0), 2)])
+def test_waiting_for_the_compiler_is_no_reason_for_workers(seconds, jobs):
+    scores = SimpleNamespace(methods=[SimpleNamespace(seconds=seconds)])
+    assert _jobs_for(scores, 2) == jobs
 
 
 def test_train_reports_progress_and_reduces_folds():

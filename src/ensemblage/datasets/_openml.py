@@ -9,7 +9,6 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 
 import numpy as np
-from sklearn.datasets import fetch_openml
 
 from ensemblage.datasets._catalogue import Known
 from ensemblage.datasets._dataset import Dataset
@@ -25,6 +24,8 @@ def fetch_dataset(name: str, data_id: int, known: Known | None = None) -> Datase
 
     It must have the shape that is known.
     """
+    from sklearn.datasets import fetch_openml  # noqa: PLC0415  its readers of files take a while
+
     try:
         with warnings.catch_warnings():
             # One message at the end says it all; each attempt need not.

@@ -141,7 +141,8 @@ def rows_in_bins(
     """
     n_strata, n_rows = affinity.shape
     entries, n_found = np.empty(64, dtype=np.int64), 0
-    slack, limits = 8 * np.finfo(affinity.dtype).eps, np.empty(2, dtype=affinity.dtype)
+    limits = np.empty(2, dtype=affinity.dtype)
+    slack = 2.0**-20 if affinity.itemsize == 4 else 2.0**-49
     near, close = np.empty(n_rows, dtype=np.uint8), np.empty(n_rows + 1, dtype=np.int32)
     for j in range(n_strata):
         start, step, inverse, wanted = lower[j], width[j], 1.0 / width[j], found[j]
@@ -155,11 +156,12 @@ def rows_in_bins(
         for i in range(n_rows):
             close[n_close] = i
             n_close += np.uint64(near[i])
-        for i in close[:n_close]:
+        for c in range(np.int64(n_close)):
+            i = close[c]
             if np.floor((line[i] - start) * inverse) != wanted:
                 continue
             if n_found == len(entries):
-                entries = np.concatenate((entries, entries))
+                entries = _with_room(entries)
             entries[n_found] = j * n_rows + i
             n_found += 1
     strata, offsets = np.empty(n_found, dtype=np.int64), np.empty(n_found)
@@ -168,6 +170,15 @@ def rows_in_bins(
         j, i = entries[e] // n_rows, entries[e] % n_rows
         strata[e], offsets[e], found_weights[e] = j, affinity[j, i] - lower[j], weights[i]
     return strata, offsets, found_weights
+
+
+@compiled(inline="always")
+def _with_room(entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Copy entries to an array that has room for as many again."""
+    longer = np.empty(2 * len(entries), dtype=np.int64)
+    for e in range(len(entries)):
+        longer[e] = entries[e]
+    return longer
 
 
 @compiled

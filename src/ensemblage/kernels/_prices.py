@@ -62,7 +62,9 @@ def bound_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats,
     bounds = Bounds(
         np.empty(n_rows), np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=np.uint8)
     )
-    parts, discounts = np.empty((n_strata, CHUNK)), np.minimum(log_scales, 0.0)
+    parts, discounts = np.empty((n_strata, CHUNK)), np.empty(n_strata)
+    for j in range(n_strata):
+        discounts[j] = min(log_scales[j], 0.0)
     for start in range(0, n_rows, CHUNK):
         stop = min(start + CHUNK, n_rows)
         here = Bounds(
@@ -75,14 +77,15 @@ def bound_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats,
     return memberships, bounds
 
 
-@compiled
+@compiled(inline="always")
 def _bound_from_above(
     log_density: Floats, discounts: Doubles, start: int, here: Bounds, parts: Doubles
 ) -> None:
     """Bound Z in a chunk of rows from above; ``parts`` are min(p_j, r_j) over the base."""
     base, high = here.base, here.high
     n, logs = base.size, np.empty(base.size)
-    base[:], high[:] = -np.inf, 0.0
+    for i in range(n):
+        base[i], high[i] = -np.inf, 0.0
     for j in range(len(log_density)):
         line, discount = log_density[j, start : start + n], discounts[j]
         for i in range(n):
@@ -98,7 +101,7 @@ def _bound_from_above(
         high[i] = np.log(high[i]) + ROUNDING
 
 
-@compiled
+@compiled(inline="always")
 def _settle_the_sure(
     log_density: Floats,
     log_scales: Doubles,
@@ -110,7 +113,8 @@ def _settle_the_sure(
     """Fill the strata above the upper bound, and add up what they hold."""
     base, high, low = here.base, here.high, here.low
     n, sure = base.size, np.empty(base.size, dtype=np.uint8)
-    low[:] = 0.0
+    for i in range(n):
+        low[i] = 0.0
     for j in range(len(log_density)):
         line, scale, part = log_density[j, start : start + n], log_scales[j], parts[j]
         for i in range(n):
@@ -122,13 +126,13 @@ def _settle_the_sure(
             memberships[start + i, j] = sure[i]
 
 
-@compiled
+@compiled(inline="always")
 def _look_for_doubt(log_density: Floats, log_scales: Doubles, start: int, here: Bounds) -> None:
     """Mark the rows in which a stratum lies between the bounds."""
     base, high, low, unsure = here.base, here.high, here.low, here.unsure
     n, least = base.size, np.empty(base.size)
-    unsure[:] = 0
     for i in range(n):
+        unsure[i] = 0
         least[i] = max(0.0, np.log(max(low[i], NOTHING))) - ROUNDING
     for j in range(len(log_density)):
         line, scale = log_density[j, start : start + n], log_scales[j]
@@ -156,7 +160,7 @@ def settle_memberships(
             ratio = log_density[j, i] - base + log_scales[j]
             left[j] = ratio if ratio <= bounds.high[i] else -np.inf
         for _ in range(n_strata):
-            k = np.argmax(left)
+            k = _highest(left)
             ratio = np.exp(left[k])
             if ratio <= total:
                 break
@@ -170,6 +174,16 @@ def settle_memberships(
             memberships[i, k], total, left[k] = 1.0, grown, -np.inf
             log_sums[i] = base + np.log(total)
     return log_sums
+
+
+@compiled(inline="always")
+def _highest(values: Doubles) -> int:
+    """Find the first of the highest values; NumPy's own takes as long to compile as its caller."""
+    k, highest = 0, values[0]
+    for j in range(1, values.size):
+        if values[j] > highest:
+            k, highest = j, values[j]
+    return k
 
 
 @compiled

@@ -1,6 +1,7 @@
 """The fast path of the E-step: shares of the strata in each row, and a histogram of them.
 
 The inner loops run over rows and hold no branch and no call, and so become vector instructions.
+Sums and copies are loops as well: NumPy's own would be compiled for each kernel that names them.
 Affinities, densities and shares are of shape (n_strata, n_rows).
 """
 
@@ -45,8 +46,10 @@ def share_rows(
     them keep their digits.
     """
     n_rows, real = log_density.shape[1], log_density.dtype
-    near = pivots.astype(real)
-    rest = (log_shares - (pivots - near)).astype(real)
+    near, rest = np.empty(pivots.size, dtype=real), np.empty(pivots.size, dtype=real)
+    for j in range(pivots.size):
+        near[j] = pivots[j]
+        rest[j] = log_shares[j] - (pivots[j] - near[j])
     shares, likelihood = np.empty_like(log_density), 0.0
     top, sums = np.empty(CHUNK, dtype=real), np.empty(CHUNK, dtype=real)
     for start in range(0, n_rows, CHUNK):
@@ -62,7 +65,7 @@ def share_rows(
     return log_density, shares, likelihood
 
 
-@compiled
+@compiled(inline="always")
 def _add_memberships(
     log_density: Floats, affinity: Floats, near: Floats, rest: Floats, start: int, stop: int
 ) -> None:
@@ -74,12 +77,13 @@ def _add_memberships(
             line[i] += min(zero, (before[i] - pivot) + share)
 
 
-@compiled
+@compiled(inline="always")
 def _add_exponentials(
     log_density: Floats, start: int, stop: int, top: Floats, shares: Floats, sums: Floats
 ) -> None:
     """Take each row's largest value from its densities, and add up the exponentials."""
-    top[:], sums[:] = -np.inf, 0.0
+    for i in range(stop - start):
+        top[i], sums[i] = -np.inf, 0.0
     for j in range(len(log_density)):
         line = log_density[j, start:stop]
         for i in range(stop - start):
@@ -93,7 +97,7 @@ def _add_exponentials(
             sums[i] += part[i]
 
 
-@compiled
+@compiled(inline="always")
 def _normalise(
     log_density: Floats, start: int, stop: int, log_sums: Floats, shares: Floats, scales: Floats
 ) -> None:
@@ -118,9 +122,10 @@ def bin_shares(
     """
     n_strata, n_rows = lower.size, affinity.shape[1]
     counts, masses = np.zeros((n_strata, N_BINS + 2)), np.zeros((n_strata, N_BINS + 2))
-    total = weights.sum()
-    slack, scales = 8 * np.finfo(affinity.dtype).eps, np.empty(N_BINS + 2)
-    inside = np.empty(n_rows + 1, dtype=np.int32)
+    scales, slack = np.empty(N_BINS + 2), 2.0**-20 if affinity.itemsize == 4 else 2.0**-49
+    inside, bins = np.empty(n_rows + 1, dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+    near, total = np.empty(CHUNK, dtype=np.uint8), _sum_of(weights)
+    below, above = np.empty(CHUNK, dtype=shares.dtype), np.empty(CHUNK)
     for j in range(n_strata):
         first, step = lower[j], width[j]
         deep, reach = first < DEEP, slack * (abs(first) + N_BINS * step)
@@ -129,34 +134,53 @@ def bin_shares(
         high = first + N_BINS * step + reach
         for b in range(N_BINS + 2):
             scales[b] = np.exp(min(-2 * DEEP, -(first + b * step)))
-        below, above, n_inside = _part_rows(affinity[j], shares[j], weights, low, high, inside)
-        found = inside[:n_inside]
-        bins = _bins_of(affinity[j], found, first, 1.0 / step)
-        for k in range(found.size):
-            i, b = found[k], bins[k]
+        n_inside = _part_rows(
+            affinity[j], shares[j], weights, (low, high), (below, above, near), inside
+        )
+        _bins_of(affinity[j], inside, n_inside, first, 1.0 / step, bins)
+        for k in range(n_inside):
+            i, b = inside[k], bins[k]
             counts[j, b] += weights[i]
             if affinity[j, i] > 2 * DEEP:
                 masses[j, b] += shares[j, i] * scales[b]
             else:
                 drop = affinity[j, i] - first - b * step
                 masses[j, b] += weights[i] * np.exp(min(0.0, drop))
-        counts[j, N_BINS + 1] += above
-        counts[j, 0] = total - counts[j, 1:].sum()
+        counts[j, N_BINS + 1] += _sum_of(above)
+        counts[j, 0] = total - _sum_of(counts[j, 1:])
         if not deep:
-            masses[j, 0] += below * scales[0]
+            masses[j, 0] += _sum_of(below) * scales[0]
         masses[j, N_BINS + 1] = 0.0
     return counts, masses
 
 
-@compiled
+@compiled(inline="always")
+def _sum_of(values: Floats) -> np.floating[Any]:
+    """Add values up in their order and dtype."""
+    total = values.dtype.type(0.0)
+    for value in values:
+        total += value
+    return total
+
+
+@compiled(inline="always")
 def _part_rows(
-    values: Floats, shares: Floats, weights: Doubles, low: float, high: float, inside: Any
-) -> tuple[float, float, np.uint64]:
-    """Add up the shares below ``low`` and the weights above ``high``; list the rows between."""
-    below, above = np.zeros(CHUNK, dtype=shares.dtype), np.zeros(CHUNK)
-    near, n_inside = np.empty(CHUNK, dtype=np.uint8), np.uint64(0)
-    floor, ceiling = values.dtype.type(low), values.dtype.type(high)
-    zero = shares.dtype.type(0.0)
+    values: Floats,
+    shares: Floats,
+    weights: Doubles,
+    limits: tuple[float, float],
+    sums: tuple[Floats, Doubles, NDArray[np.uint8]],
+    inside: NDArray[np.int32],
+) -> np.int64:
+    """Add up the shares below the limits and the weights above, and list the rows between.
+
+    The sums are of every CHUNK-th row; of the third part of ``sums`` nothing is kept.
+    """
+    below, above, near = sums
+    floor, ceiling = values.dtype.type(limits[0]), values.dtype.type(limits[1])
+    zero, n_inside = shares.dtype.type(0.0), np.uint64(0)
+    for i in range(CHUNK):
+        below[i], above[i] = zero, 0.0
     for start in range(0, values.size, CHUNK):
         n = min(CHUNK, values.size - start)
         line, part = values[start : start + n], shares[start : start + n]
@@ -170,13 +194,19 @@ def _part_rows(
         for i in range(n):
             inside[n_inside] = start + i
             n_inside += np.uint64(near[i])
-    return below.sum(), above.sum(), n_inside
+    return np.int64(n_inside)
 
 
-@compiled
-def _bins_of(values: Floats, rows: Any, first: float, inverse: float) -> NDArray[np.int32]:
-    bins = np.empty(rows.size, dtype=np.int32)
-    for k in range(rows.size):
+@compiled(inline="always")
+def _bins_of(
+    values: Floats,
+    rows: NDArray[np.int32],
+    n_rows: int | np.int64,
+    first: float,
+    inverse: float,
+    bins: NDArray[np.int32],
+) -> None:
+    """Find the bins of the first ``n_rows`` of the rows listed."""
+    for k in range(n_rows):
         place = max(-1.0, np.floor((values[rows[k]] - first) * inverse))
         bins[k] = np.int32(min(float(N_BINS), place)) + np.int32(1)
-    return bins
