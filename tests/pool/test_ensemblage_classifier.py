@@ -264,3 +264,31 @@ def test_trees_of_an_encoded_table_are_saved_and_loaded(tmp_path):
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+
+
+def awkward_tables():
+    rng = np.random.default_rng(0)
+    three = np.repeat(np.arange(3), 3)
+    yield "three rows of each class", rng.normal(size=(9, 4)) + three[:, None], three
+    pairs = np.arange(50) % 2
+    yield "constant columns", np.c_[np.ones((50, 3)), rng.normal(size=50) + pairs], pairs
+    yield "nothing but constants", np.ones((40, 3)), np.arange(40) % 2
+    wide = rng.normal(size=(60, 200))
+    wide[:, 0] += 2 * (np.arange(60) % 3)
+    yield "more columns than rows", wide, np.arange(60) % 3
+    yield "a class of one row", rng.normal(size=(31, 2)), np.r_[np.zeros(30), 1]
+    yield "far from one", rng.normal(size=(30, 2)) * [1e12, 1e-12], np.arange(30) % 2
+
+
+@pytest.mark.parametrize("table", list(awkward_tables()), ids=lambda each: each[0])
+def test_awkward_tables(table):
+    _, X, y = table
+    weights = np.random.default_rng(1).uniform(0.1, 3, len(y))
+    pool = ["svm", "logistic", "forest", "boosting"]
+    model = EnsemblageClassifier(pool, random_state=0).fit(X, y, sample_weight=weights)
+    for rows in (X, 1e6 * X):
+        proba = model.predict_proba(rows)
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        assert (proba >= 0).all()
+    assert np.isfinite([each.log_loss for each in model.leaderboard_]).all()
+    assert model.leaderboard_.left_out == ()

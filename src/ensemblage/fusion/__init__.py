@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ensemblage.fusion._foreign_members import members_of as members_of
     from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
     from ensemblage.fusion._log_pool import LogPool
+    from ensemblage.fusion._member_outputs import RESPONSES as RESPONSES
     from ensemblage.fusion._member_outputs import are_probabilities as are_probabilities
     from ensemblage.fusion._member_outputs import common_response as common_response
     from ensemblage.fusion._member_outputs import member_outputs as member_outputs

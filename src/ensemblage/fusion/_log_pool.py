@@ -12,6 +12,7 @@ from scipy.special import log_softmax, softmax
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
+from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import deal_folds
 
 MOST_BONUS = 20.0
@@ -190,6 +191,18 @@ class LogPool(Fusion):
         for name in ("temperatures_", "bonuses_", "weights_", "influence_", "probable_"):
             setattr(kept, name, getattr(self, name)[members])
         return kept
+
+    def __check_state__(self) -> None:
+        """Refuse arrays that do not belong together."""
+        n_members, n_classes = len(self.weights_), len(self.prior_)
+        for name in ("weights_", "influence_", "bonuses_"):
+            expect_array(self, name, [n_members], low=0)
+        expect_array(self, "temperatures_", [n_members])
+        expect_array(self, "probable_", [n_members], "truth")
+        expect_array(self, "biases_", [n_classes])
+        expect_array(self, "prior_", [n_classes], low=0, high=1 + 1e-9)
+        sound = self.temperature_ > 0 and bool((self.temperatures_ > 0).all())
+        expect(sound, "a temperature is not above zero")
 
     def importance(self, n_members: int) -> Array:
         """Share of each member's influence on the product.

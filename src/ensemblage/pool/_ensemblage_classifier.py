@@ -34,6 +34,7 @@ from ensemblage.pool._known_sources import (
 from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._members import POOLS, resolve_pool
 from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
+from ensemblage.pool._pool_state import check_pool
 from ensemblage.pool._pooling import cross_fitted, make_fusion
 from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
 from ensemblage.pool._recipe import NUMBERS, TABLE
@@ -266,6 +267,10 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
         self.leaderboard_, self.held_out_ = pool.leaderboard, pool.held_out
         if pool.leaderboard.left_out:
             warnings.warn(" ".join(pool.leaderboard.left_out), UserWarning, stacklevel=5)
+
+    def __check_state__(self) -> None:
+        """Refuse attributes that do not belong together."""
+        check_pool(self)
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
