@@ -68,8 +68,9 @@ def test_whose_calibration_is_better_is_named():
 
 
 def test_cost_in_units_of_tuned_boosting():
-    rows = rows_of(full=[3.0], lean=[1.5], **{TUNED: [2.0]})
-    assert cost_verdict(rows) == [f"Against {TUNED}: full 1.50 times, lean 0.75 times."]
+    rows = rows_of(full=[3.0, 9.0, 30.0], lean=[1.5, 1.5, 3.0], **{TUNED: [2.0, 1.0, 1.0]})
+    (sentence,) = cost_verdict(rows)
+    assert sentence == f"Against {TUNED}, in the median: full 9.00 times, lean 1.50 times."
 
 
 def test_members_fusions_and_trees_are_compared():
