@@ -75,7 +75,8 @@ def table_text(table):
     columns = list(dict.fromkeys(row["column"] for row in rows))
     place = {(row["row"], row["column"]): row for row in rows}
     paper = any(row["paper"] is not None for row in rows)
-    digits = 2 if max(abs(row["ours"] or 0) for row in rows) > 1.5 else 3
+    small = max(abs(row["ours"] or 0) for row in rows) <= 1.5 or table["measure"] == "log loss"
+    digits = 3 if small else 2
     lines = [
         "| | " + " | ".join(columns) + " |",
         "|---" * (1 + len(columns)) + "|",
