@@ -50,7 +50,9 @@ def test_members_as_a_table_and_as_json(run_apart, folder):
     assert f"{facts['n_strata']} strata by HISS" in shown.stdout
     first = facts["members"][0]
     line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == ["0"])
-    assert line[1:3] == [first["estimator"], str(first["n_rows"])]
+    assert first["estimator"] == "ScaledLogisticRegression"
+    assert "on each of them: scaled logistic regression; fused by gate" in shown.stdout
+    assert line[1] == str(first["n_rows"])
     assert line[-1] == f"{first['closest']:.1%}"
     assert "share of the training rows" in shown.stdout
 
