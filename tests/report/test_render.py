@@ -138,3 +138,8 @@ def test_the_error_of_a_share_is_in_per_cent_too():
     text = render(Page("T", "t", [], FactsBlock([]), [Section("S", [block])]))
     assert "\N{PLUS-MINUS SIGN} 8.1%</span>" in text
     assert "\N{PLUS-MINUS SIGN} 1.23</span>" in text
+
+
+def test_no_line_ends_inside_a_number():
+    page = render(Page("t", "t", ["Wilcoxon p = 3.4e-05, not well-kept"], FactsBlock([]), []))
+    assert "3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from itertools import count
 from typing import Any
 
@@ -20,6 +21,8 @@ POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+
+EXPONENT = re.compile(r"(\de)-(?=\d)")
 
 
 def render(page: Page) -> str:
@@ -43,6 +46,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_with_whole_numbers,
     )
     environment.globals |= {
         "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
@@ -82,6 +86,11 @@ def _source(environment: Any, name: str) -> str:
 def _allowed(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Let no line end inside a number such as 3.4e-05; what is markup stays as it is."""
+    return EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value) if type(value) is str else value
 
 
 def _is_block(block: Any, kind: str) -> bool:
