@@ -27,6 +27,23 @@ def test_by_hand():
     assert lost.left() is None
 
 
+def test_cells_at_work_count_with_what_is_left_of_them():
+    now = [0.0]
+    costs = {name: Cost(name[0]) for name in ("a0", "b0", "a1", "b1")}
+    time = TimeLeft(costs, 2, clock=lambda: now[0])
+    now[0] = 6.0
+    time.add("a0", 6.0)  # b0 has been at work as long, and should take as long; a1 begins
+    assert time.left() == 6.0
+    now[0] = 9.0
+    time.add("b0", 9.0)  # b1 begins; a1 has 3 seconds left
+    assert time.left() == 9.0
+    now[0] = 12.0
+    time.add("a1", 6.0)
+    assert time.left() == 6.0
+    now[0] = 20.0  # late
+    assert time.left() == 0.0
+
+
 def test_too_little_is_no_ground():
     costs = {str(i): Cost("a") for i in range(40)}
     time = TimeLeft(costs, 1)

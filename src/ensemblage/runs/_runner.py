@@ -101,7 +101,7 @@ def run_experiment(
     cost = experiment.cost or usual_cost
     costs = {cell.key: cost(cell.params) for cell in waiting}
     width = n_workers(n_jobs) if scheduler is None else None
-    told = _Told(progress, TimeLeft(costs, width))
+    told = _Told(progress, TimeLeft(costs, width, time.monotonic))
     told(done, len(cells))
     if waiting:
         work = Work(experiment, waiting, Deadline(budget))
