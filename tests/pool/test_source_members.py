@@ -29,7 +29,8 @@ def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
         "partial-pooling", "sources", (BySource(PartialPoolingClassifier(), 3),)
     )
     assert recipe.parts(ROWS) == [None]
-    outputs, _, model = recipe.attempt(ROWS, None, 0)
+    attempt = recipe.attempt(ROWS, None, 0)
+    outputs, model = attempt.outputs, attempt.model
     search = PartialPoolingClassifier(cv=ROWS.folds).fit(X, LABELS, sources=CODES)
     assert model.estimator_.own_penalty_ == search.own_penalty_
     train, test = ROWS.folds[1]
