@@ -91,3 +91,21 @@ def test_predict_keeps_columns_and_tells_what_is_new(run, people_model, tmp_path
     facts = json.loads(run("predict", people_model, "new.csv", "--keep", "id", "--json").stdout)
     assert facts["kept"] == {"id": ["007", "008", "009"]}
     assert len(facts["notes"]) == 2
+
+
+def test_a_model_of_sources_is_told_them_again(run, tmp_path):
+    lines = [
+        f"{'Bern' if i % 2 else 'Basel'},{i % 7},{'yes' if (i % 7 > 3) == i % 2 else 'no'}"
+        for i in range(84)
+    ]
+    (tmp_path / "sites.csv").write_text("\n".join(["site,dose,well", *lines]), encoding="utf-8")
+    fitted = run(
+        "fit", "sites.csv", "-t", "well", "--source", "site", "-m", "strata-sources", "-o",
+        "m.skops", "-j", 1, "--folds", 2,
+    )  # fmt: skip
+    assert fitted.exit_code == 0
+    again = run("predict", "m.skops", "sites.csv")
+    assert "84 of 84 predictions agree" in again.stderr
+    assert "Not looked at" not in again.stderr
+    new = run("predict", "m.skops", "-", stdin="site,dose\nThun,5\n")
+    assert "Sources that the model has not met, answered without: 'Thun' (1 row)." in new.stderr

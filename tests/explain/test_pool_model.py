@@ -96,3 +96,22 @@ def test_calibration_shows_how_sure_and_how_often_right():
     assert (less.label, less.value, less.reference) == ("60.0% sure", 0.75, pytest.approx(0.6))
     assert less.error == pytest.approx((0.75 * 0.25 / 20) ** 0.5)
     assert (more.label, more.value, more.text) == ("90.0% sure", 0.8, "80.0%")
+
+
+def test_rows_of_known_sources_have_a_pool_of_their_own():
+    rng = np.random.default_rng(0)
+    X, site = rng.normal(size=(120, 2)), np.array(["Bern", "Basel"])[np.arange(120) % 2]
+    y = X[:, 0] * np.where(site == "Bern", 1, -1) + 0.3 * rng.normal(size=120) > 0
+    pool = EnsemblageClassifier(["logistic"], cv=2, random_state=0).fit(X, y, sources=site)
+    found = explain_model(pool)
+    assert found.document.known_sources[0].accuracy > 0.8 > found.document.members[0].accuracy
+    assert found.text()[0] == "Rows of the 2 known sources (Basel, Bern):"
+    assert [each.title for each in found.page().sections][:2] == ["Members", "Known sources"]
+    piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
+    lines = list(what_was_learned(piped, ["a", "b"]))[-4:]
+    assert "on rows of the 2 sources that" in lines[0]
+    assert "on rows of other sources that" in lines[2]
+    told = explain_model(pool, X, sources=site, row=0)
+    assert told.document.source == "Bern"
+    assert told.text()[0].endswith(", by members that know Bern")
+    assert explain_model(pool, X, row=0).document.source is None

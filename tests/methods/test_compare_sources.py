@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ensemblage.datasets import Dataset, Table, make_multi_source
-from ensemblage.methods import compare, get_method, train
+from ensemblage.methods import METHODS, compare, get_method, predict_rows, train
+from ensemblage.pool import EnsemblageClassifier
 
 
 @pytest.fixture
@@ -31,7 +33,42 @@ def test_sources_reach_the_methods_that_take_them(several):
     best = result.summary[0]
     assert best.method == "strata-sources"
     assert best.failed_folds == 0
-    assert "leave `source_column` out" in result.notes[-1]
+    assert "known to strata of sources alone" in result.notes[-1]
+
+
+def test_a_method_that_can_do_without_is_told_known_sources_only(several, monkeypatch):
+    asked = []
+
+    class Asked(EnsemblageClassifier):
+        def predict_proba(self, X, sources=None):
+            asked.append(sources)
+            return super().predict_proba(X, sources)
+
+    def make(seed, n_jobs):
+        return Asked(["logistic"], cv=2, random_state=seed, n_jobs=n_jobs)
+
+    method = replace(METHODS["auto"], name="own", factory=make, encodes=False, takes_tables=False)
+    monkeypatch.setitem(METHODS, "own", method)
+    assert compare(several, methods=["own"], n_splits=2).summary[0].failed_folds == 0
+    assert all(set(each) <= set(several.sources) for each in asked)
+    asked.clear()
+    result = compare(several, methods=["own"], n_splits=2, new_sources=True)
+    assert result.summary[0].failed_folds == 0
+    assert asked == [None, None]
+
+
+def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(several, monkeypatch):
+    def make(seed, n_jobs):
+        return EnsemblageClassifier(["logistic"], random_state=seed, n_jobs=n_jobs)
+
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], factory=make))
+    trained = train(several, "auto", n_splits=2)
+    told = trained.model[-1].known_sources_.leaderboard[0]
+    assert trained.comparison.summary[0].accuracy == pytest.approx(told.accuracy)
+    assert told.accuracy > trained.model[-1].leaderboard_[0].accuracy
+    # each source has a rule of its own, which none of the columns tells
+    right = predict_rows(trained.model, several.X, several.sources).labels == several.y
+    assert right.mean() > 0.8
 
 
 def test_fewer_sources_than_folds_are_fewer_folds(several):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import Reading
-from ensemblage.persistence import SavedModel, read_rows
+from ensemblage.persistence import SavedModel, SourceColumn, read_rows
 
 SAVED = SavedModel(
     None, ("size", "code", "when"), ("number", "word", "date"), "class", ignored=("id", "site")
@@ -55,3 +55,26 @@ def test_kept_columns_are_given_as_they_are_written(tmp_path):
         "what": ["x", None],
     }
     assert rows.X[0].tolist() == [1.5, "01", 18720.0]
+
+
+TOLD = SavedModel(
+    None, ("size",), ("number",), "class", source=SourceColumn("site", ("01", "Rome"))
+)
+
+
+def test_the_model_is_told_the_source_as_it_is_written(tmp_path):
+    rows = read_rows(TOLD, write(tmp_path, "site,size,class\n01,1,no\nRome,2,no\n"))
+    assert rows.sources.tolist() == ["01", "Rome"]
+    assert rows.notes == ()
+
+
+def test_sources_that_are_new_or_missing_are_named(tmp_path):
+    rows = read_rows(TOLD, write(tmp_path, "site,size\nLima,1\nRome,2\n,3\nLima,4\n"))
+    assert rows.sources.tolist() == ["Lima", "Rome", None, "Lima"]
+    (said,) = rows.notes
+    assert said == (
+        "Sources that the model has not met, answered without: 'Lima' (2 rows), no source (1 row)."
+    )
+    rows = read_rows(TOLD, write(tmp_path, "size\n1\n2\n"))
+    assert rows.sources is None
+    assert "There is no column 'site'" in rows.notes[-1]

@@ -87,10 +87,11 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     check_outputs(output, report)
     saved = load(model)
     _check_usage(data, output if kind_of(saved.model).draws_rows else None, row)
-    X, y = (None, None) if data is None else _read_rows(data, saved, read)
+    X, y, sources = (None, None, None) if data is None else _read_rows(data, saved, read)
     explained = explain_model(
-        saved.model, X, y, columns=saved.columns, row=row, kinds=saved.kinds, details=saved.details
-    )
+        saved.model, X, y, sources=sources, columns=saved.columns, row=row, kinds=saved.kinds,
+        details=saved.details,
+    )  # fmt: skip
     if output is not None:
         write_atomically(output, explained.draw(output.suffix.lower().removeprefix(".")))
     if as_json:
@@ -120,17 +121,17 @@ def _check_usage(data: str | None, output: Path | None, row: int | None) -> None
         raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
 
 
-def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any]:
-    """Read the model's columns, and the classes if they are there and complete."""
+def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any, Any]:
+    """Read the model's columns, the classes if they are there and complete, and the sources."""
     from ensemblage.persistence import read_rows
 
     target = saved.target
-    X, table, notes, _ = read_rows(saved, data, reading=as_reading(read))
+    X, table, notes, _, sources = read_rows(saved, data, reading=as_reading(read))
     for text in notes:
         note(text)
     if target is None or target not in table.names or None in table.column(target).tolist():
-        return X, None
-    return X, table.column(target).astype(str)
+        return X, None, sources
+    return X, table.column(target).astype(str), sources
 
 
 def _show(explained: Explanation) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,7 +29,7 @@ from ensemblage.messages import count
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
-    from ensemblage.methods import Trained, TrainingDocument
+    from ensemblage.methods import Method, Trained, TrainingDocument
     from ensemblage.strata import StrataDescription
 
 
@@ -96,7 +96,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     noted = {} if described is None else {"strata": to_builtins(described)}
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
-        target=dataset.target, ignored=[*(drop or ()), *([source] if source else [])],
+        target=dataset.target, **_beside(chosen, dataset, drop or [], source),
         X=dataset.X, details=to_builtins(training) | noted,
     )  # fmt: skip
     if as_json:
@@ -106,6 +106,17 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     for text in (*training.notes, *trained.warnings):
         note(text)
     say(f"Saved to {output}.", stderr=True)
+
+
+def _beside(
+    method: Method, dataset: Dataset, drop: list[str], source: str | None
+) -> dict[str, Any]:
+    """Tell columns that the model is told beside the rows from those that it never sees."""
+    if source is None or dataset.sources is None:
+        return {"ignored": drop}
+    if "sources" in method.takes:
+        return {"ignored": drop, "source": (source, dataset.sources)}
+    return {"ignored": [*drop, source]}
 
 
 def _training(

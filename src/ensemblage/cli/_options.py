@@ -96,7 +96,8 @@ Source = Annotated[
     str | None,
     typer.Option(
         "--source", metavar="COLUMN",
-        help="The column that tells where a row comes from; known in training only.",
+        help="The column that tells where a row comes from. The pool and strata of sources are "
+        "told; other methods do not see it.",
     ),
 ]  # fmt: skip
 Read = Annotated[

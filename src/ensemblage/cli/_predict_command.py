@@ -73,7 +73,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     saved = load(model)
     rows = read_rows(saved, data, reading=as_reading(read), keep=keep or ())
     begin_work()
-    predictions = predict_rows(saved.model, rows.X)
+    predictions = predict_rows(saved.model, rows.X, rows.sources)
     text = csv_text(*_beside(rows, *predictions.rows()))
     if output is not None:
         write_atomically(output, text)

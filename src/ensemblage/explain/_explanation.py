@@ -18,7 +18,7 @@ from ensemblage.tables import is_frame, read_columns
 class Subject(NamedTuple):
     """A model to explain, the columns of its file, and rows to look at with their classes.
 
-    ``details`` are what was noted when the model was saved.
+    ``details`` are what was noted when the model was saved, ``sources`` where the rows come from.
     """
 
     model: Any
@@ -28,6 +28,7 @@ class Subject(NamedTuple):
     row: int | None = None
     kinds: Sequence[str] = ()
     details: Mapping[str, Any] = MappingProxyType({})
+    sources: Any = None
 
     def values(self, row: int) -> list[Any]:
         """Give one row's fields, dates as days, whether the rows are a frame or an array."""

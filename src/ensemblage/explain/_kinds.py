@@ -56,6 +56,7 @@ def explain_model(
     X: Any = None,
     y: Any = None,
     *,
+    sources: Any = None,
     columns: Sequence[str] = (),
     row: int | None = None,
     kinds: Sequence[str] = (),
@@ -72,6 +73,8 @@ def explain_model(
         of without; other models need rows and their classes.
     y : array-like of shape (n_rows,), default=None
         Their classes, for the colours of a map and to count errors.
+    sources : array-like of shape (n_rows,), default=None
+        Where they come from, for a pool that was told so.
     columns : sequence of str, default=()
         The columns of the file, if the model numbers its features.
     row : int, default=None
@@ -101,7 +104,7 @@ def explain_model(
     columns = _columns(model, X, columns)
     if is_frame(X) and not kinds:
         kinds = [column.kind for column in read_columns(X, columns)]
-    subject = Subject(model, columns, X, y, row, kinds, details or {})
+    subject = Subject(model, columns, X, y, row, kinds, details or {}, sources)
     if row is not None:
         check_row(X, row)
     return kind_of(model).of(subject)

@@ -13,6 +13,7 @@ from msgspec import Meta
 from ensemblage.evaluation import PoolDisplay, reliability
 from ensemblage.explain._decision import RowDecision, predicted
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
+from ensemblage.messages import count, listing
 from ensemblage.pages import Bar, BarsBlock, Block, NotesBlock, Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step, rows_at_final_step
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # a model that is no pool should not wait for pools to be imp
 
 OURS = ("rows", "columns", "decisions")
 """Places whose members are this library's."""
+SHOWN = 8
+"""Sources that are named."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -51,6 +54,10 @@ class PoolFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     places: list[PlaceFacts]
     calibration_error: Annotated[Share, Meta(description="On rows that it has not seen.")]
     left_out: Annotated[list[str], Meta(description="Who is not in the pool, and why.")]
+    known_sources: Annotated[
+        list[PoolMemberFacts],
+        Meta(description="The pool that answers rows of known sources; empty if there is none."),
+    ] = []
 
 
 class PoolVoiceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,6 +79,9 @@ class PoolRowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     classes: list[str]
     scores: Annotated[list[float], Meta(description="The pool's probability of each class.")]
     voices: Annotated[list[PoolVoiceFacts], Meta(description="Those who pushed most first.")]
+    source: Annotated[
+        str | None, Meta(description="The row's source, if the pool that answered knows it.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -97,15 +107,10 @@ class PoolExplanation(Explanation):
     def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Tell what the pool is worth, and who counts in it."""
         del columns
-        pool, *members = estimator.leaderboard_
-        yield (
-            f"log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows that it has "
-            "not seen"
-        )
-        heard = sorted(members, key=lambda each: -(each.weight or 0.0))
-        named = [f"{each.member} {each.weight:.0%}" for each in heard if each.weight]
-        if named:
-            yield f"listens to {', '.join(named)}"
+        told = getattr(estimator, "known_sources_", None)
+        if told is not None:
+            yield from _heard(told.leaderboard, f"of the {len(told.names)} sources ")
+        yield from _heard(estimator.leaderboard_, "of other sources " if told is not None else "")
 
     @classmethod
     def of(cls, subject: Subject) -> PoolExplanation:
@@ -114,7 +119,8 @@ class PoolExplanation(Explanation):
         decision = None
         if subject.row is not None:
             asked = subject.X[subject.row : subject.row + 1]
-            decision = pool.explain_row(rows_at_final_step(subject.model, asked))
+            told = None if subject.sources is None else subject.sources[subject.row]
+            decision = pool.explain_row(rows_at_final_step(subject.model, asked), told)
         board, contributions = pool.leaderboard_, pool.contributions()
         facts = pool_facts(pool, contributions)
         return cls(facts, board, contributions, pool, decision, subject.row)
@@ -131,7 +137,8 @@ class PoolExplanation(Explanation):
         ]
         classes = [str(each) for each in said.classes]
         scores = list(said.probabilities)
-        return PoolRowFacts(self.row, str(said.prediction), classes, scores, voices)
+        source = None if said.source is None else str(said.source)
+        return PoolRowFacts(self.row, str(said.prediction), classes, scores, voices, source)
 
     def text(self) -> list[str | TableBlock]:
         """List members and places, or the voices about the row."""
@@ -140,8 +147,8 @@ class PoolExplanation(Explanation):
             return [self._predicted, said, said.legend]
         board, places = self.board.as_table(), self.contributions.as_table()
         return [
-            board.caption, board, board.legend, "", places.caption, places, places.legend,
-            *self.facts.left_out,
+            *_told_text(self.pool), board.caption, board, board.legend, "",
+            places.caption, places, places.legend, *self.facts.left_out,
         ]  # fmt: skip
 
     def page(self) -> ModelPage:
@@ -160,6 +167,7 @@ class PoolExplanation(Explanation):
         notes = [NotesBlock(list(self.facts.left_out))] if self.facts.left_out else []
         sections = [
             Section("Members", [*([chart] if bars else []), self.board.as_table(), *notes]),
+            *_told_section(self.pool),
             Section("Calibration", [calibration_bars(self.pool.held_out_)]),
             Section("Places of diversity", [self.contributions.as_table()]),
         ]
@@ -174,11 +182,47 @@ class PoolExplanation(Explanation):
         told = self.document
         if not isinstance(told, PoolRowFacts):
             return ""
-        return predicted(RowDecision(told.row, told.prediction, told.classes, told.scores, None))
+        said = predicted(RowDecision(told.row, told.prediction, told.classes, told.scores, None))
+        return said if told.source is None else f"{said}, by members that know {told.source}"
 
     def draw(self, picture: str = "png") -> bytes:
         """Draw weights, calibration and disagreement."""
         return saved_picture(PoolDisplay.from_estimator(self.pool), picture)
+
+
+def _heard(board: Leaderboard, whose: str) -> Iterator[str]:
+    """Tell what a pool is worth, and to whom it listens."""
+    pool, *members = board
+    yield (
+        f"log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows {whose}that it has "
+        "not seen"
+    )
+    heard = sorted(members, key=lambda each: -(each.weight or 0.0))
+    named = [f"{each.member} {each.weight:.0%}" for each in heard if each.weight]
+    if named:
+        yield f"listens to {', '.join(named)}"
+
+
+def _told_text(pool: Any) -> list[str | TableBlock]:
+    """List the members that are told the source, if there are any."""
+    told = getattr(pool, "known_sources_", None)
+    if told is None:
+        return []
+    board = told.leaderboard.as_table()
+    return [f"Rows of {names_text(told)}:", board, "", "Rows of any other source:"]
+
+
+def _told_section(pool: Any) -> list[Section]:
+    told = getattr(pool, "known_sources_", None)
+    if told is None:
+        return []
+    known = TextBlock([f"Rows of {names_text(told)} are answered by members that are told so."])
+    return [Section("Known sources", [known, told.leaderboard.as_table()])]
+
+
+def names_text(told: Any) -> str:
+    """Name the sources that a pool knows."""
+    return f"the {count(len(told.names), 'known source')} ({listing(told.names, SHOWN)})"
 
 
 def calibration_bars(record: Any) -> BarsBlock:
@@ -198,18 +242,23 @@ def calibration_bars(record: Any) -> BarsBlock:
 
 def pool_facts(pool: Any, contributions: Contributions) -> PoolFacts:
     """Write down what a pool is made of."""
-    record = pool.held_out_
+    record, told = pool.held_out_, getattr(pool, "known_sources_", None)
     return PoolFacts(
-        [
-            PoolMemberFacts(
-                each.member, each.place, each.log_loss, each.accuracy, each.weight, each.rows
-            )
-            for each in pool.leaderboard_
-        ],
+        _member_facts(pool.leaderboard_),
         [
             PlaceFacts(each.place, list(each.members), each.change, each.standard_error)
             for each in contributions
         ],
         reliability(record.pooled, record.y).error,
         list(pool.leaderboard_.left_out),
+        [] if told is None else _member_facts(told.leaderboard),
     )
+
+
+def _member_facts(board: Leaderboard) -> list[PoolMemberFacts]:
+    return [
+        PoolMemberFacts(
+            each.member, each.place, each.log_loss, each.accuracy, each.weight, each.rows
+        )
+        for each in board
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
+from ensemblage.messages import listed
 from ensemblage.methods._choice import Design, chosen, summarised, verdict
 from ensemblage.methods._fold_scores import Scores
 from ensemblage.methods._given_methods import Given, digest_of, named_methods
@@ -140,7 +141,7 @@ def compare(
     known = dataset.sources is not None and groups is None
     found = named_methods(methods, sources=known, quick=quick)
     notes = [*dataset.notes, *_fold_notes(dataset.classes, n_splits, n_repeats)]
-    notes += _source_notes(dataset, new_sources) if groups is None else []
+    notes += _source_notes(dataset, found, new_sources) if groups is None else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
     splits = Splits(seed, n_repeats, n_splits, new_sources=new_sources, quick=quick)
@@ -278,21 +279,25 @@ def _n_sources(dataset: Dataset) -> int:
     return n_sources
 
 
-def _source_notes(dataset: Dataset, new_sources: bool) -> list[str]:
+def _source_notes(
+    dataset: Dataset, methods: Mapping[str, Method], new_sources: bool
+) -> Iterator[str]:
     if dataset.sources is None:
-        return []
+        return
     n_sources = len(np.unique(dataset.sources))
-    left_out = (
-        f"{n_sources} sources, left out of training one after the other, as if they were new: "
-        "scores are what to expect of a new source."
+    if new_sources:
+        yield (
+            f"{n_sources} sources, left out of training one after the other, as if they were new: "
+            "scores are what to expect of a new source."
+        )
+        return
+    told = [each.label for each in methods.values() if "sources" in each.takes]
+    knowing = f"known to {listed(told)} alone" if told else "which no method here is told"
+    yield (
+        f"{n_sources} sources, {knowing}; folds mix them, so that scores are for known sources: "
+        "`new_sources` tells what to expect of a new one. Leave `source_column` out to give the "
+        "source to all methods, as a column like any other."
     )
-    mixed = (
-        f"{n_sources} sources, used in training only; folds mix them, so that scores are for known "
-        "sources: `new_sources` tells what to expect of a new one. If the source is known at "
-        "prediction too, leave `source_column` out, so that it is a column like any other: that "
-        "often helps more."
-    )
-    return [left_out if new_sources else mixed]
 
 
 def _method_scores(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +39,14 @@ class ClassScores(NamedTuple):
     classes: NDArray[Any]
 
 
-def score_predictions(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """Score a fitted classifier on rows that it has not seen."""
-    predicted = np.asarray(model.predict(X))
+def score_predictions(
+    model: Any, X: NDArray[Any], y: NDArray[Any], told: Mapping[str, Any] = MappingProxyType({})
+) -> Scores:
+    """Score a fitted classifier on rows that it has not seen; ``told`` is known beside them."""
+    predicted = np.asarray(model.predict(X, **told))
     loss = area = None
     if hasattr(model, "predict_proba"):
-        given = ClassScores(np.asarray(model.predict_proba(X)), model.classes_)
+        given = ClassScores(np.asarray(model.predict_proba(X, **told)), model.classes_)
         loss, area = log_loss(y, given), auc(y, given)
     elif hasattr(model, "decision_function"):
         area = auc(y, _by_class(np.asarray(model.decision_function(X)), model.classes_))

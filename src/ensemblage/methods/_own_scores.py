@@ -26,7 +26,9 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
 
     They are scored in as many parts as the pool has folds, which tells how far chance goes.
     """
-    record, labels = pool.held_out_, np.asarray(pool.classes_)
+    told = getattr(pool, "known_sources_", None)
+    record = pool.held_out_ if told is None else told.pool.held_out
+    labels = np.asarray(pool.classes_)
     y, said = labels[record.y], np.asarray(record.pooled, dtype=float)
     parts = deal_folds(record.y, pool.cv, np.random.default_rng(0))
     scored = [_scores(said[test], y[test], labels) for _, test in parts]

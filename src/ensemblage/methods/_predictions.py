@@ -45,7 +45,7 @@ class Predictions:
         return header, [a + b for a, b in zip(labels, shares, strict=True)]
 
 
-def predict_rows(model: Any, X: NDArray[Any]) -> Predictions:
+def predict_rows(model: Any, X: NDArray[Any], sources: Any = None) -> Predictions:
     """Predict new rows, with probabilities where the model has them.
 
     Parameters
@@ -54,12 +54,15 @@ def predict_rows(model: Any, X: NDArray[Any]) -> Predictions:
         A fitted classifier.
     X : ndarray of shape (n_rows, n_features)
         The rows, in the model's order of columns.
+    sources : array-like of shape (n_rows,), default=None
+        Where they come from, if the model is told so.
 
     Returns
     -------
     Predictions
         Labels, classes and probabilities.
     """
-    shares = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    told = {} if sources is None else {"sources": sources}
+    shares = model.predict_proba(X, **told) if hasattr(model, "predict_proba") else None
     classes = tuple(str(label) for label in model.classes_)
-    return Predictions(np.asarray(model.predict(X)), classes, shares)
+    return Predictions(np.asarray(model.predict(X, **told)), classes, shares)

@@ -49,7 +49,10 @@ class Method:
     takes_tables : bool, default=False
         Whether it reads words and missing values itself, without preprocessing.
     takes : tuple of {"sources", "groups"}, default=()
-        What its ``fit`` takes beside rows and classes.
+        What its ``fit`` takes beside rows and classes. One that takes sources answers rows by
+        their source too, where it is known.
+    needs_sources : bool, default=False
+        Whether it cannot do without them.
     effort : int, default=3
         How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
         search for parameters or an ensemble of models. Of methods that are about as good, the
@@ -74,6 +77,7 @@ class Method:
     ours: bool = False
     takes_tables: bool = False
     takes: tuple[str, ...] = ()
+    needs_sources: bool = False
     effort: int = 3
     steep: bool = False
     quick: Mapping[str, Any] | None = field(default_factory=dict)
@@ -98,15 +102,36 @@ class Method:
         dict
             Parameters of ``fit``.
         """
-        if "sources" in self.takes and sources is None:
+        if self.needs_sources and sources is None:
             raise ValueError(
                 f"The method {self.name!r} needs to know where rows come from: name the column by "
                 "`source_column`."
             )
         if sources is None:
             return {}
-        given = self.takes if new_sources else [each for each in self.takes if each != "groups"]
-        return {f"model__{name}": sources for name in given}
+        known = self.needs_sources or not new_sources
+        wanted = {"groups": new_sources, "sources": known}
+        return {f"model__{name}": sources for name in self.takes if wanted[name]}
+
+    def predict_params(
+        self, sources: NDArray[Any] | None, new_sources: bool
+    ) -> dict[str, NDArray[Any]]:
+        """Name what a prediction is told beside the rows.
+
+        Parameters
+        ----------
+        sources : ndarray of shape (n_rows,) or None
+            Where the rows to predict come from.
+        new_sources : bool
+            Whether these are sources never seen in training.
+
+        Returns
+        -------
+        dict
+            Parameters of ``predict`` and ``predict_proba``.
+        """
+        told = sources is not None and "sources" in self.takes and not new_sources
+        return {"sources": sources} if told and sources is not None else {}
 
 
 def _majority(seed: int, n_jobs: int | None) -> Any:
@@ -216,6 +241,7 @@ METHODS = {
             ours=True,
             steep=True,
             takes=("sources", "groups"),
+            needs_sources=True,
         ),
         Method(
             "strata-paper",
@@ -271,7 +297,7 @@ METHODS = {
             _auto,
             ours=True,
             steep=True,
-            takes=("groups",),
+            takes=("sources", "groups"),
             quick=None,
             usual=False,
             takes_tables=True,

@@ -81,15 +81,20 @@ def score_cell(
     fold = splits.rows(dataset, params.repeat, params.fold)
     if splits.quick:
         fold = fewer_rows(fold, dataset.y, method, splits.fold_seed(params.repeat, params.fold))
-    sources = None if dataset.sources is None else dataset.sources[fold.train]
-    extra = method.fit_params(sources, splits.new_sources)
+    learned, asked = (_sources(dataset, rows) for rows in fold)
+    extra = method.fit_params(learned, splits.new_sources)
+    told = method.predict_params(asked, splits.new_sources)
     with recorded_warnings() as said:
         light = dict(method.quick or {}) if splits.quick else {}
         model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
-        scores = score_predictions(model, dataset.X[fold.test], dataset.y[fold.test])
+        scores = score_predictions(model, dataset.X[fold.test], dataset.y[fold.test], told)
     warned = tuple(dict.fromkeys(said))
     return dict(msgspec.to_builtins(msgspec.structs.replace(scores, warnings=warned)))
+
+
+def _sources(dataset: Dataset, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    return None if dataset.sources is None else dataset.sources[rows]
 
 
 def fit_seed(cell: Cell) -> int:

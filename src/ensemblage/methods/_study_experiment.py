@@ -137,7 +137,7 @@ def check_splits(dataset: Dataset, splits: Splits) -> None:
 def check_method(point: MethodPoint, dataset: Dataset) -> None:
     """Refuse parameters that a method does not have or take."""
     where = f"The method {point.label!r}"
-    if "sources" in get_method(point.name).takes and dataset.sources is None:
+    if get_method(point.name).needs_sources and dataset.sources is None:
         raise ExperimentFileError(
             f"{where} needs to know where rows come from, but the dataset {dataset.name!r} has no "
             'source: name the column by source = "...".'

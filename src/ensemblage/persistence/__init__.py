@@ -6,7 +6,7 @@ from ensemblage.messages import lazy_door
 
 if TYPE_CHECKING:
     from ensemblage.persistence._atomic import check_writable, write_atomically
-    from ensemblage.persistence._models import SavedModel, load, save
+    from ensemblage.persistence._models import SavedModel, SourceColumn, load, save
     from ensemblage.persistence._new_rows import NewRows, read_rows
     from ensemblage.persistence._trusted import TRUSTED_TYPES
 else:
@@ -16,6 +16,7 @@ __all__ = [
     "TRUSTED_TYPES",
     "NewRows",
     "SavedModel",
+    "SourceColumn",
     "check_writable",
     "load",
     "read_rows",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -34,6 +34,27 @@ class _Version(msgspec.Struct, frozen=True):
     format: int
 
 
+class SourceColumn(msgspec.Struct, frozen=True):
+    """The column that tells a model where rows come from.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    known : tuple of str
+        The sources in training.
+
+    Examples
+    --------
+    >>> from ensemblage.persistence import SavedModel, SourceColumn
+    >>> SavedModel(None, source=SourceColumn("clinic", ("Bern", "Basel"))).source.name
+    'clinic'
+    """
+
+    name: str
+    known: tuple[str, ...]
+
+
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
     """What stands beside the model in its file."""
 
@@ -43,6 +64,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     target: str | None
     classes: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    source: SourceColumn | None = None
     familiar: Familiar | None = None
     details: dict[str, Any]
     versions: dict[str, str]
@@ -65,8 +87,9 @@ class SavedModel:
     classes : tuple of str, default=()
         The classes in the order of the model's probabilities.
     ignored : tuple of str, default=()
-        The columns of the training file that were left out or told the source; new files may have
-        them.
+        The columns of the training file that were left out; new files may have them.
+    source : SourceColumn or None, default=None
+        The column that tells where rows come from, for a model that asks; new files may have it.
     familiar : Familiar or None, default=None
         What the model has seen of each column, if that was saved.
     details : mapping, default={}
@@ -81,6 +104,7 @@ class SavedModel:
     target: str | None = None
     classes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    source: SourceColumn | None = None
     familiar: Familiar | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -94,6 +118,7 @@ def save(
     kinds: Sequence[str] = (),
     target: str | None = None,
     ignored: Sequence[str] = (),
+    source: tuple[str, Iterable[Any]] | None = None,
     X: NDArray[Any] | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
@@ -114,7 +139,9 @@ def save(
     target : str, default=None
         The name of the column that it predicts.
     ignored : sequence of str, default=()
-        Columns of the training file that were left out or told the source.
+        Columns of the training file that were left out.
+    source : tuple of str and iterable, default=None
+        For a model that is told where rows come from: the column that tells, and its values.
     X : ndarray of shape (n_rows, n_columns), default=None
         The training rows, of which the range of each column and the words in it are saved, so
         that ``read_rows`` can tell what is new to the model.
@@ -145,6 +172,7 @@ def save(
         target=target,
         classes=tuple(str(label) for label in getattr(model, "classes_", ())),
         ignored=tuple(ignored),
+        source=None if source is None else SourceColumn(source[0], _distinct(source[1])),
         familiar=None if X is None else Familiar.of(X, kinds),
         details=dict(details or {}),
         versions=versions,
@@ -162,6 +190,10 @@ def save(
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(HEADER, msgspec.json.format(msgspec.json.encode(header), indent=1))
     write_atomically(path, buffer.getvalue())
+
+
+def _distinct(values: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(sorted({str(value) for value in values}))
 
 
 def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedModel:
@@ -197,6 +229,7 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
         target=header.target,
         classes=header.classes,
         ignored=header.ignored,
+        source=header.source,
         familiar=header.familiar,
         details=header.details,
         versions=header.versions,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.datasets import Reading, Table, align_table, is_missing, naming_file, read_table
-from ensemblage.messages import listing
-from ensemblage.persistence._familiar import unfamiliar
+from ensemblage.messages import count, listing
+from ensemblage.persistence._familiar import SHOWN, unfamiliar
 from ensemblage.persistence._models import SavedModel
 
 
@@ -30,12 +31,16 @@ class NewRows(NamedTuple):
         what in them the model has not seen in training.
     kept : mapping of str to list of str or None
         The columns asked for by ``keep``, as texts; None where a value is missing.
+    sources : ndarray of shape (n_rows,) or None
+        Where the rows come from, None where a row does not tell; None if the model does not ask,
+        or the file does not tell.
     """
 
     X: NDArray[Any]
     table: Table
     notes: tuple[str, ...] = ()
     kept: Mapping[str, list[str | None]] = MappingProxyType({})
+    sources: NDArray[Any] | None = None
 
 
 def read_rows(
@@ -48,9 +53,9 @@ def read_rows(
     r"""Read new rows for a model.
 
     Columns are matched by name and read with the model's kinds: words stay words, and dates are
-    dates, however the new file is written. The target may be there or not, and so may columns
-    that were left out in training or told the source. Any other column that the model does not
-    know is an error.
+    dates, however the new file is written. The target may be there or not, and so may the column
+    of sources and columns that were left out in training. Any other column that the model does
+    not know is an error.
 
     Parameters
     ----------
@@ -84,17 +89,35 @@ def read_rows(
     "Not looked at, as in training: 'id'."
     """
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
-    if saved.target is not None:
-        kinds[saved.target] = "word"
+    source = None if saved.source is None else saved.source.name
+    kinds |= {name: "word" for name in (saved.target, source) if name is not None}
     as_they_are = dict.fromkeys(keep, "word")  # the identifier 007 is no number
     table = read_table(path, kinds=as_they_are | kinds, reading=reading)
     with naming_file(path):
         kept = {name: _texts(table.column(name)) for name in keep}
-        X = align_table(table, saved.columns, saved.target, {*saved.ignored, *keep})
+        beside = {*saved.ignored, *keep, *([] if source is None else [source])}
+        X = align_table(table, saved.columns, saved.target, beside)
     unused = [name for name in saved.ignored if name in table.names and name not in keep]
     ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
     new = () if saved.familiar is None else unfamiliar(saved.familiar, X, saved.columns)
-    return NewRows(X, table, (*table.notes, *([ignored] if unused else []), *new), kept)
+    notes = (*table.notes, *([ignored] if unused else []), *_source_notes(saved, table), *new)
+    told = None if source not in table.names else np.array(_texts(table.column(source)), object)
+    return NewRows(X, table, notes, kept, told)
+
+
+def _source_notes(saved: SavedModel, table: Table) -> Iterator[str]:
+    """Say which rows the model answers as if their source were not known."""
+    if saved.source is None:
+        return
+    name, met = saved.source.name, set(saved.source.known)
+    if name not in table.names:
+        yield f"There is no column {name!r}: rows are answered as if their source were new."
+        return
+    told = _texts(table.column(name))
+    new = Counter("no source" if each is None else repr(each) for each in told if each not in met)
+    if new:
+        found = [f"{each} ({count(rows, 'row')})" for each, rows in new.items()]
+        yield f"Sources that the model has not met, answered without: {listing(found, SHOWN)}."
 
 
 def _texts(column: NDArray[Any]) -> list[str | None]:
