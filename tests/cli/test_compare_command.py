@@ -120,7 +120,7 @@ def test_a_parameter_of_the_library_is_named_as_an_option(run, table_file):
     assert new.exit_code == 1
     assert "name their column by --source." in new.stderr
     noted = run(*asked, "--source", "age", "--folds", 2)
-    assert "leave --source out" in " ".join(noted.stderr.split())
+    assert "Leave --source out" in " ".join(noted.stderr.split())
 
 
 @posix

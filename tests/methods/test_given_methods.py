@@ -37,9 +37,8 @@ def test_our_own_are_marked_and_pipelines_read_rows_themselves():
 
 
 def test_the_usual_ones_need_no_sources_unless_they_are_known():
-    usual = set(METHODS) - {"auto"}
-    assert usual - set(named_methods(None, sources=False)) == {"strata-sources"}
-    assert set(named_methods(None, sources=True)) == usual
+    assert set(METHODS) - set(named_methods(None, sources=False)) == {"strata-sources"}
+    assert set(named_methods(None, sources=True)) == set(METHODS)
     quick = named_methods(None, sources=False, quick=True)
     assert not {"strata-paper", "inner-bayesnet"} & set(quick)
 

@@ -48,7 +48,7 @@ def usual_methods(*, sources: bool, quick: bool = False) -> list[str]:
     return [
         name
         for name, each in METHODS.items()
-        if each.usual and (sources or not each.needs_sources) and not (quick and each.quick is None)
+        if (sources or not each.needs_sources) and not (quick and each.quick is None)
     ]
 
 

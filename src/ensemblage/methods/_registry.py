@@ -62,8 +62,6 @@ class Method:
     quick : mapping or None, default={}
         Parameters that save time in a quick comparison, mostly by less tuning; with None the
         method is only in such a one if it is asked for.
-    usual : bool, default=True
-        Whether a comparison has it without being asked.
     encodes : bool, default=False
         Whether it takes tables through an encoder of its own, which is told the kinds of columns.
     judges_itself : bool, default=False
@@ -81,7 +79,6 @@ class Method:
     effort: int = 3
     steep: bool = False
     quick: Mapping[str, Any] | None = field(default_factory=dict)
-    usual: bool = True
     encodes: bool = False
     judges_itself: bool = False
 
@@ -299,7 +296,6 @@ METHODS = {
             steep=True,
             takes=("sources", "groups"),
             quick=None,
-            usual=False,
             takes_tables=True,
             encodes=True,
             judges_itself=True,
