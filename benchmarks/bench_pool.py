@@ -1,6 +1,7 @@
 """The pool beside tuned boosting: time to fit and to predict, log loss; a budget of seconds.
 
-python benchmarks/bench_pool.py [--sets pima vehicle] [--pools lean full] [--budget] [--million]
+python benchmarks/bench_pool.py [--sets pima vehicle] [--pools lean full]
+    [--budget] [--million] [--small] [--jobs 2]
 
 Boosting of 30 settings, drawn from the usual ranges, is tuned on the same five folds by early
 stopping and fitted again, and reads words through the same encoder. Times are CPU seconds of one
@@ -172,13 +173,14 @@ def boost_alone(X, y, seconds):
     return time.perf_counter() - start, model, encoder
 
 
-def keep_to(seconds, n_rows, bound):
+def keep_to(seconds, n_rows, bound, jobs=None):
     X, y = made_rows(n_rows + 20_000)
     learned, true = X[:n_rows], y[n_rows:]
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = EnsemblageClassifier(time_budget=seconds, random_state=0).fit(learned, y[:n_rows])
+        model = EnsemblageClassifier(time_budget=seconds, n_jobs=jobs, random_state=0)
+        model.fit(learned, y[:n_rows])
     took = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     own = loss(model, X[n_rows:], true)
@@ -198,15 +200,16 @@ def main():
     parser.add_argument("--pools", nargs="+", default=["lean", "full"])
     parser.add_argument("--budget", action="store_true", help="30 s for 50,000 rows")
     parser.add_argument("--million", action="store_true", help="300 s for 1,000,000 rows")
+    parser.add_argument("--jobs", type=int, help="processes for a budget")
     parser.add_argument("--small", action="store_true", help="20 s for 20,000 rows, 5 s for 1,000")
     given = parser.parse_args()
     if given.small:
-        keep_to(5, 1_000, 6)
-        keep_to(20, 20_000, 24)
+        keep_to(5, 1_000, 6, given.jobs)
+        keep_to(20, 20_000, 24, given.jobs)
     if given.budget:
-        keep_to(30, 50_000, 36)
+        keep_to(30, 50_000, 36, given.jobs)
     if given.million:
-        keep_to(300, 1_000_000, 330)
+        keep_to(300, 1_000_000, 330, given.jobs)
     if given.budget or given.million or given.small:
         return
     shared = Path(os.environ.get("ENSEMBLAGE_SHARED", "")) / "data"

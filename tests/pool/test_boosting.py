@@ -57,6 +57,13 @@ def test_growth_stops_when_held_out_rows_no_longer_gain(rows, engine, monkeypatc
     np.testing.assert_array_equal(outputs[1], outputs[2])
 
 
+def test_a_fit_again_takes_as_long_as_the_rounds_that_are_kept(rows):
+    recipe = replace(boosting("sklearn", FIVE[3:4]), stages=(5, 10))
+    attempts = [recipe.attempt(rows, fold, 0)._replace(rounds=(50,)) for fold in rows.folds]
+    held = recipe.choose(rows, attempts)
+    assert held.needed == {0: 0.1, 1: 0.2}[held.chosen]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rounds_after_the_best_are_judged_as_they_are(rows, engine, monkeypatch):
     monkeypatch.setattr(_boosting, "PATIENCE", 30)

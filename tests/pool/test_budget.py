@@ -42,6 +42,16 @@ class Still(Clock):
         return self.seconds
 
 
+class Spent(Clock):
+    """A clock whose time is up at the second look."""
+
+    looks = 0
+
+    def left(self):
+        self.looks += 1
+        return self.seconds if self.looks == 1 else -self.seconds
+
+
 SLEEPS = Recipe("sleeps", "given", (Sleeps(),), fixed=0)
 
 
@@ -120,9 +130,8 @@ def test_boosting_of_many_rows_is_grown_first_and_fitted_again(rows, engine, mon
 
 def test_boosting_that_used_up_its_time_is_kept_as_it_has_grown(rows, monkeypatch):
     monkeypatch.setattr(_budget, "MANY_ROWS", 100)
-    monkeypatch.setattr(_budget, "MOST_FOR_REFIT", 0.0)
     once = rows._replace(folds=one_hold_out(rows.y, 0))
-    found, _ = hold_out_in_time([boosting("lightgbm")], once, [1], Limits(Clock(3.0), None))
+    found, _ = hold_out_in_time([boosting("lightgbm")], once, [1], Limits(Spent(3.0), None))
     recipe, seed, held = found[0]
     model = recipe.refit(once, held, seed)
     assert model is held.model

@@ -149,9 +149,11 @@ class Boosting(Recipe):
     def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
         """Take the best settings and rounds; what was kept is cut to these rounds."""
         held = super().choose(rows, attempts)
+        setting, stage = divmod(held.chosen, len(self.stages))
+        needed = min(1.0, self.stages[stage] / max(1, attempts[0].rounds[setting]))
         if not isinstance(held.model, LightGBMTrees):
-            return held._replace(model=None)
-        return held._replace(model=held.model.cut(self.stages[held.chosen]))
+            return held._replace(model=None, needed=needed)
+        return held._replace(model=held.model.cut(self.stages[stage]), needed=needed)
 
     def loss(self, outputs: Array, rows: PoolRows) -> float:
         """Mean log loss as it is: a temperature would favour too many rounds."""

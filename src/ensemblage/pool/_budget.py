@@ -28,9 +28,6 @@ KEPT_BACK = 0.12
 BOOSTING_SHARE = 0.7
 """Share of the budget for boosting many rows; where it is used up, nothing is fitted again."""
 
-MOST_FOR_REFIT = 0.8
-"""Boosting of many rows is fitted again if that takes less than this share of what is left."""
-
 
 class Clock:
     """Seconds that are left of a budget; fits to all rows that are still to come are set aside."""
@@ -126,11 +123,13 @@ def _boost(recipe: Boosting, rows: PoolRows, seed: int, limits: Limits) -> Candi
     )
     if not held:
         return failed[0]
-    again = held[0].held.seconds * len(rows.y) / len(rows.folds[0].train)
-    if held[0].held.model is not None and again > MOST_FOR_REFIT * clock.left():
+    grown = held[0].held
+    again = grown.needed * grown.seconds * len(rows.y) / len(rows.folds[0].train)
+    # one member is soon fused: half of what is kept back for that may be spent on all rows
+    if grown.model is not None and again > clock.left() + KEPT_BACK / 2 * clock.seconds:
         return held[0]
     clock.set_aside(again)
-    return held[0]._replace(held=held[0].held._replace(model=None))
+    return held[0]._replace(held=grown._replace(model=None))
 
 
 def plan(

@@ -42,13 +42,14 @@ class HeldOut(NamedTuple):
     """A member as chosen, and what it says of rows that it has not seen.
 
     ``outputs`` are (n_samples, n_classes), NaN for a row that no fold tests; ``chosen`` is the
-    number of the candidate.
+    number of the candidate, and ``needed`` the share of its seconds that it would take again.
     """
 
     outputs: Array
     chosen: int
     seconds: float
     model: Any = None
+    needed: float = 1.0
 
 
 @dataclass(frozen=True)
