@@ -21,7 +21,7 @@ def test_predict_matches_columns_by_name(run, people_model, table_file, tmp_path
     assert len(rows) == 40
     with_target = run("predict", people_model, table_file)
     assert with_target.stdout == (tmp_path / "out.csv").read_text(encoding="utf-8")
-    assert "'class' is not needed for predicting; " in with_target.stderr
+    assert "Note: The column 'class' is not needed for predicting; " in with_target.stderr
 
 
 def test_predict_json_and_standard_input(run, people_model):

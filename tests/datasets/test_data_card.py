@@ -42,11 +42,17 @@ def test_a_table_has_no_classes():
     assert card.sentence == "columns: 1 of numbers, 1 of words; 2 gaps in 2 columns"
 
 
+def test_a_rare_class_is_not_said_to_be_nothing():
+    labels = np.array(["a"] * 998 + ["b"] * 2)
+    data = Dataset("d", np.zeros((1000, 1)), labels, ("x",), ("number",))
+    assert DataCard.of_dataset(data).sentence.endswith("classes: a >99%, b <1%")
+
+
 def test_many_classes_and_sources_are_counted():
     labels = np.array([f"class {k % 6}" for k in range(12)])
     data = Dataset("d", np.zeros((12, 1)), labels, ("x",), ("number",), sources=labels)
     card = DataCard.of_dataset(data)
-    assert card.sentence == "columns: 1 of numbers; no gaps; classes: 6 of 17% to 17%; sources: 6"
+    assert card.sentence == "columns: 1 of numbers; no gaps; classes: 6 of 17% each; sources: 6"
     assert card.sources == dict.fromkeys(sorted(set(labels.tolist())), 2)
 
 

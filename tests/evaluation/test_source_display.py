@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ensemblage.datasets import make_multi_source
 from ensemblage.evaluation import AuditedSource, SourceAudit, SourceDisplay
-from ensemblage.evaluation._source_display import calibrated_rate
+from ensemblage.evaluation._source_display import calibrated_rate, draw_calibration_fan
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +42,26 @@ def test_the_worst_is_on_top_and_bounds_are_drawn():
     assert len(fan.lines) == 1 + 2
     assert {each.get_text() for each in fan.texts} == {"north", "south"}
     assert fan.get_xlabel() == "what the model says of ill"
+
+
+def test_names_stand_in_the_corners_apart_from_the_lines_and_from_each_other():
+    sources = [
+        source(f"s{k}", 0.2, offset=offset) for k, offset in enumerate([0.5, -0.5, 0.4, -0.1])
+    ]
+    fan = SourceDisplay(made(*sources)).plot().axes_[1]
+    places = {each.get_text(): each.xyann for each in fan.texts}
+    assert len(set(places.values())) == 4
+    assert {name: x < y for name, (x, y) in places.items()} == {
+        "s0": True, "s2": True, "s1": False, "s3": False,
+    }  # fmt: skip
+
+
+def test_a_page_gives_its_own_ink():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    draw_calibration_fan(made(source("north", 0.2), source("south", 0.2)), ax, ink="#010203")
+    assert {each.get_color() for each in [*ax.lines[1:], *ax.texts]} == {"#010203"}
 
 
 def test_without_a_bound_there_is_no_line_for_it():

@@ -6,7 +6,7 @@ import pytest
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import load_dataset
 from ensemblage.explain import explain_model
-from ensemblage.explain._network_model import NetworkExplanation, NetworkFacts
+from ensemblage.explain._network_model import NetworkExplanation, NetworkFacts, _how_many_depend
 from ensemblage.explain._probability_tables import NodeTable
 from ensemblage.pages import NOTHING, TableBlock
 
@@ -26,12 +26,32 @@ def test_a_page_has_the_drawing_the_nodes_and_the_tables():
     page = SMALL.page()
     assert page.summary == [
         "A network of 2 nodes and 1 arrow.",
-        "1 of the 1 feature depend on the class directly; 0 depend on further features too.",
+        "The only feature depends on the class directly.",
     ]
     assert page.complete
     assert [section.title for section in page.sections] == ["Network", "Nodes", "Tables"]
     assert "age depends on class." in page.sections[0].blocks[0].alt
     assert isinstance(page.sections[2].blocks[0], TableBlock)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ((7, 7, 0), "All 7 features depend on the class directly."),
+        (
+            (6, 6, 1),
+            "All 6 features depend on the class directly; 1 depends on further features too.",
+        ),
+        (
+            (6, 1, 2),
+            "1 of the 6 features depends on the class directly; 2 depend on further features too.",
+        ),
+        ((3, 0, 0), "No feature depends on the class directly."),
+        ((1, 0, 0), "The only feature does not depend on the class directly."),
+    ],
+)
+def test_how_many_features_depend_in_plain_words(numbers, said):
+    assert _how_many_depend(*numbers) == said
 
 
 def test_long_lists_are_cut_short():

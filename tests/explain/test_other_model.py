@@ -19,6 +19,11 @@ def test_the_column_that_decides_is_needed():
     assert facts.importance[1] == 0.0
 
 
+def test_accuracy_on_training_rows_is_said_to_flatter():
+    said = explain_model(MODEL, X, Y).text()[-1]
+    assert "A model looks better on its training rows than it is" in said
+
+
 def test_the_same_twice():
     first, second = (explain_model(MODEL, X, Y).document for _ in range(2))
     assert first == second

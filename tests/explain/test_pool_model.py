@@ -94,7 +94,7 @@ def test_calibration_shows_how_sure_and_how_often_right():
     record = SimpleNamespace(pooled=pooled, y=np.array([0] * 8 + [1] * 17 + [0] * 5))
     less, more = calibration_bars(record).bars
     assert (less.label, less.value, less.reference) == ("60.0% sure", 0.75, pytest.approx(0.6))
-    assert less.error == pytest.approx((0.75 * 0.25 / 20) ** 0.5)
+    assert less.error == pytest.approx((16 / 22 * 6 / 22 / 20) ** 0.5)
     assert (more.label, more.value, more.text) == ("90.0% sure", 0.8, "80.0%")
 
 

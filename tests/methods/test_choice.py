@@ -96,6 +96,17 @@ def test_a_simpler_method_far_behind_is_not_taken_though_no_test_can_tell():
     )
 
 
+def test_a_method_is_not_taken_for_its_noise():
+    # b is behind the best a little and always, c by much and now and then; b is as simple
+    rows = [0.85, 0.86, 0.84], [0.84, 0.85, 0.83], [0.82, 0.74, 0.83]
+    found = choose(candidates(*rows, efforts=[3, 1, 1]), DESIGN)
+    assert (found.method, found.leader) == ("b", "a")
+    assert found.not_told_apart == ("b", "c")
+    assert found.sentence == (
+        "Take B (accuracy 0.840): nothing here is clearly better, and nothing as good is simpler."
+    )
+
+
 def test_nothing_better_than_the_majority_is_said_so():
     found = choose(candidates([0.6, 0.6, 0.6], [0.6, 0.7, 0.55], efforts=[0, 1]), DESIGN)
     assert found.sentence == (

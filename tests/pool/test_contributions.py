@@ -54,4 +54,5 @@ def test_it_prints_as_a_table():
     assert lines[2].split() == ["nothing", "0.3000"]
     assert lines[3].split() == ["rows", "strata", "0.3100", "+0.0100", "0.0040"]
     assert "<table>" in shown._repr_html_()
+    assert "need not be what the leaderboard says" in shown.as_table().legend
     assert [each.place for each in shown] == ["rows"]

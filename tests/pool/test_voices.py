@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemblage.fusion import LogPool, Stacking
+from ensemblage.pool import PoolDecision, Voice
 from ensemblage.pool._voices import hear
 from made_outputs import random_outputs
 
@@ -35,10 +36,21 @@ def test_who_pushed_most_comes_first():
     assert "log odds of 0 against 1" in decision._repr_html_()
 
 
+def test_the_column_of_pushes_adds_up_to_the_pools_log_odds():
+    voices = (Voice("a", (0.2, 0.8), 0.6, 0.9), Voice("b", (0.4, 0.6), 0.4, -0.2))
+    table = PoolDecision("yes", "no", ("no", "yes"), (0.3, 0.7), voices, 0.15).as_table()
+    shown = {row[0].text: row[-1].text.replace("\N{MINUS SIGN}", "-") for row in table.rows}
+    assert shown == {"pool": "+0.85", "a": "+0.90", "b": "-0.20", "(start)": "+0.15"}
+    assert "the pool has the sum" in table.legend
+
+
 def test_other_fusions_have_no_pushes():
     outputs, y = random_outputs(1), np.arange(30) % 3
     fusion = Stacking().fit(outputs, y)
     decision = hear(["a", "b", "c"], outputs[:, :1], fusion, np.arange(3))
     assert {each.push for each in decision.voices} == {None}
     assert decision.bias is None
+    assert decision.log_odds is None
+    assert len(decision.as_table().rows) == 4
+    assert "push" not in decision.as_table().legend
     np.testing.assert_allclose(decision.voices[0].probabilities, outputs[0, 0])

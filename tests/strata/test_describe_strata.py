@@ -56,7 +56,7 @@ def test_columns_without_a_value_do_not_differ():
     X = np.full((2, 2), np.nan)
     described = describe_strata(X, np.eye(2), kinds=["date", "number"])
     assert only(described) == [[], []]
-    assert described.names == ["like all rows (1)", "like all rows (2)"]
+    assert described.names == ["like all rows (1 of 2)", "like all rows (2 of 2)"]
 
 
 def test_errors_by_membership():

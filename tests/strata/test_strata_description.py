@@ -1,5 +1,7 @@
 """A description prints as a table, here and in a notebook."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -56,6 +58,12 @@ def test_a_table_and_html():
     assert "had not seen; on all of them 15.0%." in told.legend
     assert "<td" in told._repr_html_()
     assert "error" not in str(TOLD).splitlines()[0]
+
+
+def test_rows_are_in_several_strata_only_where_shares_say_so():
+    # one stratum of a quarter of the rows; five of them hold some rows twice
+    assert "a row may be in several" not in TOLD.legend
+    assert "a row may be in several" in replace(TOLD, strata=TOLD.strata * 5).legend
 
 
 def test_errors_that_are_not_known_are_left_out():

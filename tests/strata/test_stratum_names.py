@@ -12,8 +12,12 @@ def test_two_phrases_and_more_only_where_needed():
 
 
 def test_what_does_not_differ_is_numbered():
-    assert name_strata([[], [], ["a"]]) == ["like all rows (1)", "like all rows (2)", "a"]
-    assert name_strata([["a"], ["a"]]) == ["a (1)", "a (2)"]
+    assert name_strata([[], [], ["a"]]) == [
+        "like all rows (1 of 2)",
+        "like all rows (2 of 2)",
+        "a",
+    ]
+    assert name_strata([["a"], ["a"]]) == ["a (1 of 2)", "a (2 of 2)"]
     assert name_strata([]) == []
 
 

@@ -135,7 +135,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(output, report)
     if data is None:
-        note(f"no data given, so the bundled dataset {BUNDLED!r} is used.")
+        note(f"No data given, so the bundled dataset {BUNDLED!r} is used.")
     names = [
         get_method(name).name
         for name in method or usual_methods(sources=source is not None, quick=quick)

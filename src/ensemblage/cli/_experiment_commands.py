@@ -275,7 +275,7 @@ def _say_how_it_ended(
 ) -> None:
     failed = [each for each in results if each.error]
     for each in failed[:MOST_FAILURES]:
-        note(f"a cell failed ({_params(each)}): {shortened(each.error)}")
+        note(f"A cell failed ({_params(each)}): {shortened(each.error)}")
     if failed:
         note(
             f"{count(len(failed), 'cell')} of {len(results)} failed; run the same command with "

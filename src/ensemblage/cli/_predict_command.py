@@ -85,7 +85,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     for sentence in rows.notes:
         note(sentence)
     if predictions.probabilities is None:
-        note("this model gives no probabilities.")
+        note("This model gives no probabilities.")
     if saved.target is not None and saved.target in rows.table.names:
         _note_target(saved.target, rows.table.column(saved.target).tolist(), predictions)
 
@@ -117,4 +117,4 @@ def _note_target(target: str, truth: list[str | None], predictions: Predictions)
         a == b for a, b in zip(truth, predictions.labels.tolist(), strict=True) if a is not None
     ]
     score = f"; {sum(hits)} of {len(hits)} predictions agree with it" if hits else ""
-    note(f"the column {target!r} is not needed for predicting{score}.")
+    note(f"The column {target!r} is not needed for predicting{score}.")

@@ -195,14 +195,22 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         told.append(gaps if self.n_missing else "no gaps")
         shares = self.class_shares
         if len(shares) > MOST_CLASSES:
-            low, high = min(shares.values()), max(shares.values())
-            told.append(f"classes: {len(shares)} of {low:.0%} to {high:.0%}")
+            low, high = _share(min(shares.values())), _share(max(shares.values()))
+            spread = f"{low} each" if low == high else f"{low} to {high}"
+            told.append(f"classes: {len(shares)} of {spread}")
         elif shares:
-            named = [f"{label} {share:.0%}" for label, share in shares.items()]
+            named = [f"{label} {_share(share)}" for label, share in shares.items()]
             told.append(f"classes: {', '.join(named)}")
         if self.sources:
             told.append(f"sources: {len(self.sources)}")
         return "; ".join(told)
+
+
+def _share(share: float) -> str:
+    """Write a class's share; what is rare is not nothing, and what has exceptions not all."""
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _column_cards(names: Sequence[str], columns: Sequence[Column]) -> tuple[ColumnCard, ...]:

@@ -126,15 +126,28 @@ def draw_source_errors(audit: SourceAudit, ax: Any) -> None:
     ax.set_title(f"New source: {audit.new_error:.3f}; ordinary folds: {audit.error:.3f}")
 
 
-def draw_calibration_fan(audit: SourceAudit, ax: Any) -> None:
-    """Draw the rate to expect of each source against what the model says."""
+def draw_calibration_fan(audit: SourceAudit, ax: Any, ink: str = DARK) -> None:
+    """Draw the rate to expect of each source against what the model says.
+
+    Those furthest off have their names in the corners, above or below all lines.
+    """
     said = np.linspace(0.01, 0.99, 99)
     ax.plot([0, 1], [0, 1], color=LIGHT, zorder=0)
     for each in audit.sources:
-        ax.plot(said, calibrated_rate(each, said), color=_colour(each), linewidth=1)
-    for each, place in zip(_furthest(audit.sources), NAME_PLACES, strict=False):
-        rate = calibrated_rate(each, place)
-        ax.annotate(each.name, (place, rate), fontsize="small", color=_colour(each))
+        ax.plot(said, calibrated_rate(each, said), color=_colour(each, ink), linewidth=1)
+    named = list(zip(_furthest(audit.sources), NAME_PLACES, strict=False))
+    above = sorted((pair for pair in named if pair[0].offset >= 0), key=lambda pair: -pair[1])
+    below = sorted((pair for pair in named if pair[0].offset < 0), key=lambda pair: pair[1])
+    for place, side, first, step, pairs in (
+        (0.04, "left", 0.93, -0.08, above), (0.96, "right", 0.04, 0.08, below)
+    ):  # fmt: skip
+        for k, (each, said_there) in enumerate(pairs):
+            colour = _colour(each, ink)
+            ax.annotate(
+                each.name, (said_there, calibrated_rate(each, said_there)),
+                (place, first + k * step), ha=side, fontsize="small", color=colour,
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5},
+            )  # fmt: skip
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.label!s}")
     ax.set(ylabel="rate to expect there", title="Calibration when left out")
 
@@ -149,5 +162,5 @@ def _furthest(sources: Sequence[AuditedSource]) -> list[AuditedSource]:
     return sorted(sources, key=lambda each: -abs(each.offset))
 
 
-def _colour(source: AuditedSource) -> str:
-    return WARNING if source.suspect else DARK
+def _colour(source: AuditedSource, ink: str = DARK) -> str:
+    return WARNING if source.suspect else ink

@@ -116,10 +116,7 @@ class NetworkExplanation(Explanation):
         arrows = sum(map(len, parents.values()))
         linked = [node for node, above in parents.items() if len(above) > 1]
         beside = [node for node, above in parents.items() if node != target and target in above]
-        depend = (
-            f"{len(beside)} of the {count(len(parents) - 1, 'feature')} depend on the class "
-            f"directly; {len(linked)} depend on further features too."
-        )
+        depend = _how_many_depend(len(parents) - 1, len(beside), len(linked))
         rows = [
             [Field(node), _joined(above), Field(str(len(above)), len(above))]
             for node, above in parents.items()
@@ -214,6 +211,18 @@ def _tables(estimator: Any, columns: Sequence[str]) -> dict[str, NodeTable]:
 def _size(parents: Parents) -> str:
     arrows = sum(map(len, parents.values()))
     return f"a network of {count(len(parents), 'node')} and {count(arrows, 'arrow')}"
+
+
+def _how_many_depend(features: int, on_class: int, further: int) -> str:
+    """Say how many features depend on the class, and how many of all on further ones."""
+    if features == 1:
+        direct = "The only feature depends" if on_class else "The only feature does not depend"
+    elif on_class in (0, features):
+        direct = f"All {features} features depend" if on_class else "No feature depends"
+    else:
+        direct = f"{on_class} of the {features} features depend{'s' * (on_class == 1)}"
+    more = f"; {further} depend{'s' * (further == 1)} on further features too" if further else ""
+    return f"{direct} on the class directly{more}."
 
 
 def _joined(above: Sequence[str]) -> Field:

@@ -102,7 +102,8 @@ class OtherExplanation(Explanation):
     def _legend(self) -> str:
         return (
             "Loss of accuracy on the rows given when a column's values are shuffled, mean of "
-            f"{N_REPEATS}; columns that say the same can stand in for each other."
+            f"{N_REPEATS}; columns that say the same can stand in for each other. A model looks "
+            "better on its training rows than it is: rows that it has not seen tell more."
         )
 
     def _table(self) -> TableBlock:

@@ -230,7 +230,10 @@ def calibration_bars(record: Any) -> BarsBlock:
     found = reliability(record.pooled, record.y)
     bars = []
     for sure, right, share in zip(*found, strict=True):
-        error = float(np.sqrt(right * (1 - right) / (share * len(record.y))))
+        n_rows = share * len(record.y)
+        # with a row more of either kind, so that a bin that is always right has an error too
+        shrunk = (right * n_rows + 1) / (n_rows + 2)
+        error = float(np.sqrt(shrunk * (1 - shrunk) / n_rows))
         bars.append(Bar(f"{sure:.1%} sure", right, f"{right:.1%}", error=error, reference=sure))
     sizes = dict.fromkeys(f"{size:.0%}" for size in (found.share.min(), found.share.max()))
     caption = (

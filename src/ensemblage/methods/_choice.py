@@ -92,9 +92,9 @@ def gap_between(ahead: Sequence[float], behind: Sequence[float], design: Design)
 def choose(candidates: Sequence[Candidate], design: Design) -> Choice | None:
     """Take the simplest of the methods that cannot be told from the best.
 
-    Those are behind the best mean by no more than two standard errors of the difference, and no
-    test with Holm's correction tells them apart. With fewer than two candidates or folds there is
-    none.
+    Those are behind the best mean by no more than two standard errors of the difference, or ahead
+    of one that is, and no test with Holm's correction tells them apart. With fewer than two
+    candidates or folds there is none.
     """
     if len(candidates) < 2 or len(candidates[0].scores) < 2:
         return None
@@ -106,7 +106,9 @@ def choose(candidates: Sequence[Candidate], design: Design) -> Choice | None:
     gaps = {i: gap_between(turned[leader], turned[i], design) for i in others}
     adjusted = holm([gaps[i].pvalue for i in others])
     alike = [i for i, pvalue in zip(others, adjusted, strict=True) if pvalue >= ALPHA]
-    near = [leader, *(i for i in alike if gaps[i].mean <= CLOSE * gaps[i].error)]
+    # scores that vary much are not told from the best: nobody ahead of them is left out for that
+    close = [k for k, i in enumerate(alike) if gaps[i].mean <= CLOSE * gaps[i].error]
+    near = [leader, *alike[: max(close, default=-1) + 1]]
     taken = _simplest([candidates[i] for i in near])
     best = candidates[leader]
     words = _words(taken, best, [candidates[i] for i in near], [candidates[i] for i in alike])

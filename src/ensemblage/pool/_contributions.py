@@ -28,8 +28,10 @@ COLUMNS = (
     Column("standard error", numeric=True),
 )
 LEGEND = (
-    "Log loss of the pool on rows that it has not seen, fused again without a place of diversity; "
-    "a change above zero is what the place is worth. Members are not fitted again."
+    "Log loss of the pool on rows that it has not seen, fused again with all members and without "
+    "each place of diversity; a change above zero is what the place is worth. Members are not "
+    "fitted again. These fusions learn from five folds of the rows, so that the first line need "
+    "not be what the leaderboard says."
 )
 
 

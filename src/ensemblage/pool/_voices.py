@@ -84,22 +84,34 @@ class PoolDecision:
     bias: float | None
     source: Any = None
 
+    @property
+    def log_odds(self) -> float | None:  # numpydoc ignore=RT01
+        """All pushes and the bias: of the answer against the next class; None without pushes."""
+        if self.bias is None:
+            return None
+        return self.bias + sum(each.push or 0.0 for each in self.voices)
+
     def as_table(self) -> TableBlock:
         """Give the table as plain values.
 
         Returns
         -------
         TableBlock
-            The pool, then a line per member.
+            The pool, then a line per member; where there are pushes, they add up to the pool's.
         """
         classes = [Column(str(each), numeric=True) for each in self.classes]
         numbers = [*classes, Column("weight", numeric=True), Column("push", numeric=True)]
-        rows = [_row("pool", self.probabilities, 1.0, None)]
+        rows = [_row("pool", self.probabilities, 1.0, self.log_odds)]
         rows += [_row(*_values(each)) for each in self.voices]
-        legend = (
-            f"Probabilities of the classes. push: what a member adds to the log odds of "
-            f"{self.prediction} against {self.against}."
-        )
+        legend = "Probabilities of the classes."
+        if self.bias is not None:
+            empty = [Field("")] * (len(self.classes) + 1)
+            rows.append([Field("(start)"), *empty, signed_field(self.bias, 2)])
+            legend += (
+                f" push: what a member adds to the log odds of {self.prediction} against "
+                f"{self.against}; the start is what the pool adds whatever members say, and the "
+                "pool has the sum."
+            )
         told = "" if self.source is None else f", by the pool that knows {self.source}"
         title = f"The answer is {self.prediction}{told}"
         return TableBlock([Column("member"), *numbers], rows, title, legend)

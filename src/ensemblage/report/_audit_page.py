@@ -8,6 +8,7 @@ from functools import partial
 from ensemblage.evaluation import AuditedSource, ColumnShift, SourceAudit, draw_calibration_fan
 from ensemblage.methods import AuditDocument
 from ensemblage.pages import (
+    INK,
     Bar,
     BarsBlock,
     Column,
@@ -17,6 +18,7 @@ from ensemblage.pages import (
     Page,
     Section,
     TableBlock,
+    signed_field,
 )
 from ensemblage.report._data_section import data_section
 
@@ -82,7 +84,7 @@ def _errors(sources: Sequence[AuditedSource]) -> BarsBlock:
 def _fan(audit: SourceAudit) -> FigureBlock:
     far = max(audit.sources, key=lambda each: abs(each.offset))
     return FigureBlock(
-        partial(draw_calibration_fan, audit), 3.7, 3.4,
+        partial(draw_calibration_fan, audit, ink=INK), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
         "The rate to expect in a source where the model, which has not seen it, says the "
         "probability below. On the diagonal it is right; a flat line is a model too sure.",
@@ -92,7 +94,7 @@ def _fan(audit: SourceAudit) -> FigureBlock:
 def _offsets(sources: Sequence[AuditedSource], label: str) -> BarsBlock:
     bars = [
         Bar(
-            each.name, each.offset, f"{each.offset:+.2f}",
+            each.name, each.offset, signed_field(each.offset, 2).text,
             error=(each.offset_high - each.offset_low) / 2, strong=each.suspect,
         )
         for each in sorted(sources, key=lambda each: -each.offset)

@@ -207,10 +207,11 @@ class StrataDescription:
     @property
     def legend(self) -> str:  # numpydoc ignore=RT01
         """How to read the table, in sentences."""
+        overlapping = sum(each.share for each in self.strata) > 1 + 1e-9
         said = (
-            "Rows: share of the rows in the stratum; a row may be in several. Differs in: the "
-            "stratum's median or share, that of all rows, and how far apart they are (0.2 is "
-            "little, 0.8 is much)."
+            f"Rows: share of the rows in the stratum{'; a row may be in several' * overlapping}. "
+            "Differs in: the stratum's median or share, that of all rows, and how far apart they "
+            "are (0.2 is little, 0.8 is much)."
         )
         return said if self.error is None else f"{said} {self.error_sentence}"
 

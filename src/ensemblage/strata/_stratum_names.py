@@ -27,10 +27,10 @@ def _joined(phrases: Sequence[str], most: int) -> str:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Tell what is still the same apart by a number."""
+    """Tell what is still the same apart; a name may end in a value, so say of how many."""
     counts, seen = Counter(names), Counter[str]()
     made = []
     for name in names:
         seen[name] += 1
-        made.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
+        made.append(f"{name} ({seen[name]} of {counts[name]})" if counts[name] > 1 else name)
     return made
