@@ -96,7 +96,7 @@ def test_reproduce_shows_the_paper_beside_ours(run, papers):
     assert "4 numbers were divided." in shown.stdout
     assert "±" not in shown.stdout
     assert "- Not in any paper." in shown.stdout
-    assert "a cell failed (x 2, do fail): RuntimeError: x is 2, which is bad" in shown.stderr
+    assert "A cell failed (x 2, do fail): RuntimeError: x is 2, which is bad" in shown.stderr
     assert "1 cell of 4 failed; run the same command with --retry-failed" in shown.stderr
     facts = json.loads(run("reproduce", "hiss-table2", "--quick", "--json").stdout)
     assert set(facts) == set(RunDocument.__struct_fields__)

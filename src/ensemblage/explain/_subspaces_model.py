@@ -31,7 +31,8 @@ from ensemblage.explain._explanation import (
     spread,
 )
 from ensemblage.explain._feature_origins import feature_origins
-from ensemblage.fusion import FusionContext
+from ensemblage.explain._gated_mixture import GatedMixture, parts_of_the_way, way_measure
+from ensemblage.fusion import FusionContext, SoftmaxGate
 from ensemblage.messages import count, plain_name
 from ensemblage.pages import (
     Bar,
@@ -164,7 +165,7 @@ class SubspacesExplanation(Explanation):
 
 
 def subspaces_decision(subject: Subject, row: int) -> RowDecision:
-    """Add up the members' coefficients, each with its share in this decision."""
+    """Tell what was predicted, and which columns moved it."""
     estimator, X = final_step(subject.model), subject.X[row : row + 1]
     if not hasattr(estimator, "predict"):
         raise ValueError("This model selects features and decides nothing about a row.")
@@ -172,33 +173,39 @@ def subspaces_decision(subject: Subject, row: int) -> RowDecision:
     scores = estimator.predict_proba(encoded)[0]
     label = int(scores.argmax())
     classes = [str(each) for each in estimator.classes_]
-    z = (encoded[0] - estimator.mean_) / estimator.scale_
-    weights = estimator.fusion_.row_weights(
-        estimator.member_outputs(encoded), FusionContext(X=z[None])
-    )
-    origins = feature_origins(subject.model, subject.columns)
-    decision = None
-    if weights is not None and origins is not None:
-        coefs = estimator.coefs_ * estimator.supports_[:, None, :]
-        parts = [LinearPart(*each) for each in zip(coefs, estimator.intercepts_, strict=True)]
-        coef, base = add_up(parts, weights[0], label)
-        amounts = by_column(coef * z, origins, len(subject.columns))
-        decision = Decision(
-            label=classes[label],
-            measure=weighted_odds("members", len(classes), estimator.fusion_),
-            base=base,
-            contributions=contributions_of(
-                subject.columns, subject.values(row), amounts, subject.kinds
-            ),
-            value=base + float(amounts.sum()),
-        )
     return RowDecision(
         row=row,
         prediction=classes[label],
         classes=classes,
         scores=[float(score) for score in scores],
-        decision=decision,
+        decision=_what_moved(subject, row, encoded, label),
     )
+
+
+def _what_moved(subject: Subject, row: int, encoded: Any, label: int) -> Decision | None:
+    """Add up what columns did to the members, and to the gate if there is one."""
+    estimator = final_step(subject.model)
+    origins = feature_origins(subject.model, subject.columns)
+    z = (encoded[0] - estimator.mean_) / estimator.scale_
+    context = FusionContext(X=z[None])
+    weights = estimator.fusion_.row_weights(estimator.member_outputs(encoded), context)
+    if weights is None or origins is None:
+        return None
+    n_classes = len(estimator.classes_)
+    coefs = estimator.coefs_ * estimator.supports_[:, None, :]
+    if isinstance(estimator.fusion_, SoftmaxGate):
+        gate = estimator.fusion_
+        mixture = GatedMixture(coefs, estimator.intercepts_, gate.coef, gate.intercept)
+        base, value, features = parts_of_the_way(mixture, z, label)
+        measure = way_measure(n_classes)
+    else:
+        parts = [LinearPart(*each) for each in zip(coefs, estimator.intercepts_, strict=True)]
+        coef, base = add_up(parts, weights[0], label)
+        features, value = coef * z, base + float((coef * z).sum())
+        measure = weighted_odds("members", n_classes, estimator.fusion_)
+    amounts = by_column(features, origins, len(subject.columns))
+    moved = contributions_of(subject.columns, subject.values(row), amounts, subject.kinds)
+    return Decision(str(estimator.classes_[label]), measure, base, moved, value)
 
 
 def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> ShadesBlock:
