@@ -11,18 +11,22 @@ from ensemblage.persistence import load, read_rows, save
 
 # Above so many rows only the methods that are quick take part here.
 FEW_ROWS = 1000
+# Quantities, of few values for many rows: they pass for classes.
+WHOLE_NUMBERS = ("abalone", "cpu-small", "sensory")
 QUICK = ("majority", "logistic", "boosting", "bayesnet")
 
 
-def shared_files():
+def shared_files(*patterns):
     named = os.environ.get("ENSEMBLAGE_SHARED")
     folder = Path(named) / "data" if named else None
-    return sorted([*folder.glob("*.csv"), *folder.glob("multi-source/*.csv")]) if folder else []
+    return sorted(path for each in patterns for path in folder.glob(each)) if folder else []
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", shared_files("*.csv", "multi-source/*.csv"), ids=lambda path: path.stem
+)
 def test_from_the_file_to_predictions(path, tmp_path):
     names = read_table(path).names
     target = "class" if "class" in names else names[-1]
@@ -41,3 +45,16 @@ def test_from_the_file_to_predictions(path, tmp_path):
     labels = predict_rows(saved.model, rows.X).labels
     truth = rows.table.column(target)
     assert (labels == truth).mean() > max(dataset.classes.values()) / len(dataset.y) - 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", shared_files("regression/*.csv"), ids=lambda path: path.stem)
+def test_a_quantity_is_refused_in_one_sentence_and_few_numbers_are_classes(path):
+    if path.stem not in WHOLE_NUMBERS:
+        with pytest.raises(ValueError, match=r"^In .* which looks like a quantity .* first\.$"):
+            open_dataset(str(path), "target")
+        return
+    dataset = open_dataset(str(path), "target")
+    result = compare(dataset, methods=QUICK[:2], n_splits=2, quick=True, n_jobs=1)
+    assert [each.failures for each in result.methods if each.failures] == []

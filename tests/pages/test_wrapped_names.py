@@ -20,6 +20,7 @@ def test_widths_by_hand():
         ("bloodPressureSystolic", 6, ("blood", "Pressure", "Systolic")),
         ("feature_number_12", 6, ("feature_", "number_12")),
         ("age", 6, ("age",)),
+        ("against AdaBoost", 6, ("against", "AdaBoost")),
     ],
 )
 def test_names_are_broken_between_words(name, width, lines):

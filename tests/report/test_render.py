@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from ensemblage.pages import Bar, BarsBlock, FactsBlock, Page, Section
+from ensemblage.pages import Bar, BarsBlock, FactsBlock, Page, Ranked, RanksBlock, Section
 from ensemblage.report import comparison_page, experiment_page, render
 from report.documents import comparison, entry, experiment, method, table
 
@@ -141,5 +141,26 @@ def test_the_error_of_a_share_is_in_per_cent_too():
 
 
 def test_no_line_ends_inside_a_number():
-    page = render(Page("t", "t", ["Wilcoxon p = 3.4e-05, not well-kept"], FactsBlock([]), []))
-    assert "3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page
+    said = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
+    page = render(Page("t", "t", said, FactsBlock([]), []))
+    space = "\N{NO-BREAK SPACE}"
+    assert f"p{space}={space}3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page
+    assert f"0.21 ±{space}0.23" in page
+
+
+def test_all_lines_of_a_rank_figure_have_one_scale():
+    ties = [(True, False, False), (True, True, False), (False, True, True), (False, False, True)]
+    methods = [
+        Ranked(name, rank, ours=False, ties=tied)
+        for name, rank, tied in zip("abcd", (1.0, 2.0, 3.0, 4.0), ties, strict=True)
+    ]
+    page = render(
+        Page("t", "t", [], FactsBlock([]), [Section("s", [RanksBlock(methods, 1.5, "", "")])])
+    )
+    found = re.findall(r'<span class="ties">(.*?)</span>', page)
+    # the critical difference, four methods, and the axis
+    assert [each.count("</i>") for each in found] == [3] * 6
+    # on a phone, the bars at the side stand beside the scale
+    assert page.index(".bars svg { grid-column: 1 / -1;") < page.index(
+        ".bars.ranks svg { grid-column: 1 / span 2; }"
+    )

@@ -42,6 +42,10 @@ def test_a_row_of_means_is_no_dataset_to_rank_on():
     assert matrix.rows[-1][0].text == "mean"
 
 
+def test_rows_that_are_no_datasets_are_not_ranked_on():
+    assert kinds(blocks(small_table() | {"ranked": False})) == [BarsBlock, TableBlock, TableBlock]
+
+
 def test_a_dataset_called_mean_is_ranked_on():
     whole = small_table()
     whole["rows"] += [entry("mean", column, value) for column, value in

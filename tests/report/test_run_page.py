@@ -37,9 +37,12 @@ def test_a_table_named_like_its_page_is_called_the_results():
 
 
 def test_a_section_does_not_say_the_pages_title_again():
-    tables = [small_table() | {"title": f"Table 2 of a paper: {each}"} for each in ("errors", "R²")]
+    tables = [
+        small_table() | {"title": f"Table 2 of a paper{each}"}
+        for each in (": errors", ": R²", ", raw features")
+    ]
     page = experiment_page(experiment(*tables))
-    assert [section.title for section in page.sections][:2] == ["Errors", "R²"]
+    assert [section.title for section in page.sections][:3] == ["Errors", "R²", "Raw features"]
 
 
 def test_what_is_unfinished_or_failed_is_said():

@@ -16,12 +16,13 @@ LETTERS = {
 }
 FULL_WIDTH = 1.3
 
-# A line may end after a space or a mark, and between "blood" and "Pressure".
+# A line may end after a space or a mark, and in a long word between "blood" and "Pressure".
 BREAKS = re.compile(
     r"(?<=[\s_\-/:;=)\]}>|+&])(?=\S)"
     r"|(?<=[.,])(?=[^\s\d])"  # not inside a number
-    r"|(?<=[a-z])(?=[A-Z])|(?<=\w)(?=[(\[{<])"
+    r"|(?<=\w)(?=[(\[{<])"
 )
+HUMPS, LONG_HUMPED = re.compile(r"(?<=[a-z])(?=[A-Z])"), 12
 LONG_WORD, PIECE = 24, 12
 """What is longer than any word is broken into pieces."""
 ELLIPSIS = "…"
@@ -36,7 +37,11 @@ class Wrapped(NamedTuple):
 
 def parts_of(name: str) -> list[str]:
     """Split a name where a line may end."""
-    return BREAKS.split(name)
+    return [
+        piece
+        for part in BREAKS.split(name)
+        for piece in (HUMPS.split(part) if len(part) > LONG_HUMPED else [part])
+    ]
 
 
 def pieces_of(name: str) -> list[str]:

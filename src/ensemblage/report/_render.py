@@ -23,6 +23,7 @@ POLICY = (
 )
 
 EXPONENT = re.compile(r"(\de)-(?=\d)")
+SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
 
 
 def render(page: Page) -> str:
@@ -89,8 +90,11 @@ def _allowed(text: str) -> str:
 
 
 def _with_whole_numbers(value: Any) -> Any:
-    """Let no line end inside a number such as 3.4e-05; what is markup stays as it is."""
-    return EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value) if type(value) is str else value
+    """Let no line end inside 3.4e-05, ± 0.12 or p = 0.03; what is markup stays as it is."""
+    if type(value) is not str:
+        return value
+    whole = EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value)
+    return SIGNED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)
 
 
 def _is_block(block: Any, kind: str) -> bool:

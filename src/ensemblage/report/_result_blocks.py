@@ -104,7 +104,7 @@ def _ranks(shown: Layout) -> list[Block]:
         for entries in datasets
         if all(name in entries and entries[name].ours is not None for name in shown.columns)
     ]
-    if better is None or len(whole) < FEWEST_RANKED:
+    if better is None or not shown.table.ranked or len(whole) < FEWEST_RANKED:
         return []
     of = "" if len(whole) == len(datasets) else f" of {len(datasets)}"
     over = f"{len(whole)}{of} rows"

@@ -49,7 +49,7 @@ def experiment_page(document: RunDocument) -> Page:
 
 def _title(table: TableDocument, document: RunDocument) -> str:
     """Name a table by what the page's own title does not say."""
-    rest = table.title.removeprefix(document.title).removeprefix(": ")
+    rest = table.title.removeprefix(document.title).lstrip(",:; ")
     return rest[:1].upper() + rest[1:] if rest else "Results"
 
 

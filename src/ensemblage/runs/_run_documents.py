@@ -95,6 +95,13 @@ class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
     library: Annotated[
         Sequence[str], Meta(description="Columns that are methods of this library.")
     ] = ()
+    ranked: Annotated[
+        bool,
+        Meta(
+            description="Whether ranks of the columns mean something: they are methods, and rows "
+            "are independent datasets."
+        ),
+    ] = True
 
 
 class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):

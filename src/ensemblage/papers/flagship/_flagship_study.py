@@ -144,6 +144,12 @@ VALUES = {
     "predict": ("seconds", "predict"),
 }
 """Where in a cell's values a table finds its own."""
+BESIDE = {
+    "fusions": "other fusions, ",
+    "fusions-accuracy": "other fusions, ",
+    "trees": "one tree, ",
+}
+"""What a table of the same measure as another is of."""
 
 
 class _Sheet:
@@ -165,7 +171,8 @@ class _Sheet:
             rows.append(self.paper.entry(dataset, method, values, failed(found)))
         printed = self.paper.printed
         return ResultTable(
-            f"{self.paper.name}-{name}", f"{printed.title}: {measure}", measure,
+            f"{self.paper.name}-{name}",
+            f"{printed.title}: {BESIDE.get(name, '')}{measure}", measure,
             [*rows, *mean_rows(rows, methods)], verdict(rows),
             (*printed.notes, *self.scope.missing_notes),
             greater_is_better=name.endswith("accuracy"),

@@ -96,7 +96,7 @@ class InnerFigure2(PaperTable[TimeCounts]):
             ResultTable(
                 self.name, self.printed.title, "prediction time (ms)", rows,
                 _sentences(means, sizes), (*self.printed.notes, *scope.missing_notes),
-                greater_is_better=False,
+                greater_is_better=False, ranked=False,
             )
         ]  # fmt: skip
 

@@ -130,6 +130,7 @@ class InnerNoise(PaperTable[NoiseCounts]):
                     f"{self.name}-{words}", f"{self.printed.title}, {words} features",
                     "normalised mutual information", rows, summary,
                     (*self.printed.notes, *scope.missing_notes), greater_is_better=True,
+                    ranked=False,
                 )
             )  # fmt: skip
         return tables

@@ -52,6 +52,7 @@ class JointFigure1(LiteralTable[CircleCounts]):
 
     scales = Scales(CircleCounts((20, 100), 10), CircleCounts(SIZES, 25), CircleCounts(SIZES, 100))
     accuracy_title = "Joint feature subsets on the quarter circle: the base and a tuned baseline"
+    ranked = False  # one circle in several sizes
 
     def datasets(self, scale: str) -> tuple[str, ...]:
         """One per size."""

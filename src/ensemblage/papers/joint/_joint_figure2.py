@@ -124,6 +124,6 @@ class JointFigure2(PaperTable[int]):
         return [
             ResultTable(
                 self.name, self.printed.title, "share of datasets (%)", rows, summary,
-                self.printed.notes, greater_is_better=True,
+                self.printed.notes, greater_is_better=True, ranked=False,
             )
         ]  # fmt: skip

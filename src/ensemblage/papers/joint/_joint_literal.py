@@ -97,6 +97,8 @@ class LiteralTable(PaperTable[ScaleT]):
     """Two tables: what the ensembles add to the base, and what the base reaches."""
 
     accuracy_title: str
+    ranked = True
+    """Whether rows are datasets."""
 
     def gain_tables(
         self, found: Mapping[str, Sequence[CellResult]], scope: PaperScope
@@ -109,10 +111,12 @@ class LiteralTable(PaperTable[ScaleT]):
             ResultTable(
                 self.name, self.printed.title, "gain relative to the base's accuracy (%)", gains,
                 [*closeness(gains, 2), *_gain_sentences(gains)], notes, greater_is_better=True,
+                ranked=self.ranked,
             ),
             ResultTable(
                 f"{self.name}-accuracy", self.accuracy_title, "accuracy (%)", accuracies,
                 closeness(accuracies, 2), notes, greater_is_better=True,
+                ranked=self.ranked,
             ),
         ]  # fmt: skip
 
