@@ -105,12 +105,12 @@ def test_rows_of_known_sources_have_a_pool_of_their_own():
     pool = EnsemblageClassifier(["logistic"], cv=2, random_state=0).fit(X, y, sources=site)
     found = explain_model(pool)
     assert found.document.known_sources[0].accuracy > 0.8 > found.document.members[0].accuracy
-    assert found.text()[0] == "Rows of the 2 known sources (Basel, Bern):"
+    assert found.text()[0] == "Told that a row is of one of 2 sources (Basel, Bern):"
     assert [each.title for each in found.page().sections][:2] == ["Members", "Known sources"]
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
     lines = list(what_was_learned(piped, ["a", "b"]))[-4:]
-    assert "on rows of the 2 sources that" in lines[0]
-    assert "on rows of other sources that" in lines[2]
+    assert lines[0].startswith("told which of 2 sources, log loss 0.")
+    assert lines[2].startswith("not told, log loss 0.")
     told = explain_model(pool, X, sources=site, row=0)
     assert told.document.source == "Bern"
     assert told.text()[0].endswith(", by members that know Bern")

@@ -109,8 +109,8 @@ class PoolExplanation(Explanation):
         del columns
         told = getattr(estimator, "known_sources_", None)
         if told is not None:
-            yield from _heard(told.leaderboard, f"of the {len(told.names)} sources ")
-        yield from _heard(estimator.leaderboard_, "of other sources " if told is not None else "")
+            yield from _heard(told.leaderboard, f"told which of {len(told.names)} sources, ")
+        yield from _heard(estimator.leaderboard_, "not told, " if told is not None else "")
 
     @classmethod
     def of(cls, subject: Subject) -> PoolExplanation:
@@ -190,12 +190,12 @@ class PoolExplanation(Explanation):
         return saved_picture(PoolDisplay.from_estimator(self.pool), picture)
 
 
-def _heard(board: Leaderboard, whose: str) -> Iterator[str]:
+def _heard(board: Leaderboard, knowing: str) -> Iterator[str]:
     """Tell what a pool is worth, and to whom it listens."""
     pool, *members = board
     yield (
-        f"log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows {whose}that it has "
-        "not seen"
+        f"{knowing}log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows that it "
+        "has not seen"
     )
     heard = sorted(members, key=lambda each: -(each.weight or 0.0))
     named = [f"{each.member} {each.weight:.0%}" for each in heard if each.weight]
@@ -209,7 +209,7 @@ def _told_text(pool: Any) -> list[str | TableBlock]:
     if told is None:
         return []
     board = told.leaderboard.as_table()
-    return [f"Rows of {names_text(told)}:", board, "", "Rows of any other source:"]
+    return [f"Told that a row is of {names_text(told)}:", board, "", "Not told, or of another:"]
 
 
 def _told_section(pool: Any) -> list[Section]:
@@ -222,7 +222,7 @@ def _told_section(pool: Any) -> list[Section]:
 
 def names_text(told: Any) -> str:
     """Name the sources that a pool knows."""
-    return f"the {count(len(told.names), 'known source')} ({listing(told.names, SHOWN)})"
+    return f"one of {count(len(told.names), 'source')} ({listing(told.names, SHOWN)})"
 
 
 def calibration_bars(record: Any) -> BarsBlock:
