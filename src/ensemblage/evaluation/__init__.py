@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._source_predictions import ordinary_folds as ordinary_folds
     from ensemblage.evaluation._source_predictions import source_folds as source_folds
     from ensemblage.evaluation._stability import stability_score
+    from ensemblage.evaluation._stability_display import StabilityDisplay
     from ensemblage.evaluation._strata_display import StrataDisplay
     from ensemblage.evaluation._tree_display import TreeDisplay
 else:
@@ -59,6 +60,7 @@ __all__ = [
     "Reliability",
     "SourceAudit",
     "SourceDisplay",
+    "StabilityDisplay",
     "StrataDisplay",
     "TreeDisplay",
     "compare_methods",
