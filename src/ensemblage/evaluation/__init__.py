@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._pairwise import MethodPair
     from ensemblage.evaluation._pairwise import holm as holm
     from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliability
+    from ensemblage.evaluation._practical_equivalence import PracticalPair, practical_equivalence
     from ensemblage.evaluation._prototype_display import PrototypeDisplay
     from ensemblage.evaluation._random_effects import new_bound as new_bound
     from ensemblage.evaluation._source_audit import source_audit
@@ -56,6 +57,7 @@ __all__ = [
     "NetworkDisplay",
     "OracleScore",
     "PoolDisplay",
+    "PracticalPair",
     "PrototypeDisplay",
     "Reliability",
     "SourceAudit",
@@ -70,6 +72,7 @@ __all__ = [
     "kappa_error",
     "nmi_score",
     "oracle_score",
+    "practical_equivalence",
     "purity_score",
     "q_statistic",
     "reliability",
