@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import rankdata, wilcoxon
 
-from ensemblage.evaluation._pairwise import compare_pairs, holm, signed_rank_test
+from ensemblage.evaluation._pairwise import (
+    cohen_d,
+    compare_pairs,
+    holm,
+    rank_biserial,
+    signed_rank_test,
+)
 
 
 def test_holm_by_hand():
@@ -70,3 +76,33 @@ def test_a_row_by_hand():
     assert row.rank_difference == pytest.approx(-0.25)
     assert row.nemenyi_statistic == pytest.approx(0.5)
     assert row.significant is False
+
+
+def test_cohen_d_by_hand():
+    # mean 2, deviations -1, 0, 1: the standard deviation is one
+    assert cohen_d(np.array([1.0, 2.0, 3.0])) == pytest.approx(2)
+    assert cohen_d(np.zeros(4)) == 0
+    assert cohen_d(np.full(5, 0.1)) is None
+
+
+def test_rank_biserial_by_hand():
+    # ranks 1 and 3 for, 2 against, and a tie that counts for nothing: (4 - 2) / 6
+    assert rank_biserial(np.array([1.0, -2.0, 3.0, 0.0])) == pytest.approx(1 / 3)
+    assert rank_biserial(np.zeros(3)) == 0
+
+
+@given(hnp.arrays(np.float64, st.integers(2, 12), elements=st.integers(-5, 5)))
+def test_effect_sizes_turn_with_the_methods(leads):
+    assert -1 <= rank_biserial(leads) <= 1
+    assert rank_biserial(-leads) == pytest.approx(-rank_biserial(leads))
+    d, turned = cohen_d(leads), cohen_d(-leads)
+    assert (d is None) == (turned is None) == bool(leads[0] and not np.ptp(leads))
+    assert d is None or turned == pytest.approx(-d)
+
+
+@given(hnp.arrays(np.float64, st.integers(2, 12), elements=st.integers(-5, 5)))
+def test_rank_biserial_follows_from_wilcoxons_statistic(leads):
+    left = np.count_nonzero(leads)
+    lower = signed_rank_test(leads, np.zeros_like(leads)).statistic
+    expected = 1 - 4 * lower / (left * (left + 1)) if left else 0.0
+    assert abs(rank_biserial(leads)) == pytest.approx(expected)

@@ -29,12 +29,19 @@ def test_ranks_by_hand():
 
 def test_friedman_by_hand():
     # mean ranks 1.25, 1.75, 3: 12·4 / 12 · (1.5625 + 3.0625 + 9 - 12) = 6.5; F = 3·6.5 / 1.5
-    found = rank_test(np.array([[1.0, 2, 3], [1, 2, 3], [1, 2, 3], [2, 1, 3]]))
+    few = np.array([[1.0, 2, 3], [1, 2, 3], [1, 2, 3], [2, 1, 3]])
+    found = rank_test(few)
     assert found.friedman_statistic == pytest.approx(6.5)
-    assert found.friedman_pvalue == pytest.approx(math.exp(-3.25))
     assert found.iman_davenport_statistic == pytest.approx(13.0)
+    # the tables of the exact distribution have .042 for it: 9 of 216
+    assert found.friedman_pvalue == found.iman_davenport_pvalue == pytest.approx(9 / 216)
+    # twice the datasets: twice the statistic, F = 7·13 / 3
+    found = rank_test(np.tile(few, (2, 1)))
+    assert found.friedman_statistic == pytest.approx(13.0)
+    assert found.friedman_pvalue == pytest.approx(math.exp(-6.5))
     # with two and 2m degrees of freedom the tail of F is (1 + F / m) to the power of -m
-    assert found.iman_davenport_pvalue == pytest.approx((1 + 13 / 3) ** -3)
+    assert found.iman_davenport_statistic == pytest.approx(91 / 3)
+    assert found.iman_davenport_pvalue == pytest.approx((1 + 91 / 21) ** -7)
 
 
 def slow_friedman(ranks):
@@ -88,6 +95,7 @@ def test_complete_agreement_has_a_chance_but_no_f():
     found = rank_test(np.tile([1.0, 2, 3], (4, 1)))
     assert found.friedman_statistic == pytest.approx(8.0)
     assert found.iman_davenport_statistic is None
+    assert found.friedman_pvalue == pytest.approx((1 / 6) ** 3)
     assert found.iman_davenport_pvalue == pytest.approx((1 / 6) ** 3)
     tied = rank_test(np.tile([1.0, 2.5, 2.5], (4, 1)))
     assert tied.iman_davenport_statistic is None

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
 
 from ensemblage.explain import explain_model
 from ensemblage.explain._subspaces_model import SubspacesExplanation, SubspacesFacts
-from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
+from ensemblage.subspace import (
+    JointSubspaceClassifier,
+    JointSubspaceRegressor,
+    JointSubspaceSelector,
+    StabilitySelector,
+)
 
 SMALL = SubspacesExplanation(SubspacesFacts(["age", "pay"], [[1.0, 0.5], [0.5, 0.5]]))
 
@@ -65,3 +71,29 @@ def test_a_selector_decides_about_no_row():
     selector = JointSubspaceSelector(n_estimators=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="selects features and decides nothing about a row"):
         explain_model(selector, X, row=0)
+
+
+def test_a_basis_of_products_has_no_parts_by_column():
+    X, y = make_classification(80, 5, random_state=0)
+    model = JointSubspaceClassifier(2, basis="quadratic", max_iter=20, random_state=0).fit(X, y)
+    story = explain_model(model, X, row=0).document
+    assert story.prediction in {"0", "1"}
+    assert story.decision is None
+
+
+def test_numbers_show_their_features_and_no_row():
+    X, y = make_classification(80, 5, random_state=0)
+    model = JointSubspaceRegressor(2, max_iter=20, random_state=0).fit(X, X[:, 0] + 0.1 * y)
+    explained = explain_model(model)
+    assert "x0" in explained.facts.features
+    assert next(type(explained).learned(model, ())).startswith("2 members on ")
+    with pytest.raises(ValueError, match="only decisions between classes are explained row by row"):
+        explain_model(model, X, row=0)
+
+
+def test_a_stable_selection_shows_its_pairs():
+    X, y = make_classification(80, 5, random_state=0)
+    model = StabilitySelector(LogisticRegression(), n_pairs=3, max_false=3.0, random_state=0)
+    explained = explain_model(model.fit(X, y))
+    assert max(explained.facts.used) == 1
+    assert len(list(type(explained).learned(model, ()))) == 1

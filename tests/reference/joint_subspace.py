@@ -59,3 +59,43 @@ def algorithm_1(x, y, n_classes, seeds, p_lambda, eta, thr, max_iter=10_000):
         ensemble.append((theta, bias, mask))
         seen.append(posteriors(x, mask, theta, bias)[np.arange(m_rows), y])
     return ensemble
+
+
+def algorithm_1_for_numbers(x, y, seeds, p_lambda, eta, thr, max_iter=1000):
+    """Algorithm 1 with squared loss: a normal log-likelihood where the accuracy stands.
+
+    ``x`` is (M, D) and standardised, ``y`` has variance one; gives (theta, bias, mask) a member.
+    """
+    m_rows, d_features = x.shape
+
+    def predict(theta, bias, mask):
+        return np.array([bias + sum(theta[mask] * row[mask]) for row in x])
+
+    def gradient(theta, bias, mask, w):
+        left = w * (y - predict(theta, bias, mask)) / m_rows
+        return np.where(mask, left @ x, 0.0), left.sum()
+
+    def score(theta, bias, mask, w):
+        squares = (y - predict(theta, bias, mask)) ** 2
+        return -0.5 * w.mean() * np.log(np.average(squares, weights=w))
+
+    ensemble, seen = [], []
+    for k in range(len(seeds)):
+        rng = np.random.default_rng(seeds[k])
+        theta, bias = rng.normal(0.0, 0.01, d_features), 0.0
+        mask = np.ones(d_features, dtype=bool)
+        w = np.ones(m_rows) if k == 0 else np.clip(1 - sum(seen) / k, 1e-6, 1)
+        for _ in range(max_iter):
+            other = np.logical_xor(mask, rng.random(d_features) < p_lambda)
+            other = other if other.any() else mask
+            step, other_step = gradient(theta, bias, mask, w), gradient(theta, bias, other, w)
+            new = theta + eta * step[0], bias + eta * step[1]
+            new_other = theta + eta * other_step[0], bias + eta * other_step[1]
+            a_new, a_other = score(*new, mask, w), score(*new_other, other, w)
+            if max(a_new, a_other) - score(theta, bias, mask, w) < thr:
+                break
+            (theta, bias), mask = (new_other, other) if a_new < a_other else (new, mask)
+        ensemble.append((theta, bias, mask))
+        squares = (y - predict(theta, bias, mask)) ** 2
+        seen.append(np.exp(-0.5 * squares / squares.mean()))
+    return ensemble

@@ -6,8 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.subspace._anneal import anneal, converge
 from ensemblage.subspace._member import as_rows, member_logits, standardise
+from ensemblage.subspace._objectives import weighted_accuracy
 from ensemblage.subspace._settings import Walk, step_length
-from ensemblage.subspace._steps import first_member, weighted_accuracy
+from ensemblage.subspace._steps import first_member
 
 PRICE, MAX_ITER = 0.02, 300
 
@@ -35,7 +36,7 @@ def test_converged_member_is_a_logistic_regression():
     rows = wine()
     start = first_member(rows, np.random.default_rng(0))
     member = converge(rows, rows.weights, start, 1 / rows.total, 1e-9)
-    peer = LogisticRegression(C=1.0, tol=1e-9, max_iter=1000).fit(rows.features.T, rows.labels)
+    peer = LogisticRegression(C=1.0, tol=1e-9, max_iter=1000).fit(rows.features.T, rows.targets)
     np.testing.assert_allclose(member.coef, peer.coef_, atol=1e-4)
 
 
@@ -63,7 +64,7 @@ def test_a_price_beyond_all_gains_leaves_one_feature():
 def test_returns_the_best_it_met():
     rows = circle()
     member = fit(rows)
-    accuracy = weighted_accuracy(member_logits(rows.features, member), rows.labels, rows.weights)
+    accuracy = weighted_accuracy(member_logits(rows.features, member), rows.targets, rows.weights)
     assert accuracy - PRICE * member.support.sum() > member.accuracy_path[0] - PRICE * 8
 
 

@@ -31,7 +31,7 @@ def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4):
     seeds = [1000 * seed + k for k in range(n_members)]
     settings = Settings("paper", p_lambda, 0.0, eta, 1.0, 50, tol, 500)
     ours = list(fit_sequence(rows, seeds, settings))
-    return ours, algorithm_1(rows.features.T, y, rows.n_classes, seeds, p_lambda, eta, tol)
+    return ours, algorithm_1(rows.features.T, y, rows.n_outputs, seeds, p_lambda, eta, tol)
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ensemblage.subspace import binary_co_selection, co_selection
-from ensemblage.subspace._co_selection import power_mean_scores
+from ensemblage.subspace._co_selection import (
+    coefficient_sizes,
+    contribution_sizes,
+    group_sizes,
+    power_mean_scores,
+)
+from ensemblage.subspace._member import Rows
 
 masks = arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 6)))
 
@@ -55,18 +61,42 @@ def test_power_one_is_frequency_times_mean_size():
     supports = np.array([[True, True], [True, False]])
     # sizes are sqrt(2) times the entries; the first feature is used twice, the second once
     np.testing.assert_allclose(
-        power_mean_scores(coefs, supports, 1.0), np.sqrt(2) * np.array([2, 0.5])
+        power_mean_scores(coefficient_sizes(coefs), supports, 1.0), np.sqrt(2) * np.array([2, 0.5])
     )
 
 
 @given(st.integers(0, 99), st.floats(1, 8))
 def test_score_lies_between_mean_and_largest(seed, power):
     rng = np.random.default_rng(seed)
-    coefs, supports = rng.normal(size=(4, 3, 5)), rng.random((4, 5)) < 0.7
-    score = power_mean_scores(coefs, supports, power)
-    assert (score >= power_mean_scores(coefs, supports, 1.0) - 1e-12).all()
-    assert (score <= power_mean_scores(coefs, np.ones_like(supports), 200.0) * 1.02 + 1e-12).all()
+    sizes = coefficient_sizes(rng.normal(size=(4, 3, 5)))
+    supports = rng.random((4, 5)) < 0.7
+    score = power_mean_scores(sizes, supports, power)
+    assert (score >= power_mean_scores(sizes, supports, 1.0) - 1e-12).all()
+    assert (score <= power_mean_scores(sizes, np.ones_like(supports), 200.0) * 1.02 + 1e-12).all()
 
 
 def test_constant_coefficients_score_zero():
-    np.testing.assert_array_equal(power_mean_scores(np.ones((2, 3, 4)), np.ones((2, 4), bool)), 0)
+    sizes = coefficient_sizes(np.ones((2, 3, 4)))
+    np.testing.assert_array_equal(power_mean_scores(sizes, np.ones((2, 4), bool)), 0)
+
+
+def test_numbers_have_no_axis_of_classes():
+    np.testing.assert_array_equal(coefficient_sizes(np.array([[-2.0, 0.5]])), [[2, 0.5]])
+
+
+def test_a_group_has_the_sum_of_its_sizes():
+    sizes = np.array([[1.0, 2.0, 4.0]])
+    np.testing.assert_array_equal(group_sizes(sizes, np.array([0, 1, 0])), [[5, 2, 5]])
+    np.testing.assert_array_equal(group_sizes(sizes, np.arange(3)), sizes)
+
+
+def test_columns_of_a_feature_add_up_before_they_are_measured():
+    # columns: two features, and the first one again as a curve that cancels it but for a half
+    features = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0]])
+    rows = Rows(features, np.array([0, 1]), np.array([0.5, 0.5]), 2, 2.0)
+    coefs = np.array([[2.0, 3.0, -1.5]])
+    owners = np.array([0, 1, 0]), np.array([0, 1, 0])
+    np.testing.assert_allclose(contribution_sizes(coefs, rows, owners), [[0.5, 3]])
+    # a product belongs to both
+    owners = np.array([0, 1, 0]), np.array([0, 1, 1])
+    np.testing.assert_allclose(contribution_sizes(coefs, rows, owners), [[0.5, 1.5]])

@@ -44,14 +44,14 @@ def test_few_rows_are_split_more_often():
 
 def test_plans_of_one_split():
     rows = wine()
-    fold = development_fold(rows.labels, np.random.default_rng(0))
+    fold = development_fold(rows.targets, np.random.default_rng(0))
     scores = plan_scores(rows, fold, [1, 2, 3], SETTINGS, Search(False, True, (1.0,)))
     assert set(scores) == {Plan(3, None), Plan(3, 1.0)}
 
 
 def test_search_for_a_size_stops_when_nothing_improves():
     rows = wine()
-    fold = development_fold(rows.labels, np.random.default_rng(0))
+    fold = development_fold(rows.targets, np.random.default_rng(0))
     scores = plan_scores(rows, fold, list(range(50)), SETTINGS, Search(True, True, ()))
     assert Plan(1, None) in scores
     assert len(scores) < 50

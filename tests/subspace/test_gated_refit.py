@@ -42,7 +42,7 @@ def test_refit_lowers_the_loss_and_keeps_the_masks():
     start, supports = loosely_gated(members, 0), np.array([m.support for m in members])
     refitted = refit_with_gate(rows, start, supports, 1e-3)
     before, after = (
-        mixture_loss(rows.features, rows.labels, rows.weights, mixture, 1e-3)[0]
+        mixture_loss(rows.features, rows.targets, rows.weights, mixture, 1e-3)[0]
         for mixture in (start, refitted)
     )
     assert after < before
@@ -55,7 +55,7 @@ def test_gate_bends_the_boundary():
     members = list(fit_sequence(rows, range(5), SETTINGS))
     everything = np.ones((5, 2), bool)
     refitted = refit_with_gate(rows, loosely_gated(members, 0), everything, 1e-5)
-    right = gated_proba(rows.features, refitted).argmax(axis=1) == rows.labels
+    right = gated_proba(rows.features, refitted).argmax(axis=1) == rows.targets
     assert right.mean() > 0.97
 
 

@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 
-from ensemblage.datasets import make_quarter_circle
+from ensemblage.datasets import make_hidden_features, make_quarter_circle
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 from ensemblage.subspace._joint_selector import _ranks
 
@@ -67,3 +67,99 @@ def test_ties_are_not_broken_by_column_order():
     assert _ranks(scores, reserve, np.random.default_rng(0))[33] == 1
     scores[7] = 0.1
     assert _ranks(scores, reserve, np.random.default_rng(0))[7] == 1
+
+
+def share_found(kind, seeds, **options):
+    """Mean number of relevant features among the best."""
+    counts = []
+    for seed in seeds:
+        X, y, relevant = make_hidden_features(kind, 200, random_state=seed)
+        selector = JointSubspaceSelector(int(relevant.sum()), random_state=seed, **options)
+        counts.append(int(relevant[selector.fit(X, y).support_].sum()))
+    return float(np.mean(counts))
+
+
+def test_copies_are_reported_as_a_group():
+    X, y, relevant = make_hidden_features("copies", 200, random_state=0)
+    selector = JointSubspaceSelector(3, **QUICK).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+    assert len(set(selector.groups_[relevant])) == 1
+    assert len(set(selector.groups_)) == 28
+    assert len(set(selector.scores_[relevant])) == 1
+    assert (selector.supports_[:, relevant].sum(axis=1) % 3 == 0).all()
+    alone = JointSubspaceSelector(3, group_correlation=None, **QUICK).fit(X, y)
+    np.testing.assert_array_equal(alone.groups_, np.arange(30))
+
+
+def test_a_quadratic_basis_finds_a_product():
+    options = {**QUICK, "basis": "quadratic"}
+    X, y, relevant = make_hidden_features("xor", 200, n_features=12, random_state=0)
+    selector = JointSubspaceSelector(2, **options).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+    assert selector.coefs_.shape == (5, 2, 12 + 12 * 13 // 2)
+    assert selector.supports_.shape == (5, 12)
+
+
+def test_a_spline_basis_finds_a_band():
+    X, y, relevant = make_hidden_features("band", 300, n_features=12, random_state=0)
+    selector = JointSubspaceSelector(3, **{**QUICK, "basis": "spline", "C": 0.1}).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+
+
+def test_the_paper_solver_takes_a_basis_too():
+    X, y, relevant = make_hidden_features("xor", 300, n_features=9, random_state=0)
+    options = {**QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
+    assert JointSubspaceSelector(2, **options).fit(X, y).support_[relevant].all()
+
+
+def numbers(n_rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 15))
+    return X, 100 + 20 * X[:, 3] - 10 * X[:, 7] + 10 * rng.normal(size=n_rows)
+
+
+def test_numbers():
+    X, y = numbers()
+    selector = JointSubspaceSelector(2, loss="squared_error", **QUICK).fit(X, y)
+    np.testing.assert_array_equal(selector.get_support(indices=True), [3, 7])
+    assert not hasattr(selector, "classes_")
+    assert selector.coefs_.shape == (5, 15)
+
+
+def test_numbers_in_another_unit_select_alike():
+    X, y = numbers()
+    one, other = (
+        JointSubspaceSelector(2, loss="squared_error", **QUICK).fit(X, scale * y + shift)
+        for scale, shift in ((1, 0), (1e6, -3e7))
+    )
+    np.testing.assert_array_equal(one.supports_, other.supports_)
+    np.testing.assert_array_equal(one.ranking_, other.ranking_)
+
+
+def test_nothing_is_left_of_another_kind_of_target(circle):
+    selector = JointSubspaceSelector(2, **QUICK).fit(*circle)
+    selector.set_params(loss="squared_error").fit(*circle)
+    assert not hasattr(selector, "classes_")
+    selector.set_params(loss="log_loss").fit(*circle)
+    assert not hasattr(selector, "y_mean_")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"basis": "cubic"}, "basis"),
+    ({"group_correlation": 0.0}, "group_correlation"),
+    ({"loss": "hinge"}, "loss"),
+])  # fmt: skip
+def test_wrong_options(circle, options, message):
+    with pytest.raises(ValueError, match=message):
+        JointSubspaceSelector(**options).fit(*circle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "options", "least"), [
+    ("copies", {}, 2.9),
+    ("linear", {}, 2.8),
+    ("xor", {"basis": "quadratic", "C": "auto"}, 1.8),
+    ("band", {"basis": "spline", "C": "auto"}, 2.0),
+])  # fmt: skip
+def test_features_that_are_hard_to_find(kind, options, least):
+    assert share_found(kind, range(2000, 2012), **options) >= least

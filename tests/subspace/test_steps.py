@@ -6,14 +6,7 @@ import pytest
 from ensemblage.kernels import step_buffers
 from ensemblage.subspace._member import Member, Rows
 from ensemblage.subspace._settings import Walk
-from ensemblage.subspace._steps import (
-    empties,
-    moved,
-    proposals,
-    state_of,
-    try_flip,
-    weighted_accuracy,
-)
+from ensemblage.subspace._steps import empties, moved, proposals, state_of, try_flip
 
 WALK = Walk(0.5, rate=1.0, price=0.0, decay=0.0, patience=1, tol=0.0, max_iter=1)
 
@@ -31,11 +24,6 @@ def two_rows():
 )
 def test_empty_masks_are_seen(support, flipped, empty):
     assert empties(np.array(support, bool), np.array(flipped, int)) is empty
-
-
-def test_accuracy_is_weighted():
-    logits = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
-    assert weighted_accuracy(logits, np.array([0, 1, 1]), np.array([0.2, 0.3, 0.5])) == 0.5
 
 
 def test_a_certain_flip_proposes_everything():

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._file_names import names_file as names_file
     from ensemblage.datasets._files import naming_file as naming_file
     from ensemblage.datasets._files import read_table
+    from ensemblage.datasets._hidden_features import HiddenFeatures, make_hidden_features
     from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
     from ensemblage.datasets._open import (
         DatasetInfo,
@@ -33,6 +34,7 @@ __all__ = [
     "DataCard",
     "Dataset",
     "DatasetInfo",
+    "HiddenFeatures",
     "Reading",
     "Table",
     "TargetNotGivenError",
@@ -40,6 +42,7 @@ __all__ = [
     "dataset_fingerprint",
     "list_datasets",
     "load_dataset",
+    "make_hidden_features",
     "make_multi_source",
     "make_quarter_circle",
     "make_video_standin",

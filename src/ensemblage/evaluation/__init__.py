@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._pairwise import MethodPair
     from ensemblage.evaluation._pairwise import holm as holm
     from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliability
+    from ensemblage.evaluation._practical_equivalence import PracticalPair, practical_equivalence
     from ensemblage.evaluation._prototype_display import PrototypeDisplay
     from ensemblage.evaluation._random_effects import new_bound as new_bound
     from ensemblage.evaluation._source_audit import source_audit
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._source_predictions import ordinary_folds as ordinary_folds
     from ensemblage.evaluation._source_predictions import source_folds as source_folds
     from ensemblage.evaluation._stability import stability_score
+    from ensemblage.evaluation._stability_display import StabilityDisplay
     from ensemblage.evaluation._strata_display import StrataDisplay
     from ensemblage.evaluation._tree_display import TreeDisplay
 else:
@@ -55,10 +57,12 @@ __all__ = [
     "NetworkDisplay",
     "OracleScore",
     "PoolDisplay",
+    "PracticalPair",
     "PrototypeDisplay",
     "Reliability",
     "SourceAudit",
     "SourceDisplay",
+    "StabilityDisplay",
     "StrataDisplay",
     "TreeDisplay",
     "compare_methods",
@@ -68,6 +72,7 @@ __all__ = [
     "kappa_error",
     "nmi_score",
     "oracle_score",
+    "practical_equivalence",
     "purity_score",
     "q_statistic",
     "reliability",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.evaluation._feature_labels import feature_labels
 from ensemblage.messages import require
 
 
@@ -47,14 +48,7 @@ class CoSelectionDisplay:
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(f"matrix has shape {self.matrix.shape}; expected a square.")
-        if feature_names is None:
-            feature_names = [str(d) for d in range(len(self.matrix))]
-        if len(feature_names) != len(self.matrix):
-            raise ValueError(
-                f"feature_names has {len(feature_names)} entries for {len(self.matrix)} features; "
-                "give one name per feature."
-            )
-        self.feature_names = list(feature_names)
+        self.feature_names = feature_labels(feature_names, len(self.matrix))
 
     @classmethod
     def from_estimator(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemblage.evaluation._comparison_latex import comparison_latex
 from ensemblage.evaluation._pairwise import MethodPair, compare_pairs
 from ensemblage.evaluation._ranks import (
     Array,
@@ -38,7 +39,8 @@ class MethodComparison:
         F of the sharper version of the same test; None where all datasets rank the methods
         alike, as there is no finite F then.
     iman_davenport_pvalue : float
-        Its p-value; where there is no F, the chance of such agreement among datasets.
+        Its p-value; where there is no F, the chance of such agreement among datasets. Below six
+        datasets of at most six methods it is exact, and the same as Friedman's.
     mean_ranks : dict of str to float
         Mean rank of each method, 1 for the best.
     critical_value : float
@@ -98,6 +100,25 @@ class MethodComparison:
         """
         remedy = "Without it, `pairwise` holds the same rows as a list."
         return require("pandas", "to_frame()", otherwise=remedy).DataFrame(self.pairwise)
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Write the methods as a LaTeX table, best first, each beside the best.
+
+        Parameters
+        ----------
+        caption : str, default=None
+            Caption, as plain text; with it or a label the table floats.
+        label : str, default=None
+            Label to refer to it by.
+
+        Returns
+        -------
+        str
+            A table for the package booktabs: mean rank; then, against the best method, datasets
+            won, tied and lost, mean lead, Cohen's d, rank-biserial correlation, and the p-value of
+            Wilcoxon's test with Holm's correction, bold where significant.
+        """
+        return comparison_latex(self, caption, label)
 
     def sentence(self) -> str:
         """Say in plain language what the tests show, and what they do not.
@@ -173,8 +194,10 @@ def compare_methods(
     -----
     The tests are those of Demšar. Datasets must be independent: folds of one dataset are not
     (see ``ensemblage.methods.compare`` for those). If all scores are equal, statistics are 0
-    and p-values 1. With two methods Friedman's test is the sign test's normal approximation,
-    :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's is then the sharper one.
+    and p-values 1. Below six datasets of at most six methods Friedman's p-value is exact: all
+    orders of each dataset's ranks are counted. With two methods Friedman's test is the sign
+    test's normal approximation, :math:`(w - l)^2 / (w + l)` of w wins and l losses; Wilcoxon's is
+    then the sharper one.
 
     References
     ----------
@@ -198,7 +221,7 @@ def compare_methods(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha!r} must lie between 0 and 1; the usual value is 0.05.")
-    table, columns = _read(scores, names)
+    table, columns = read_scores(scores, names)
     n, k = table.shape
     ranks = rank_rows(table, greater_is_better)
     value = nemenyi_critical_value(k, alpha)
@@ -214,7 +237,7 @@ def compare_methods(
     )
 
 
-def _read(scores: Any, names: Any) -> tuple[Array, tuple[str, ...]]:
+def read_scores(scores: Any, names: Any) -> tuple[Array, tuple[str, ...]]:
     """Give the table and the names of its columns, both checked."""
     if isinstance(scores, Mapping):
         columns: Any = list(scores)

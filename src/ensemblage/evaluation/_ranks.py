@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, rankdata, studentized_range
 from scipy.stats import f as f_distribution
 
+from ensemblage.evaluation._exact_ranks import exact_rank_pvalue
+
 Array = NDArray[np.float64]
+
+# Up to where the exact distribution of the ranks is quick to have.
+FEW_DATASETS, FEW_METHODS = 6, 6
 
 
 class RankTest(NamedTuple):
     """Friedman's test and its correction by Iman and Davenport.
 
     Their F is None where all datasets rank the methods alike, as it is then beyond all bounds; its
-    p-value is then that of complete agreement.
+    p-value is then that of complete agreement. Where the p-value is exact, it is one for both.
     """
 
     friedman_statistic: float
@@ -45,6 +50,10 @@ def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
     of freedom. If all datasets give the same ranks, the denominator of F is zero; the p-value is
     then the chance of that agreement if every order were as likely,
     :math:`(\prod t! / k!)^{n-1}` (Conover, Practical Nonparametric Statistics, 1999, 5.8).
+
+    Both are approximations that few datasets do not bear: below six datasets of at most six methods
+    the p-value is exact, from all orders of each dataset's ranks. F grows with
+    :math:`\chi^2_F`, so that it is one p-value for both.
     """
     n, k = ranks.shape
     middle = (k + 1) / 2
@@ -55,11 +64,12 @@ def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
     without_ties = k * (k**2 - 1) / 12
     usual = variance if tie_correction else without_ties
     statistic = n * (k - 1) * spread / usual
-    pvalue = float(chi2.sf(statistic, k - 1))
+    exact = exact_rank_pvalue(ranks) if n < FEW_DATASETS and k <= FEW_METHODS else None
+    pvalue = float(chi2.sf(statistic, k - 1)) if exact is None else exact
     if usual == variance and not np.ptp(ranks, axis=0).any():
         return RankTest(statistic, pvalue, None, _agreement(ranks[0], n))
     ratio = (n - 1) * statistic / (n * (k - 1) - statistic)
-    tail = float(f_distribution.sf(ratio, k - 1, (k - 1) * (n - 1)))
+    tail = float(f_distribution.sf(ratio, k - 1, (k - 1) * (n - 1))) if exact is None else exact
     return RankTest(statistic, pvalue, ratio, tail)
 
 

@@ -85,10 +85,9 @@ class SubspacesExplanation(Explanation):
     def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Tell the sizes of the subspaces, and how many features all of them share."""
         del columns
-        sizes = estimator.supports_.sum(axis=1)
-        fused = estimator.fusion_
-        name = fused if isinstance(fused, str) else plain_name(type(fused).__name__)
-        yield f"{len(sizes)} members on {spread(sizes)} features each, fused by {name}"
+        if hasattr(estimator, "supports_"):
+            sizes = estimator.supports_.sum(axis=1)
+            yield f"{len(sizes)} members on {spread(sizes)} features each{_fused_by(estimator)}"
         always = int((np.diag(estimator.co_selection_) == 1).sum())
         yield f"{_how_many(always)} {_are(always)} used by every member"
 
@@ -169,6 +168,11 @@ def subspaces_decision(subject: Subject, row: int) -> RowDecision:
     estimator, X = final_step(subject.model), subject.X[row : row + 1]
     if not hasattr(estimator, "predict"):
         raise ValueError("This model selects features and decides nothing about a row.")
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"This is a {type(estimator).__name__}; only decisions between classes are explained "
+            "row by row. Leave out the row to see which features are used."
+        )
     encoded = np.asarray(rows_at_final_step(subject.model, X), dtype=float)
     scores = estimator.predict_proba(encoded)[0]
     label = int(scores.argmax())
@@ -185,6 +189,8 @@ def subspaces_decision(subject: Subject, row: int) -> RowDecision:
 def _what_moved(subject: Subject, row: int, encoded: Any, label: int) -> Decision | None:
     """Add up what columns did to the members, and to the gate if there is one."""
     estimator = final_step(subject.model)
+    if estimator.basis != "linear":  # what products of columns did is no one column's
+        return None
     origins = feature_origins(subject.model, subject.columns)
     z = (encoded[0] - estimator.mean_) / estimator.scale_
     context = FusionContext(X=z[None])
@@ -226,6 +232,13 @@ def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]])
         "Per cent of the members that use both features; on the diagonal, that use the feature at "
         f"all.{most}",
     )
+
+
+def _fused_by(estimator: Any) -> str:
+    fused = getattr(estimator, "fusion_", None)
+    if fused is None:
+        return ""
+    return f", fused by {fused if isinstance(fused, str) else plain_name(type(fused).__name__)}"
 
 
 def _how_many(features: int) -> str:

@@ -69,6 +69,10 @@ if TYPE_CHECKING:
     from ensemblage.kernels._masked_softmax import StepRows as StepRows
     from ensemblage.kernels._masked_softmax import candidate_step as candidate_step
     from ensemblage.kernels._masked_softmax import step_buffers as step_buffers
+    from ensemblage.kernels._masked_squares import squared_loss as squared_loss
+    from ensemblage.kernels._masked_squares import squared_optimum as squared_optimum
+    from ensemblage.kernels._masked_squares import squared_score as squared_score
+    from ensemblage.kernels._masked_squares import squared_step as squared_step
     from ensemblage.kernels._mdlp import bin_numbers as bin_numbers
     from ensemblage.kernels._mdlp import mdlp_cut_points as mdlp_cut_points
     from ensemblage.kernels._mixture_loss import MixtureParameters as MixtureParameters

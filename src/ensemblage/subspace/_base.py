@@ -1,4 +1,4 @@
-"""What the classifier and the selector share: parameters and the sequential fit."""
+"""What classifier, regressor and selector share: parameters and the sequential fit."""
 
 from __future__ import annotations
 
@@ -13,16 +13,33 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, read_weights
+from ensemblage.subspace._basis import FeatureBasis
 from ensemblage.subspace._co_selection import co_selection
-from ensemblage.subspace._member import Indices, Member, Rows, as_rows, standardise
+from ensemblage.subspace._member import (
+    Array,
+    Floats,
+    Indices,
+    Mask,
+    Member,
+    Rows,
+    Scaling,
+    as_features,
+    as_rows,
+    standardise,
+)
+from ensemblage.subspace._objectives import CLASSES, NUMBERS, Objective
 from ensemblage.subspace._sequence import fit_sequence
 from ensemblage.subspace._settings import Settings
 from ensemblage.subspace._strength import choose_strength
+from ensemblage.subspace._units import units_of
 from ensemblage.tables import EncodeMixin
 
+# Squares of such numbers, or of the largest, still are numbers, in single precision too.
+SMALLEST_NUMBER = 1e-18
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
 
 
@@ -30,6 +47,10 @@ SUBSPACE_DOCS = """
 solver : {"lbfgs", "paper"}, default="lbfgs"
     With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
     is Algorithm 1 to the letter, which stops after few steps.
+basis : {"linear", "quadratic", "spline"}, default="linear"
+    What members see of a feature. "quadratic" adds its square and its products with the other
+    features of the mask, so that bands and interactions are found; "spline" a curve of six
+    straight pieces. A mask flips a feature with all that is made of it.
 size_penalty : float or "auto", default="auto"
     Weighted accuracy that a feature must add to be kept, per unit of mean row weight. "auto"
     is the accuracy that four rows make. Not used by ``solver="paper"``.
@@ -43,8 +64,10 @@ tol : float, default=1e-4
     largest slope at which coefficients count as converged.
 classes_ : ndarray of shape (n_classes,)
     Class labels.
-coefs_ : ndarray of shape (n_estimators_, n_classes, n_features)
-    Coefficients on standardised features. Those outside the mask are not used; they keep the
+basis_ : FeatureBasis
+    What makes the columns that members see; with ``basis="linear"`` these are the features.
+coefs_ : ndarray of shape (n_estimators_, n_classes, n_columns)
+    Coefficients on standardised columns. Those outside the mask are not used; they keep the
     value that they had when their feature left.
 intercepts_ : ndarray of shape (n_estimators_, n_classes)
     Intercepts, which no mask touches.
@@ -76,6 +99,14 @@ class Encoded(NamedTuple):
     labels: Indices
 
 
+class Targets(NamedTuple):
+    """What the members learn, as the solvers want it."""
+
+    values: NDArray[Any]  # (n_rows,), class indices, or numbers of mean zero and variance one
+    n_outputs: int
+    objective: Objective
+
+
 class Prepared(NamedTuple):
     """What a fit starts from; both sources of chance go on where preparation left them."""
 
@@ -95,7 +126,7 @@ def encode_classes(y: Any) -> Encoded:
             f"y holds one class only, {only!r}; a classifier needs at least two classes. Check "
             "how the rows were chosen."
         )
-    return Encoded(encoder.classes_, encoder.transform(y))
+    return Encoded(encoder.classes_, encoder.transform(y).astype(np.intp))
 
 
 class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
@@ -103,6 +134,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"lbfgs", "paper"})],
+        "basis": [StrOptions({"linear", "quadratic", "spline"})],
         "flip_probability": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "size_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -115,15 +147,65 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Validate, standardise, and draw the seed of what is random."""
-        X, y = self._training_rows(X, y, dtype=[np.float64, np.float32])
-        self.classes_, labels = encode_classes(y)
+        numeric = {"y_numeric": True} if self._learns_numbers() else {}
+        X, y = self._training_rows(X, y, dtype=[np.float64, np.float32], **numeric)
+        encoded = None if numeric else encode_classes(y)
         weights = read_weights(sample_weight, X)
+        targets = self._read_numbers(y, weights) if encoded is None else self._keep(encoded)
         scaling = standardise(X, weights)
         self.mean_, self.scale_ = scaling
-        rows = as_rows(X, labels, len(self.classes_), scaling, weights)
+        rows = as_rows(X, targets.values, targets.n_outputs, scaling, weights)
+        rows = self._expand(rows._replace(objective=targets.objective))
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
         return Prepared(rows, self._settings(rows, rng), random_state, rng)
+
+    def _learns_numbers(self) -> bool:
+        return False
+
+    def _keep(self, encoded: Encoded) -> Targets:
+        for name in ("y_mean_", "y_scale_"):
+            self.__dict__.pop(name, None)
+        self.classes_ = encoded.classes
+        return Targets(encoded.labels, len(encoded.classes), CLASSES)
+
+    def _read_numbers(self, y: NDArray[Any], weights: Array) -> Targets:
+        """Standardise the numbers, which may be all equal."""
+        self.__dict__.pop("classes_", None)
+        numbers = y.astype(np.float64)
+        largest = float(np.abs(numbers).max())
+        if largest and not SMALLEST_NUMBER < largest < 1 / SMALLEST_NUMBER:
+            raise ValueError(
+                f"y holds numbers of up to {largest:g}; their squares are beyond what can be "
+                "computed. Give them in another unit."
+            )
+        self.y_mean_ = float(np.average(numbers, weights=weights))
+        spread = float(np.sqrt(np.average((numbers - self.y_mean_) ** 2, weights=weights)))
+        self.y_scale_ = spread if spread > 1e-12 * largest else 1.0
+        return Targets((numbers - self.y_mean_) / self.y_scale_, 1, NUMBERS)
+
+    def _expand(self, rows: Rows) -> Rows:
+        """Make the columns of the basis, and say what a mask flips."""
+        groups = self._group_features(rows)
+        self.basis_ = FeatureBasis(self.basis).fit(rows.features, rows.weights)
+        return rows._replace(
+            features=self.basis_.expand(rows.features), units=units_of(self.basis_.owners(), groups)
+        )
+
+    def _group_features(self, rows: Rows) -> Indices | None:
+        """Tell each feature's group by its number; None where each is flipped by itself."""
+        return None
+
+    def _columns(self, X: Any) -> Floats:
+        """Validate new rows; give what the members see of them, (n_columns, n_rows)."""
+        check_is_fitted(self)
+        X = self._new_rows(X, dtype=[np.float64, np.float32])
+        X = X.astype(self.coefs_.dtype, copy=False)
+        return self.basis_.expand(as_features(X, Scaling(self.mean_, self.scale_)))
+
+    def _column_supports(self) -> Mask:
+        """Masks of what the members see, (n_estimators_, n_columns)."""
+        return self.basis_.seen_columns(self.supports_)
 
     def _settings(self, rows: Rows, rng: np.random.Generator) -> Settings:
         flip = self.flip_probability
@@ -149,10 +231,11 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
     def __check_state__(self) -> None:
         """Refuse members that no fit makes."""
         members, d = self.n_estimators_, self._encoded_width()
-        n_outputs = self.coefs_.shape[1]
-        expect(n_outputs == len(self.classes_), "coefs_ is not of the classes")
-        expect_array(self, "coefs_", (members, n_outputs, d))
-        expect_array(self, "intercepts_", (members, n_outputs))
+        outputs = (len(self.classes_),) if hasattr(self, "classes_") else ()
+        expect(isinstance(self.basis_, FeatureBasis), "basis_ is no basis")
+        expect(self.basis_.n_features_ == d, "basis_ is of other features")
+        expect_array(self, "coefs_", (members, *outputs, self.basis_.n_columns()))
+        expect_array(self, "intercepts_", (members, *outputs))
         expect_array(self, "supports_", (members, d), "truth")
         expect_array(self, "mean_", (d,))
         expect_array(self, "scale_", (d,), low=0)
@@ -160,8 +243,12 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
     def _store(self, members: list[Member]) -> None:
         self.coefs_ = np.array([member.coef for member in members])
         self.intercepts_ = np.array([member.intercept for member in members])
-        self.supports_ = np.array([member.support for member in members])
-        self.accuracy_path_ = [member.accuracy_path for member in members]
+        if self._learns_numbers():
+            self.coefs_ = self.coefs_[:, 0] * self.coefs_.dtype.type(self.y_scale_)
+            self.intercepts_ = self.intercepts_[:, 0].astype(float) * self.y_scale_ + self.y_mean_
+        # the features themselves are the first columns
+        d = self.basis_.n_features_
+        self.supports_ = np.array([member.support[:d] for member in members])
         self.n_iter_ = max(member.n_iter for member in members)
         self.co_selection_ = co_selection(self.supports_)
         self.n_estimators_ = len(members)

@@ -7,7 +7,16 @@ import numpy as np
 from ensemblage.kernels import step_buffers
 from ensemblage.subspace._member import Floats, Member, Rows
 from ensemblage.subspace._settings import Walk
-from ensemblage.subspace._steps import empties, first_member, moved, proposals, state_of, try_flip
+from ensemblage.subspace._steps import (
+    empties,
+    first_member,
+    flipped_columns,
+    moved,
+    proposals,
+    seen_units,
+    state_of,
+    try_flip,
+)
 
 
 def climb(rows: Rows, weights: Floats, rng: np.random.Generator, walk: Walk) -> Member:
@@ -17,14 +26,15 @@ def climb(rows: Rows, weights: Floats, rng: np.random.Generator, walk: Walk) -> 
     """
     state = state_of(first_member(rows, rng), rows, weights)
     path = [state.accuracy]
-    buffers = step_buffers(rows.n_classes, rows.features)
-    drawn = proposals(rng, len(rows.features), walk.flip_probability)
+    buffers = step_buffers(rows.n_outputs, rows.features)
+    drawn = proposals(rng, rows.n_units, walk.flip_probability)
     n_iter = 0
     for n_iter, proposed in zip(  # noqa: B007  counts the last one too
         range(1, walk.max_iter + 1), drawn, strict=False
     ):
         # an empty mask is not a proposal
-        flipped = proposed[:0] if empties(state.member.support, proposed) else proposed
+        nothing = empties(seen_units(rows, state), proposed)
+        flipped = proposed[:0] if nothing else flipped_columns(rows, state, proposed)
         try_flip(rows, weights, state, flipped, walk, buffers)
         if buffers.accuracy.max() - state.accuracy < walk.tol:
             break

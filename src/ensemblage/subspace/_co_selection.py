@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.subspace._member import Array, Floats, Mask
+from ensemblage.subspace._member import Array, Floats, Indices, Mask, Rows
 
 
 def co_selection(supports: Any) -> Array:
@@ -100,18 +100,51 @@ def _threshold(
     return max(0.0, float(np.nextafter(last, -np.inf)))
 
 
-def power_mean_scores(coefs: Floats, supports: Mask, power: float = 8.0) -> Array:
+def coefficient_sizes(coefs: Floats) -> Array:
+    """Size of each member's use of each feature, (n_members, n_features).
+
+    It is the spread of the coefficients, (n_members, n_classes, n_features), around their mean over
+    classes, which a softmax does not see. For numbers there is no axis of classes.
+    """
+    if coefs.ndim == 2:
+        return np.asarray(np.abs(coefs), dtype=float)
+    centred = coefs - coefs.mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt((centred**2).sum(axis=1, dtype=float)))
+
+
+def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices]) -> Array:
+    """Spread of what each feature adds to each member's outputs, (n_members, n_features).
+
+    All columns that are made of a feature add up first: those of one curve lean on each other, so
+    that their coefficients alone tell little. On a feature itself it is the coefficient's size.
+    """
+    centred = coefs[:, None] if coefs.ndim == 2 else coefs - coefs.mean(axis=1, keepdims=True)
+    first, second = owners
+    sizes = []
+    for d in range(int(first.max()) + 1):
+        own = np.flatnonzero((first == d) | (second == d))
+        added = (centred[..., own] @ rows.features[own]).astype(float)
+        mean = added @ rows.weights
+        squares = (added - mean[..., None]) ** 2 @ rows.weights
+        sizes.append(np.sqrt(squares.sum(axis=1)))
+    return np.column_stack(sizes)
+
+
+def power_mean_scores(sizes: Array, supports: Mask, power: float = 8.0) -> Array:
     r"""Score features by how often and how strongly members use them.
 
     :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
     frequency to the power of :math:`1/r` times the power mean of the sizes :math:`|\theta_{kd}|`
     where the feature is used. At :math:`r = 1` it is frequency times mean size; the larger, the
-    more one member's strong use of a feature counts beside others' neglect. The size is the spread
-    of the coefficients, (n_members, n_classes, n_features), around their mean over classes, which
-    a softmax does not see.
+    more one member's strong use of a feature counts beside others' neglect.
     """
-    centred = coefs - coefs.mean(axis=1, keepdims=True)
-    sizes = np.sqrt((centred**2).sum(axis=1, dtype=float))
     largest = sizes.max(initial=np.finfo(float).tiny)
     used = np.where(supports, sizes / largest, 0.0) ** power
     return np.asarray(largest * used.mean(axis=0) ** (1.0 / power))
+
+
+def group_sizes(sizes: Array, groups: Indices) -> Array:
+    """Sum of the sizes of a group's features, at each of them, (n_members, n_features)."""
+    totals = np.zeros((int(groups.max()) + 1, len(sizes)))
+    np.add.at(totals, groups, sizes.T)
+    return np.asarray(totals[groups].T)

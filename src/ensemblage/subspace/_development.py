@@ -58,7 +58,7 @@ class Split(NamedTuple):
 
     def score(self, proba: Array) -> float:
         """Weighted accuracy of probabilities, (n_rows, n_classes), of the held-out rows."""
-        right = proba.argmax(axis=1) == self.held.labels
+        right = proba.argmax(axis=1) == self.held.targets
         return float(self.held.weights[right].sum())
 
 

@@ -54,7 +54,7 @@ def refit_with_gate(
 
     def loss(flat: Array) -> tuple[float, Array]:
         value, slope = mixture_loss(
-            rows.features, rows.labels, rows.weights, _unpack(flat, start), decay
+            rows.features, rows.targets, rows.weights, _unpack(flat, start), decay
         )
         return value, _pack(slope._replace(coef=slope.coef * seen))
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
 from ensemblage.messages import with_shared
@@ -37,8 +36,6 @@ from ensemblage.subspace._member import (
     Floats,
     Member,
     Rows,
-    Scaling,
-    as_features,
     member_outputs,
     outputs_of,
 )
@@ -68,7 +65,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     ----------
     n_estimators : int or "auto", default=10
         Number of members. With "auto" it is chosen on a development split, and may be 1.
-    {solver}
+    {solver, basis}
     flip_probability : float or "auto", default="auto"
         Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
         features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
@@ -106,7 +103,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         :class:`~ensemblage.fusion.SoftmaxGate` on standardised features.
     development_scores_ : dict
         Accuracy on the development split of each ensemble tried; only if one was chosen there.
-    {encoder_, C_, mean_, scale_, n_features_in_, feature_names_in_}
+    {encoder_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -155,6 +152,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         n_estimators: Any = 10,
         *,
         solver: str = "lbfgs",
+        basis: str = "linear",
         flip_probability: Any = "auto",
         size_penalty: Any = "auto",
         C: Any = 1.0,
@@ -171,6 +169,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     ) -> None:
         self.n_estimators = n_estimators
         self.solver = solver
+        self.basis = basis
         self.flip_probability = flip_probability
         self.size_penalty = size_penalty
         self.C = C
@@ -214,6 +213,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         seeds = seeds[: plan.n_members]
         members = self._fit_members(prepared.rows, prepared.settings, seeds)
         self._store(members)
+        self.accuracy_path_ = [member.accuracy_path for member in members]
         if plan.gate is None:
             self.fusion_ = self._fit_fusion(fusion, prepared, seeds)
         else:
@@ -258,7 +258,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         if only is not None:
             return only
         rows = prepared.rows
-        folds = development_folds(rows.labels, prepared.rng)
+        folds = development_folds(rows.targets, prepared.rng)
         tasks = [(rows, fold, seeds, prepared.settings, search) for fold in folds]
         means = mean_scores(run_tasks(plan_scores, tasks, self.n_jobs))
         self.development_scores_ = {plan.name(): mean for plan, mean in means.items()}
@@ -267,8 +267,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     def _refit_with_gate(self, rows: Rows, members: list[Member], C: float, seed: int) -> Fusion:
         """Refit the members together with a gate; store them, and give the gate."""
         start, decay = loosely_gated(members, seed), 1.0 / (C * rows.total)
-        mixture = refit_with_gate(rows, start, self.supports_, decay)
-        self.coefs_ = np.where(self.supports_[:, None, :], mixture.coef, self.coefs_)
+        supports = self._column_supports()
+        mixture = refit_with_gate(rows, start, supports, decay)
+        self.coefs_ = np.where(supports[:, None, :], mixture.coef, self.coefs_)
         self.intercepts_ = mixture.intercept
         return gate_of(mixture)
 
@@ -280,28 +281,22 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         outputs = self._unseen_outputs(prepared, seeds[: self.n_estimators_])
         weights = rows.weights.astype(float) * rows.total
         context = FusionContext(X=rows.features.T)
-        return fusion.fit(outputs, rows.labels, context, sample_weight=weights)
+        return fusion.fit(outputs, rows.targets, context, sample_weight=weights)
 
     def _unseen_outputs(self, prepared: Prepared, seeds: list[int]) -> Array:
         """Each row's outputs by members of an ensemble fitted to the other folds."""
         rows = prepared.rows
-        folds = deal_folds(rows.labels, N_FOLDS, prepared.rng)
+        folds = deal_folds(rows.targets, N_FOLDS, prepared.rng)
         tasks = [(rows, fold, seeds, prepared.settings) for fold in folds]
-        outputs = np.empty((len(seeds), rows.labels.size, rows.n_classes))
+        outputs = np.empty((len(seeds), rows.targets.size, rows.n_outputs))
         parts = run_tasks(_outputs_elsewhere, tasks, self.n_jobs)
         for fold, part in zip(folds, parts, strict=True):
             outputs[:, fold.test] = part
         return outputs
 
-    def _features(self, X: Any) -> Floats:
-        """Validate new rows; give them standardised, (n_features, n_rows)."""
-        check_is_fitted(self)
-        X = self._new_rows(X, dtype=[np.float64, np.float32])
-        X = X.astype(self.coefs_.dtype, copy=False)
-        return as_features(X, Scaling(self.mean_, self.scale_))
-
-    def _member_outputs(self, features: Floats) -> Array:
-        return outputs_of(features, self.coefs_ * self.supports_[:, None, :], self.intercepts_)
+    def _member_outputs(self, columns: Floats) -> Array:
+        seen = self._column_supports()[:, None, :]
+        return outputs_of(columns, self.coefs_ * seen, self.intercepts_)
 
     def member_outputs(self, X: Any) -> Array:
         """Probabilities of each member.
@@ -316,7 +311,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         ndarray of shape (n_members, n_samples, n_classes)
             Before fusion.
         """
-        return self._member_outputs(self._features(X))
+        return self._member_outputs(self._columns(X))
 
     def row_weights(self, X: Any, y: Any) -> Array:
         """Weights with which each member would learn these rows (eq. 8).
@@ -341,8 +336,8 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         return np.array([member_weights(total, k) for k, total in enumerate(before)])
 
     def _scores(self, X: Any) -> Array:
-        features = self._features(X)
-        return self.fusion_.combine(self._member_outputs(features), FusionContext(X=features.T))
+        columns = self._columns(X)
+        return self.fusion_.combine(self._member_outputs(columns), FusionContext(X=columns.T))
 
     def _gives_probabilities(self) -> bool:
         return True

@@ -9,14 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase
-from ensemblage.subspace._co_selection import binary_co_selection, power_mean_scores
-from ensemblage.subspace._member import Array, Mask
+from ensemblage.subspace._co_selection import (
+    binary_co_selection,
+    coefficient_sizes,
+    contribution_sizes,
+    group_sizes,
+    power_mean_scores,
+)
+from ensemblage.subspace._member import Array, Indices, Mask, Rows
+from ensemblage.subspace._units import correlated_groups
+
+# The curves of a basis have many ways to be strong by chance, so strength counts less there.
+POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
 
 
 def _ranks(scores: Array, reserve: Array, rng: np.random.Generator) -> NDArray[np.int_]:
@@ -38,7 +48,12 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         than half of the members use, and at least one.
     n_estimators : int, default=20
         Number of members.
-    {solver}
+    loss : {"log_loss", "squared_error"}, default="log_loss"
+        "log_loss" for classes, "squared_error" for numbers.
+    {solver, basis}
+    group_correlation : float or None, default=0.95
+        Features whose correlation is at least this, up to its sign, are a group: a mask flips
+        them together at the price of one, and they share their score. None leaves each alone.
     flip_probability : float or "auto", default=0.1
         Probability of flipping a feature in a proposal.
     {size_penalty}
@@ -61,10 +76,14 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     frequencies_ : ndarray of shape (n_features,)
         Share of the members that use each feature.
     {co_selection_}
+    groups_ : ndarray of shape (n_features,)
+        Number of each feature's group; see ``group_correlation``.
     support_ : ndarray of bool of shape (n_features,)
         The selected features.
     {classes_, coefs_, intercepts_, supports_, accuracy_path_}
-    {n_iter_, n_estimators_, C_, mean_, scale_, n_features_in_, feature_names_in_}
+    y_mean_, y_scale_ : float
+        What numbers are standardised with, in place of ``classes_``.
+    {n_iter_, n_estimators_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -78,6 +97,9 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
 
     At :math:`r = 1` it is frequency times mean size. Later members learn the rows that the first
     ones miss, where features matter that the first ones drop; a larger power lets these count.
+    With another basis than "linear", :math:`|\theta_{kd}|` is the spread over the rows of all that
+    the feature adds to the member's output, and :math:`r = 2`. The size of a group is the sum over
+    its features.
 
     References
     ----------
@@ -100,6 +122,8 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
             Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None
         ],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions({"log_loss", "squared_error"})],
+        "group_correlation": [Interval(Real, 0, 1, closed="right"), None],
     }  # fmt: skip
 
     def __init__(
@@ -107,7 +131,10 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         n_features_to_select: float | None = None,
         *,
         n_estimators: int = 20,
+        loss: str = "log_loss",
         solver: str = "lbfgs",
+        basis: str = "linear",
+        group_correlation: float | None = 0.95,
         flip_probability: Any = 0.1,
         size_penalty: Any = "auto",
         C: Any = 1.0,
@@ -119,7 +146,10 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_estimators = n_estimators
+        self.loss = loss
         self.solver = solver
+        self.basis = basis
+        self.group_correlation = group_correlation
         self.flip_probability = flip_probability
         self.size_penalty = size_penalty
         self.C = C
@@ -151,13 +181,38 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         """
         prepared = self._prepare(X, y, sample_weight)
         seeds = draw_seeds(prepared.random_state, self.n_estimators)
-        self._store(self._fit_members(prepared.rows, prepared.settings, seeds))
+        members = self._fit_members(prepared.rows, prepared.settings, seeds)
+        self._store(members)
+        self.accuracy_path_ = [member.accuracy_path for member in members]
         self.frequencies_ = np.diag(self.co_selection_).copy()
-        self.scores_ = power_mean_scores(self.coefs_, self.supports_)
-        reserve = power_mean_scores(self.coefs_, np.ones_like(self.supports_))
+        power = POWERS[self.basis]
+        sizes = group_sizes(self._sizes(prepared.rows, masked=True), self.groups_)
+        self.scores_ = power_mean_scores(sizes, self.supports_, power)
+        dropped = self._sizes(prepared.rows, masked=False)
+        reserve = power_mean_scores(dropped, np.ones_like(self.supports_), power)
         self.ranking_ = _ranks(self.scores_, reserve, prepared.rng)
         self.support_ = self.ranking_ <= self._n_selected()
         return self
+
+    def _sizes(self, rows: Rows, *, masked: bool) -> Array:
+        """How strongly each member uses each feature; unmasked, also those that it dropped."""
+        owners = self.basis_.owners()
+        if owners is None:
+            return coefficient_sizes(self.coefs_)
+        seen = self._column_supports().reshape(len(self.coefs_), *[1] * (self.coefs_.ndim - 2), -1)
+        return contribution_sizes(self.coefs_ * seen if masked else self.coefs_, rows, owners)
+
+    def _learns_numbers(self) -> bool:
+        return bool(self.loss == "squared_error")
+
+    def _group_features(self, rows: Rows) -> Indices | None:
+        alone = np.arange(len(rows.features))
+        self.groups_ = alone
+        if self.group_correlation is not None:
+            self.groups_ = correlated_groups(
+                rows.features, rows.weights, float(self.group_correlation)
+            )
+        return None if (self.groups_ == alone).all() else self.groups_
 
     def _n_selected(self) -> int:
         wanted, n_features = self.n_features_to_select, self.n_features_in_

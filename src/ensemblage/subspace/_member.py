@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from ensemblage.kernels import member_log_proba
+from ensemblage.subspace._objectives import CLASSES, Objective
+from ensemblage.subspace._units import Units
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """Of the precision that the user's rows have."""
@@ -21,32 +23,38 @@ Indices: TypeAlias = NDArray[np.intp]
 class Rows(NamedTuple):
     """Training rows as the kernels want them: features first, rows last."""
 
-    features: Floats  # (n_features, n_rows), standardised
-    labels: Indices  # (n_rows,), class indices
+    features: Floats  # (n_columns, n_rows), standardised; a column is a feature, or made of some
+    targets: NDArray[Any]  # (n_rows,), class indices, or numbers of variance one
     weights: Floats  # (n_rows,), the user's weights, which add up to one
-    n_classes: int  # of which some may not occur here
+    n_outputs: int  # classes, of which some may not occur here, or one for numbers
     total: float  # sum of the user's weights: the paper's M
+    objective: Objective = CLASSES
+    units: Units | None = None  # what is flipped; None: each column by itself
+
+    @property
+    def n_units(self) -> int:
+        """Count what can be flipped."""
+        return len(self.features) if self.units is None else len(self.units.lead)
 
     def take(self, chosen: Indices) -> Rows:
         """Rows of one part of a split; their weights add up to one again."""
         weights = self.weights[chosen]
         share = float(weights.sum())
-        return Rows(
-            np.ascontiguousarray(self.features[:, chosen]),
-            self.labels[chosen],
-            weights / max(share, float(np.finfo(weights.dtype).tiny)),
-            self.n_classes,
-            self.total * share,
+        return self._replace(
+            features=np.ascontiguousarray(self.features[:, chosen]),
+            targets=self.targets[chosen],
+            weights=weights / max(share, float(np.finfo(weights.dtype).tiny)),
+            total=self.total * share,
         )
 
 
 class Member(NamedTuple):
-    """One classifier; ``coef`` keeps the values that masked features had when they left."""
+    """One linear model; ``coef`` keeps the values that masked columns had when they left."""
 
-    coef: Floats  # (n_classes, n_features)
-    intercept: Floats  # (n_classes,)
-    support: Mask  # (n_features,)
-    accuracy_path: Array  # weighted accuracy (eq. 7) at the start and after each iteration
+    coef: Floats  # (n_outputs, n_columns)
+    intercept: Floats  # (n_outputs,)
+    support: Mask  # (n_columns,)
+    accuracy_path: Array  # the objective's score, eq. 7, at the start and after each iteration
     n_iter: int
 
 
@@ -73,21 +81,21 @@ def as_features(X: Floats, scaling: Scaling) -> Floats:
 
 def as_rows(
     X: Floats,
-    labels: NDArray[Any],
-    n_classes: int,
+    targets: NDArray[Any],
+    n_outputs: int,
     scaling: Scaling,
     sample_weight: Array | None = None,
 ) -> Rows:
     """Training rows for the solvers; without weights each row has the weight one."""
     if sample_weight is None:
-        sample_weight = np.ones(len(labels))
+        sample_weight = np.ones(len(targets))
     total = float(sample_weight.sum())
     weights = (sample_weight / total).astype(X.dtype)
-    return Rows(as_features(X, scaling), labels.astype(np.intp), weights, n_classes, total)
+    return Rows(as_features(X, scaling), targets, weights, n_outputs, total)
 
 
 def member_logits(features: Floats, member: Member) -> Floats:
-    """Logits of one member (eq. 6), (n_classes, n_rows)."""
+    """Logits of one member (eq. 6), or its predictions, (n_outputs, n_rows)."""
     return np.asarray((member.coef * member.support) @ features + member.intercept[:, None])
 
 

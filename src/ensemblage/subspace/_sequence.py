@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ensemblage.kernels import log_softmax
 from ensemblage.subspace._anneal import anneal
 from ensemblage.subspace._climb import climb
 from ensemblage.subspace._member import Floats, Member, Rows, member_logits
@@ -31,10 +30,10 @@ def fit_sequence(rows: Rows, seeds: Sequence[int], settings: Settings) -> Iterat
     """Fit members in turn, as many as there are seeds (lines 2 to 4)."""
     solve, walk = SOLVERS[settings.solver], resolve(settings, rows)
     probability_sum = np.zeros_like(rows.weights)
-    index = np.arange(rows.labels.size)
     for k, seed in enumerate(seeds):
         weights = member_weights(probability_sum, k) * rows.weights
         member = solve(rows, weights, np.random.default_rng(seed), walk)
         yield member
-        log_proba = log_softmax(member_logits(rows.features, member), axis=0)
-        probability_sum = probability_sum + np.exp(log_proba[rows.labels, index])
+        outputs = member_logits(rows.features, member)
+        credit = rows.objective.credit(outputs, rows.targets, rows.weights)
+        probability_sum = probability_sum + credit

@@ -40,11 +40,13 @@ class Walk(NamedTuple):
 def step_length(rows: Rows) -> float:
     r"""Step for which climbing is stable, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
 
-    It is 1 if every column is constant.
+    Under squared loss the four is a one. It is 1 if every column is constant.
     """
     scaled = rows.features * np.sqrt(rows.weights)
-    largest = float(np.linalg.eigvalsh(scaled @ scaled.T)[-1])
-    return 4.0 / largest if largest > 1e-12 else 1.0
+    # the rows' side has the same largest eigenvalue, and made columns are often more than rows
+    made = rows.units is not None and len(scaled) > scaled.shape[1]
+    largest = float(np.linalg.eigvalsh(scaled.T @ scaled if made else scaled @ scaled.T)[-1])
+    return rows.objective.step_scale / largest if largest > 1e-12 else 1.0
 
 
 def price_of_a_feature(size_penalty: Any, total: float) -> float:

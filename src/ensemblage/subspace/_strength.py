@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ensemblage.kernels import softmax_loss
 from ensemblage.parallel import deal_folds
 from ensemblage.subspace._anneal import converge
 from ensemblage.subspace._member import Rows
@@ -15,15 +14,17 @@ N_FOLDS = 5
 
 
 def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
-    """``C`` with the lowest held-out log loss of a single classifier on all features."""
+    """``C`` with the lowest held-out loss of a single model on all features."""
     losses = np.zeros(len(STRENGTHS))
-    for fold in deal_folds(rows.labels, N_FOLDS, rng):
+    for fold in deal_folds(rows.targets, N_FOLDS, rng):
         train, held = rows.take(fold.train), rows.take(fold.test)
         member = first_member(train, rng)
         # from the strongest penalty to the weakest, each starting where the last one ended
         for i, strength in reversed(list(enumerate(STRENGTHS))):
             member = converge(train, train.weights, member, 1.0 / (strength * train.total), 1e-4)
             parameters = np.column_stack([member.coef, member.intercept])
-            loss, _ = softmax_loss(held.features, held.labels, held.weights, parameters, 0.0)
+            loss, _ = held.objective.loss(
+                held.features, held.targets, held.weights, parameters, 0.0
+            )  # fmt: skip
             losses[i] += loss * held.total
     return STRENGTHS[int(losses.argmin())]

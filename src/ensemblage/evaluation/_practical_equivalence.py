@@ -1,0 +1,140 @@
+"""How probable it is that one method is better, worse, or as good for practical purposes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ensemblage.evaluation._compare_methods import read_scores
+from ensemblage.evaluation._ranks import Array, pair_numbers
+
+DRAWN_AT_ONCE = 2_000
+
+
+class PracticalPair(NamedTuple):
+    """Two methods over several datasets, as probabilities.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the methods.
+    first_better, equivalent, second_better : float
+        Probabilities that on datasets like these the first method is better, that the methods are
+        practically equivalent, and that the second is better. They add up to one.
+    """
+
+    first: str
+    second: str
+    first_better: float
+    equivalent: float
+    second_better: float
+
+
+def practical_equivalence(
+    scores: Any,
+    *,
+    rope: float = 0.01,
+    greater_is_better: bool = True,
+    names: Any = None,
+    prior_strength: float = 0.5,
+    n_draws: int = 50_000,
+    random_state: Any = None,
+) -> list[PracticalPair]:
+    r"""Bayesian signed-rank test of each pair, with a region of practical equivalence.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_datasets, n_methods), DataFrame or mapping
+        As for :func:`compare_methods`.
+    rope : float, default=0.01
+        Differences in score up to this count as none.
+    greater_is_better : bool, default=True
+        False for errors, losses and times.
+    names : sequence of str, default=None
+        Names of the methods, if ``scores`` has none; numbered if not given.
+    prior_strength : float, default=0.5
+        Weight of the prior, in datasets; it is a dataset on which the methods are equal.
+    n_draws : int, default=50000
+        Draws from the posterior.
+    random_state : int, RandomState instance or None, default=None
+        Draws them.
+
+    Returns
+    -------
+    list of PracticalPair
+        One entry per pair of methods.
+
+    See Also
+    --------
+    compare_methods : Whether they differ by more than chance.
+
+    Notes
+    -----
+    A p-value cannot say that two methods are as good as each other. Here the differences
+    :math:`z_1, \dots, z_n` and the prior's :math:`z_0 = 0` have weights :math:`w` from a Dirichlet
+    distribution of parameters :math:`s, 1, \dots, 1`. Each draw of :math:`w` gives the shares
+
+    .. math:: \theta = \sum_{ij} w_i w_j [z_i + z_j > 2r], \quad
+        \sum_{ij} w_i w_j [|z_i + z_j| \le 2r], \quad \sum_{ij} w_i w_j [z_i + z_j < -2r],
+
+    and speaks for the largest; the probabilities are the shares of the draws.
+
+    References
+    ----------
+    A. Benavoli, G. Corani, J. Demšar and M. Zaffalon. Time for a Change: a Tutorial for Comparing
+    Multiple Classifiers Through Bayesian Analysis. Journal of Machine Learning Research 18, 2017.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import practical_equivalence
+    >>> accuracy = {
+    ...     "tree": [0.80, 0.71, 0.92, 0.63, 0.55, 0.78, 0.66, 0.90],
+    ...     "pruned": [0.805, 0.712, 0.918, 0.629, 0.556, 0.779, 0.668, 0.90],
+    ... }
+    >>> pair = practical_equivalence(accuracy, rope=0.01, random_state=0)[0]
+    >>> pair.equivalent > 0.99
+    True
+    """
+    for name, value, least in (("rope", rope, 0.0), ("prior_strength", prior_strength, 1e-6)):
+        if not least <= value < np.inf:
+            raise ValueError(f"{name}={value!r}; expected a finite number of at least {least:g}.")
+    if n_draws < 1 or int(n_draws) != n_draws:
+        raise ValueError(f"n_draws={n_draws!r}; expected a whole number of at least 1.")
+    table, columns = read_scores(scores, names)
+    seeds = check_random_state(random_state).randint(2**31, size=table.shape[1] ** 2)
+    pairs = []
+    for number, (i, j) in enumerate(pair_numbers(table.shape[1])):
+        leads = table[:, i] - table[:, j]
+        rng = np.random.default_rng(seeds[number])
+        leads = np.concatenate([[0.0], leads if greater_is_better else -leads])
+        shares = region_shares(leads, rope, prior_strength, int(n_draws), rng)
+        pairs.append(PracticalPair(columns[i], columns[j], *largest_shares(shares)))
+    return pairs
+
+
+def region_shares(
+    leads: Array, rope: float, prior_strength: float, n_draws: int, rng: np.random.Generator
+) -> Array:
+    """Share of the pairs of leads above, inside and below the region, (n_draws, 3).
+
+    The first of the leads is the prior's.
+    """
+    sums = leads[:, None] + leads
+    above, below = (sums > 2 * rope).astype(float), (sums < -2 * rope).astype(float)
+    strengths = np.ones(len(leads))
+    strengths[0] = prior_strength
+    shares = []
+    for start in range(0, n_draws, DRAWN_AT_ONCE):
+        weights = rng.dirichlet(strengths, min(DRAWN_AT_ONCE, n_draws - start))
+        better, worse = (((weights @ side) * weights).sum(axis=1) for side in (above, below))
+        shares.append(np.column_stack([better, np.clip(1 - better - worse, 0, 1), worse]))
+    return np.concatenate(shares)
+
+
+def largest_shares(shares: Array) -> list[float]:
+    """How often each column is the largest; of equals each has its part."""
+    top: NDArray[np.bool_] = shares >= shares.max(axis=1, keepdims=True) - 1e-12
+    return [float(share) for share in (top / top.sum(axis=1, keepdims=True)).mean(axis=0)]
