@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         StratumDescription,
     )
     from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
-    from ensemblage.strata._stratum_members import tuned_svm
+    from ensemblage.strata._strata_recipe import tuned_svm
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
