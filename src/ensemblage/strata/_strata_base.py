@@ -23,7 +23,7 @@ from ensemblage.parallel import (
     with_callbacks,
 )
 from ensemblage.strata._describe_strata import describe_strata
-from ensemblage.strata._given_source import answer_given, learn_pull
+from ensemblage.strata._given_source import answer_given, given_strata, learn_pull
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._member_report import (
     Errors,
@@ -37,6 +37,7 @@ from ensemblage.strata._strata_choice import (
     Trial,
     candidates,
     choose_strata,
+    closest_strata,
     fuse_held_out,
     rows_context,
 )
@@ -52,6 +53,47 @@ from ensemblage.strata._strata_rows import (
 from ensemblage.strata._strata_targets import Target
 from ensemblage.strata._stratum_members import Array, Asked, ask_members, fit_members
 from ensemblage.tables import ENCODE_CONSTRAINT, EncodeMixin
+
+STRATA_DOCS = """
+stratifier : stratifier, default=None
+    What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
+    :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
+    not given, HISS with number and size chosen.
+membership : {"hard", "soft"}, default="hard"
+    Give a member the strongest rows of its stratum, as many as the stratum is large, or all
+    rows with their memberships as weights.
+stratum_size : float, "auto" or None, default=None
+    Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
+    size with the least error on rows that members have not seen. None leaves the
+    stratifier's own; without a stratifier, it means ``"auto"``.
+n_strata : int, "auto" or None, default=None
+    Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
+    stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
+n_jobs : int, default=None
+    Members fitted at a time, through joblib.
+random_state : int, RandomState instance or None, default=None
+    For the strata, the members and the folds.
+stratifier_ : stratifier
+    Fitted.
+fusion_ : Fusion
+    Fitted.
+feature_means_ : ndarray of shape (n_features_in_,) or None
+    Means of the training rows' columns; None if these are not all numbers.
+held_out_error_ : float or None
+    The same on all training rows that were held out.
+stratum_size_, n_strata_ : float, int or None
+    What was chosen or set.
+trials_ : list of dict
+    Settings tried and their errors.
+n_left_out_ : int
+    Training rows in no test fold, which the fusion did not learn from.
+member_sizes_ : ndarray of shape (n_strata,)
+    Number of rows that each member learned from.
+n_features_in_ : int
+    Number of columns seen in ``fit``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where they all have one.
+"""
 
 
 class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
@@ -131,7 +173,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
             is a pipeline or takes words itself: then a frame reaches all of them as it is.
         y : array-like of shape (n_samples,)
-            Classes.
+            What to predict: classes of a classifier, numbers of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; rows with weight zero are as good as absent.
         sources : array-like of shape (n_samples,), default=None
@@ -189,6 +231,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             fused = fuse_held_out(self.fusion_, trial.outputs, data, trial.context)
         self.source_pull_ = learn_pull(fused, trial, data)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
+        self._learn_held_out(fused, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return trial, data
@@ -273,6 +316,14 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         outputs = ask_members(members, self.responses_, X, self._target())
         return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
 
+    def _closest(self, X: Any, sources: Any = None) -> NDArray[np.intp]:
+        """Give the number of the stratum that each row is closest to, or that its source is."""
+        closest = closest_strata(self.stratifier_, read_rows(self, X))
+        if sources is None:
+            return closest
+        given = given_strata(self, sources, len(closest))
+        return np.where(given >= 0, given, closest)
+
     def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
         """Tell what each stratum is: the columns in which it differs most from all rows.
 
@@ -304,9 +355,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         target = self._target()
         if y is None:
             errors = Errors(self.stratum_errors_, self.held_out_error_)
-            return told.with_errors(*errors, "held out")
+            return told.with_errors(*errors, "held out", of_classes=target.of_classes)
         errors = tell_errors(self._row_losses(X, y).astype(float), memberships, target)
-        return told.with_errors(*errors, "given")
+        return told.with_errors(*errors, "given", of_classes=target.of_classes)
 
     def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
@@ -319,7 +370,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         Returns
         -------
         dict
-            ``prediction``; ``scores`` (one per class);
+            ``prediction``; ``scores`` (one per class, or mean and variance of a number);
             ``strata`` (memberships of the row); ``members`` (outputs of each member, as many,
             anchors last); ``weights`` (share of each stratum's member and anchor for this row, or
             None where there is no such number).
@@ -357,3 +408,6 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
     def _row_losses(self, X: Any, y: Any) -> NDArray[Any]:
         """Give the loss of each row, whose truth is given as the user writes it."""
         raise NotImplementedError  # look: ok
+
+    def _learn_held_out(self, fused: Array | None, trial: Trial, data: Training) -> None:
+        """Learn what else there is to learn from rows that were held out, if there are such."""

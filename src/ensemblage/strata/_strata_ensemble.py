@@ -15,14 +15,14 @@ from sklearn.utils.validation import column_or_1d
 from ensemblage.fusion import SourcedClassifierMixin
 from ensemblage.messages import with_shared
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._strata_base import StrataEnsembleMixin
+from ensemblage.strata._strata_base import STRATA_DOCS, StrataEnsembleMixin
 from ensemblage.strata._strata_recipe import CLASSIFIERS
 from ensemblage.strata._strata_targets import ClassTarget, read_classes
 from ensemblage.strata._stratum_members import Array
 from ensemblage.tables import ENCODE_DOCS
 
 
-@with_shared(ENCODE_DOCS)
+@with_shared(STRATA_DOCS + ENCODE_DOCS)
 class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, BaseEstimator):
     """An ensemble whose members each learn one stratum of the rows.
 
@@ -31,10 +31,7 @@ class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, Base
 
     Parameters
     ----------
-    stratifier : stratifier, default=None
-        What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
-        :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
-        not given, HISS with number and size chosen.
+    {stratifier}
     estimator : classifier or list of classifiers, default=None
         The member, or several kinds of member on each stratum; logistic regression on columns
         standardised within the stratum (:class:`ScaledLogisticRegression`) if not given.
@@ -44,72 +41,48 @@ class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, Base
     final_estimator : classifier, default=None
         The classifier that stacking fits on the members' outputs; logistic regression if not
         given.
-    membership : {"hard", "soft"}, default="hard"
-        Give a member the strongest rows of its stratum, as many as the stratum is large, or all
-        rows with their memberships as weights.
+    {membership}
     anchor : None, "svm", classifier or list of these, default=None
         Members that learn all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
         vector machine.
-    stratum_size : float, "auto" or None, default=None
-        Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
-        size with the least error on rows that members have not seen. None leaves the
-        stratifier's own; without a stratifier, it means ``"auto"``.
-    n_strata : int, "auto" or None, default=None
-        Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
-        stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
+    {stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
         Folds from which a learning fusion gets outputs on rows that the members have not seen.
         The strata stay as they are, since they know no labels; only members are fitted again.
         ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
     {encode}
-    n_jobs : int, default=None
-        Members fitted at a time, through joblib.
-    random_state : int, RandomState instance or None, default=None
-        For the strata, the members and the folds.
+    {n_jobs}
+    {random_state}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    stratifier_ : stratifier
-        Fitted.
+    {stratifier_}
     estimators_ : list of classifiers
         Fitted members, one per stratum; of several kinds, kind by kind.
     anchors_ : list of classifiers
         Fitted members on all rows.
-    fusion_ : Fusion
-        Fitted.
+    {fusion_}
     responses_ : list of {"predict_proba", "decision_function", "predict"}
         What each member is asked for, anchors last.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
         ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
         ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
-    feature_means_ : ndarray of shape (n_features_in_,) or None
-        Means of the training rows' columns; None if these are not all numbers.
+    {feature_means_}
     source_pull_ : float
         How many rows of a source count as much as all members, where :class:`SourceStrata` are told
         the source at prediction: its own member has the share n / (n + pull) of the answer.
     stratum_errors_ : list of float or None
         Share of wrong predictions on each stratum's rows, by membership, where neither members
         nor fusion had seen them; None where that is not known.
-    held_out_error_ : float or None
-        The same on all training rows that were held out.
-    stratum_size_, n_strata_ : float, int or None
-        What was chosen or set.
-    trials_ : list of dict
-        Settings tried and their errors.
-    n_left_out_ : int
-        Training rows in no test fold, which the fusion did not learn from.
-    member_sizes_ : ndarray of shape (n_strata,)
-        Number of rows that each member learned from.
+    {held_out_error_, stratum_size_, n_strata_, trials_, n_left_out_, member_sizes_}
     constant_strata_ : ndarray of int
         Strata with one class only, whose member always says that class.
     {encoder_}
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    {n_features_in_}
+    {feature_names_in_}
 
     See Also
     --------
