@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.kernels import Normals, normal_product
 from ensemblage.messages import expect_array, with_shared
 from ensemblage.parallel import Fold, all_or_nothing, draw_seeds, run_tasks, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase, Prepared
 from ensemblage.subspace._development import development_folds
 from ensemblage.subspace._member import Array, Floats, Indices, Rows, member_logits
-from ensemblage.subspace._normal_product import product_of_normals
 from ensemblage.subspace._sequence import fit_sequence
 from ensemblage.subspace._settings import Settings
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
@@ -274,8 +274,9 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
         y_std : ndarray of shape (n_samples,)
             Standard deviations; only if asked for.
         """
-        fused = product_of_normals(self.member_outputs(X), self.importance_)
-        return (fused[:, 0], np.sqrt(fused[:, 1])) if return_std else fused[:, 0]
+        members = Normals(*np.moveaxis(self.member_outputs(X), 2, 0))
+        mean, variance = normal_product(members, self.importance_)
+        return (mean, np.sqrt(variance)) if return_std else mean
 
     def __check_state__(self) -> None:
         """Refuse members that no fit makes."""
