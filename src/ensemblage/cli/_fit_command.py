@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from ensemblage.strata import StrataDescription
 
 
+AUTO = "auto"
+
+
 @guarded
 def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data: Annotated[
@@ -71,7 +74,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}, or auto, the one "
             "that a comparison of all says to take.",
         ),
-    ] = "auto",
+    ] = AUTO,
     folds: Folds = 5,
     source: Source = None,
     drop: Drop = None,
@@ -99,7 +102,10 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         data, target, data_dir=data_dir, drop=drop or (), source_column=source,
         reading=as_reading(read), task=task,
     )  # fmt: skip
-    with progress_bar(f"Fitting {method}", compiles=True) as progress:
+    several = method == AUTO and not dataset.classes
+    named = None if several else get_method(method, dataset.task.name)
+    label, compiles = ("all methods", True) if named is None else (named.label, named.ours)
+    with progress_bar(f"Fitting {label}", compiles=compiles) as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
     chosen = get_method(trained.method, dataset.task.name)
     described = described_strata(

@@ -147,10 +147,10 @@ def check_splits(dataset: Dataset, splits: Splits) -> None:
     """Refuse folds or shares that cannot be drawn."""
     most = dataset.most_folds
     if splits.folds is not None and most < splits.folds:
-        few = f"no class of {dataset.name!r} has" if dataset.classes else "half of the rows are not"
-        raise ExperimentFileError(
-            f"folds is {splits.folds}, but {few} more than {most} rows: use fewer folds."
-        )
+        few = f"no class of {dataset.name!r} has more than {most} rows"
+        if not dataset.classes:
+            few = f"{dataset.name!r} has {len(dataset.y)} rows, and each fold needs two"
+        raise ExperimentFileError(f"folds is {splits.folds}, but {few}: use fewer folds.")
     if splits.folds is None:
         try:
             splits.rows(dataset, 0, 0)
