@@ -23,7 +23,7 @@ from ensemblage.parallel import (
     with_callbacks,
 )
 from ensemblage.strata._describe_strata import describe_strata
-from ensemblage.strata._given_source import answer_given, learn_pull
+from ensemblage.strata._given_source import answer_given, given_strata, learn_pull
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._member_report import (
     Errors,
@@ -37,6 +37,7 @@ from ensemblage.strata._strata_choice import (
     Trial,
     candidates,
     choose_strata,
+    closest_strata,
     fuse_held_out,
     rows_context,
 )
@@ -131,7 +132,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
             is a pipeline or takes words itself: then a frame reaches all of them as it is.
         y : array-like of shape (n_samples,)
-            Classes.
+            What to predict: classes of a classifier, numbers of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; rows with weight zero are as good as absent.
         sources : array-like of shape (n_samples,), default=None
@@ -189,6 +190,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             fused = fuse_held_out(self.fusion_, trial.outputs, data, trial.context)
         self.source_pull_ = learn_pull(fused, trial, data)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
+        self._learn_held_out(fused, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return trial, data
@@ -273,6 +275,14 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         outputs = ask_members(members, self.responses_, X, self._target())
         return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
 
+    def _closest(self, X: Any, sources: Any = None) -> NDArray[np.intp]:
+        """Give the number of the stratum that each row is closest to, or that its source is."""
+        closest = closest_strata(self.stratifier_, read_rows(self, X))
+        if sources is None:
+            return closest
+        given = given_strata(self, sources, len(closest))
+        return np.where(given >= 0, given, closest)
+
     def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
         """Tell what each stratum is: the columns in which it differs most from all rows.
 
@@ -304,9 +314,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         target = self._target()
         if y is None:
             errors = Errors(self.stratum_errors_, self.held_out_error_)
-            return told.with_errors(*errors, "held out")
+            return told.with_errors(*errors, "held out", of_classes=target.of_classes)
         errors = tell_errors(self._row_losses(X, y).astype(float), memberships, target)
-        return told.with_errors(*errors, "given")
+        return told.with_errors(*errors, "given", of_classes=target.of_classes)
 
     def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
@@ -319,7 +329,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         Returns
         -------
         dict
-            ``prediction``; ``scores`` (one per class);
+            ``prediction``; ``scores`` (one per class, or mean and variance of a number);
             ``strata`` (memberships of the row); ``members`` (outputs of each member, as many,
             anchors last); ``weights`` (share of each stratum's member and anchor for this row, or
             None where there is no such number).
@@ -357,3 +367,6 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
     def _row_losses(self, X: Any, y: Any) -> NDArray[Any]:
         """Give the loss of each row, whose truth is given as the user writes it."""
         raise NotImplementedError  # look: ok
+
+    def _learn_held_out(self, fused: Array | None, trial: Trial, data: Training) -> None:
+        """Learn what else there is to learn from rows that were held out, if there are such."""

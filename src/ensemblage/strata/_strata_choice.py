@@ -56,16 +56,18 @@ def choose_strata(
     ``step`` is called after each; where it is true, no more are tried.
     """
     several = len(settings) > 1
-    trials = []
+    trials: list[Trial] = []
     for each in settings:
-        trials.append(_try_strata(search, each, judge=several))
+        trials.append(_try_strata(search, each, trials, judge=several))
         if step():
             break
     best = int(np.argmin([trial.error for trial in trials]))
     return trials[best], trials if several else []
 
 
-def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Trial:
+def _try_strata(
+    search: Search, settings: dict[str, Any], before: list[Trial], *, judge: bool
+) -> Trial:
     data, fusion = search.data, search.recipe.fusion
     stratifier = clone(search.stratifier)
     final_step(stratifier).set_params(**settings)
@@ -74,10 +76,23 @@ def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Tri
     jobs = plan_jobs(search.recipe, memberships, data)
     outputs, error = None, 0.0
     if data.folds is not None:
-        outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs)
+        anchored = _anchored_before(search, before, len(jobs))
+        outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs, anchored)
         if judge:
             error = fused_error(fusion, outputs, data, context)
     return Trial(settings, stratifier, memberships.shape[1], jobs, outputs, context, error)
+
+
+def _anchored_before(search: Search, before: list[Trial], n_jobs: int) -> Array | None:
+    """Give what anchors said in an earlier trial, where they say the same in this one.
+
+    They learn all rows, whatever the strata; as many members before them leave them their seeds.
+    """
+    n_anchors = len(search.recipe.anchors)
+    alike = [each for each in before if len(each.jobs) == n_jobs and each.outputs is not None]
+    if n_anchors == 0 or not alike:
+        return None
+    return np.asarray(alike[-1].outputs)[n_jobs - n_anchors :]
 
 
 def fit_strata(stratifier: Any, data: Training) -> Array:
@@ -112,10 +127,20 @@ def rows_context(
     A stratifier that learned to tell strata apart has ``training_log_affinity_`` of its training
     rows, which is more honest than to ask it about them again.
     """
-    affinity = None
-    if "affinity" in needs:
+    affinity, strata = None, None
+    if needs & {"affinity", "strata"}:
         affinity = _log_affinity(stratifier, X, in_training=in_training)
-    return FusionContext(affinity=affinity, X=X if "X" in needs else None)
+    if "strata" in needs:
+        strata = np.asarray(affinity).argmax(axis=1)
+    return FusionContext(
+        affinity=affinity if "affinity" in needs else None, X=X if "X" in needs else None,
+        strata=strata,
+    )  # fmt: skip
+
+
+def closest_strata(stratifier: Any, X: Any, *, in_training: bool = False) -> NDArray[np.intp]:
+    """Give the number of the stratum that each row is closest to."""
+    return np.asarray(_log_affinity(stratifier, X, in_training=in_training).argmax(axis=1))
 
 
 def _log_affinity(stratifier: Any, X: Any, *, in_training: bool) -> Array:
@@ -230,6 +255,8 @@ def _usable_folds(y: NDArray[Any], tests: list[NDArray[np.bool_]]) -> list[Fold]
     """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
     folds = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
     folds = [fold for fold in folds if len(fold.test) > 0 and len(fold.train) > 0]
+    if y.dtype.kind == "f":  # numbers, of which none has to be there
+        return folds
     n_classes = len(np.unique(y))
     return [fold for fold in folds if len(np.unique(y[fold.train])) == n_classes]
 

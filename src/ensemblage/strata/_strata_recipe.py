@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from ensemblage.fusion import (
     AnchoredGate,
+    DensityGate,
+    DensityPool,
     Fusion,
     Gate,
     common_response,
+    number_response,
     resolve_fusion,
 )
 from ensemblage.parallel import Blueprint, fit_parameter
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+from ensemblage.strata._scaled_ridge import ScaledRidge
 from ensemblage.strata._strata_rows import is_mixed_frame
 
 SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
+SVR_GRID = {f"regressor__{name.replace('svc', 'svr')}": each for name, each in SVM_GRID.items()}
 
 
 def tuned_svm() -> GridSearchCV:
@@ -39,6 +46,27 @@ def tuned_svm() -> GridSearchCV:
     2
     """
     return GridSearchCV(make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3)
+
+
+def tuned_svr() -> GridSearchCV:
+    """Make a lightly tuned support vector regressor with an RBF kernel.
+
+    Returns
+    -------
+    GridSearchCV
+        On standardised columns and a standardised target: three values of C and of gamma, three
+        folds.
+
+    Examples
+    --------
+    >>> from ensemblage.strata import tuned_svr
+    >>> len(tuned_svr().param_grid)
+    2
+    """
+    machine = TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler()
+    )
+    return GridSearchCV(machine, SVR_GRID, cv=3)
 
 
 class Role(NamedTuple):
@@ -66,6 +94,15 @@ CLASSIFIERS = Role(
     resolve_fusion,
     Gate,
     lambda: None,
+)
+REGRESSORS = Role(
+    ScaledRidge,
+    {"svm": tuned_svr},
+    "a regressor",
+    number_response,
+    partial(resolve_fusion, numbers=True),
+    DensityGate,
+    lambda: DensityPool(by_stratum=True),
 )
 
 

@@ -7,12 +7,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
-from ensemblage.fusion import are_probabilities, member_outputs
+from ensemblage.fusion import are_probabilities, member_outputs, number_outputs
+from ensemblage.kernels import Normals, normal_log_density, normal_mixture
 
 Array = NDArray[np.float64]
+
+N_BINS = 10
+"""Folds are balanced by tenths of a number."""
 
 
 class Target(Protocol):
@@ -140,6 +144,70 @@ class ClassTarget(NamedTuple):
         }
 
 
+class NumberTarget(NamedTuple):
+    """Numbers, with their standard deviation; outputs are a mean and a variance."""
+
+    scale: float
+    of_classes: bool = False
+    one_value: str = (
+        "one value of the target only; their members always say it. Larger or fewer strata would "
+        "hold more."
+    )
+
+    @property
+    def n_outputs(self) -> int:
+        return 2
+
+    def labels(self, y: Array) -> NDArray[np.intp]:
+        ranks = np.empty(len(y), dtype=np.intp)
+        ranks[np.argsort(y, kind="stable")] = np.arange(len(y))
+        return ranks * min(N_BINS, max(len(y) // N_BINS, 1)) // len(y)
+
+    def count_folds(self, y: Array, wanted: int) -> int:
+        return max(2, min(wanted, len(y)))
+
+    def constant_member(self, y: Array) -> Any:
+        return DummyRegressor().fit(np.zeros((len(y), 1)), y)
+
+    def is_constant(self, member: Any) -> bool:
+        return isinstance(member, DummyRegressor)
+
+    def ask(self, member: Any, X: Any, response: str) -> Array:
+        # a constant member has no spread of its own, though it could be asked for one
+        name = "predict" if self.is_constant(member) else response
+        return number_outputs(member, X, name, self.scale**2)
+
+    def losses(self, outputs: Array, y: Array) -> Array:
+        return np.asarray((outputs[:, 0] - y) ** 2)
+
+    def as_error(self, mean_loss: float) -> float:
+        return float(np.sqrt(mean_loss))
+
+    def likelihoods(self, outputs: Array, y: Array) -> Array:
+        said = Normals(outputs[:, 0] / self.scale, outputs[:, 1] / self.scale**2)
+        return np.exp(normal_log_density(said, y / self.scale))
+
+    def mix(self, own: Array, fused: Array, shares: Array) -> Array:
+        both = np.stack([own, fused])
+        weights = np.column_stack([shares, 1 - shares])
+        return np.column_stack(normal_mixture(Normals(both[..., 0], both[..., 1]), weights))
+
+    def can_mix(self, fused: Array, responses: list[str]) -> bool:
+        return True
+
+    def report(self, member: Any, outputs: Array | None, y: Array) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "constant": self.is_constant(member), "spread": None, "score": None
+        }  # fmt: skip
+        if outputs is None or len(outputs) == 0:
+            return told
+        error = float(self.losses(outputs, y).mean())
+        told["spread"] = self.as_error(error)
+        variance = float(y.var())
+        told["score"] = 1 - error / variance if variance > 0 else None
+        return told
+
+
 def _accuracy(outputs: Array | None, y: NDArray[np.intp]) -> float | None:
     if outputs is None or len(outputs) == 0:
         return None
@@ -161,3 +229,28 @@ def read_classes(y: Any, weights: Array) -> tuple[NDArray[np.intp], ClassTarget]
             "Leave its rows out, or give some of them weight."
         )
     return y, ClassTarget(classes)
+
+
+def read_numbers(y: Any, weights: Array) -> tuple[Array, NumberTarget]:
+    """Read numbers; refuse words, gaps, infinity, and what does not vary."""
+    try:
+        numbers = np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"y holds {np.asarray(y).tolist()[0]!r}, which is no number; a regressor predicts "
+            "numbers. Use a classifier for words."
+        ) from None
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        raise ValueError(
+            f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows: leave these out."
+        )
+    with np.errstate(over="ignore"):
+        present = numbers[weights > 0]
+        scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))
+    if present.min() == present.max() or not 0 < scale < np.inf:
+        raise ValueError(
+            f"y varies from {present.min():g} to {present.max():g} only, or beyond what floats "
+            "hold; a regressor needs numbers that differ."
+        )
+    return numbers, NumberTarget(scale)

@@ -100,12 +100,15 @@ def ask_elsewhere(
     return target.ask(member, take_rows(X, test), job.response)
 
 
-def held_out_outputs(jobs: list[Job], data: Training, seed: int, n_jobs: int | None) -> Array:
+def held_out_outputs(
+    jobs: list[Job], data: Training, seed: int, n_jobs: int | None, anchored: Array | None = None
+) -> Array:
     """Ask members about rows that they were not fitted on, (n_members, n_samples, n_outputs).
 
-    A row in no test part has NaN; of several the last fold counts.
+    A row in no test part has NaN; of several the last fold counts. What anchors say may be known.
     """
     folds = data.folds or []
+    n_asked = len(jobs) - (0 if anchored is None else len(anchored))
     seeds = iter(_member_seeds(jobs * len(folds), seed))
     tasks: list[tuple[Any, ...]] = []
     for train, test in folds:
@@ -117,10 +120,16 @@ def held_out_outputs(jobs: list[Job], data: Training, seed: int, n_jobs: int | N
             own = job._replace(rows=kept)
             tasks.append((own, data.X, data.y, data.target, next(seeds), test))
     outputs = np.full((len(jobs), len(data.y), data.target.n_outputs), np.nan)
-    for i, part in enumerate(run_tasks(ask_elsewhere, tasks, n_jobs)):
+    asked = [i for i in range(len(tasks)) if i % len(jobs) < n_asked]
+    parts = run_tasks(ask_elsewhere, [tasks[i] for i in asked], n_jobs)
+    for i, part in zip(asked, parts, strict=True):
         outputs[i % len(jobs), folds[i // len(jobs)].test] = part
+    if anchored is not None:
+        outputs[n_asked:] = anchored
     return outputs
 
 
 def _member_seeds(jobs: list[Job], seed: int) -> list[list[int]]:
+    if all(job.blueprint.n_seeds == 0 for job in jobs):
+        return [[]] * len(jobs)
     return spread_seeds(draw_seeds(seed, len(jobs)), [job.blueprint.n_seeds for job in jobs])
