@@ -1,8 +1,9 @@
-"""Where the time of ``StrataEnsembleClassifier.fit`` goes.
+"""Where the time of ``fit`` of the ensembles on strata goes.
 
 What matters is the share that lies outside the fits of the stratifier and of the members: what
 the ensemble itself costs. Times are CPU seconds of this thread, so that other work on the machine
-does not count; the median of several fits is printed.
+does not count; the median of several fits is printed. With ``--cores``, one core is set beside two
+instead, by the clock, on a regressor with forests as members.
 """
 
 import os
@@ -16,17 +17,28 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from sklearn.svm import SVC
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.svm import SVC, SVR
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.fusion import Gate, Stacking
-from ensemblage.strata import HISS, ScaledLogisticRegression, StrataEnsembleClassifier
+from ensemblage.fusion import DensityGate, Gate, Stacking
+from ensemblage.strata import (
+    HISS,
+    ScaledLogisticRegression,
+    ScaledRidge,
+    StrataEnsembleClassifier,
+    StrataEnsembleRegressor,
+)
 
 CONFIGURATIONS = {
     "default": (ScaledLogisticRegression, {}),
     "stacking": (ScaledLogisticRegression, {"fusion": "stacking"}),
     "SVC members": (SVC, {"estimator": SVC()}),
+    "numbers": (ScaledRidge, {}),
+    "SVR members": (SVR, {"estimator": SVR()}),
+    "forests": (RandomForestRegressor, {"estimator": RandomForestRegressor(10)}),
 }
+OF_NUMBERS = {"numbers", "SVR members", "forests"}
 PARTS = ("strata", "members", "answers", "fusion")
 
 
@@ -51,10 +63,20 @@ class Stopwatch:
         return lambda: setattr(owner, method, usual)
 
 
-def profile(member, settings, n_rows, n_repeats):
+def made(n_rows, numbers):
+    """Rows of eight sources, with classes, or numbers that follow a line within each class."""
     X, y = make_multi_source(8, n_samples=n_rows, random_state=0)
+    if not numbers:
+        return X, y
+    return X, X[:, 0] * (2 * y - 1) + 0.1 * np.random.default_rng(0).normal(size=n_rows)
+
+
+def profile(member, settings, n_rows, n_repeats, *, numbers=False):
+    X, y = made(n_rows, numbers)
     asked = "predict_proba" if hasattr(member(), "predict_proba") else "decision_function"
-    model = StrataEnsembleClassifier(random_state=0, **settings).fit(X[:200], y[:200])
+    asked = "predict" if numbers else asked
+    ensemble = StrataEnsembleRegressor if numbers else StrataEnsembleClassifier
+    model = ensemble(random_state=0, **settings).fit(X[:200], y[:200])
     watch = Stopwatch()
     restore = [
         watch.watch(HISS, "fit", "strata"),
@@ -62,8 +84,10 @@ def profile(member, settings, n_rows, n_repeats):
         watch.watch(member, asked, "answers"),
         watch.watch(Gate, "fit", "fusion"),
         watch.watch(Gate, "fit_parts", "fusion"),
+        watch.watch(DensityGate, "fit", "fusion"),
+        watch.watch(DensityGate, "fit_parts", "fusion"),
         watch.watch(Stacking, "fit", "fusion"),
-        watch.watch(StrataEnsembleClassifier, "fit", "all"),
+        watch.watch(ensemble, "fit", "all"),
     ]
     rows = []
     for _ in range(n_repeats):
@@ -75,17 +99,41 @@ def profile(member, settings, n_rows, n_repeats):
     return np.median(rows, axis=0)
 
 
+def two_cores(n_rows, n_repeats):
+    """Print how much faster two cores are than one, fit by fit in turn."""
+    X, y = made(n_rows, numbers=True)
+    seconds = {1: [], 2: []}
+    for _ in range(n_repeats + 1):
+        for n_jobs, taken in seconds.items():
+            model = StrataEnsembleRegressor(
+                estimator=RandomForestRegressor(20), random_state=0, n_jobs=n_jobs
+            )
+            start = time.perf_counter()
+            model.fit(X, y)
+            taken.append(time.perf_counter() - start)
+    one, two = (np.median(taken[1:]) for taken in seconds.values())  # the first starts workers
+    print(f"{n_rows} rows: one core {one:.2f} s, two cores {two:.2f} s, {one / two:.2f} times")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000, 10_000])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", nargs="+", default=list(CONFIGURATIONS))
+    parser.add_argument("--cores", action="store_true", help="one core beside two")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    if args.cores:
+        for n_rows in args.rows:
+            two_cores(n_rows, args.repeats)
+        return
     heads = " ".join(f"{each:>8}" for each in ("fit [s]", *PARTS, "rest"))
     print(f"{'rows':7} {'ensemble':12} {heads}  outside the fits of strata and members")
     for n_rows in args.rows:
-        for name, (member, settings) in CONFIGURATIONS.items():
-            total, *parts = profile(member, settings, n_rows, args.repeats)
+        for name in args.only:
+            member, settings = CONFIGURATIONS[name]
+            numbers = name in OF_NUMBERS
+            total, *parts = profile(member, settings, n_rows, args.repeats, numbers=numbers)
             shares = np.array([*parts, total - sum(parts)]) / total
             cells = " ".join(f"{share:8.1%}" for share in shares)
             outside = 1 - shares[:2].sum()

@@ -1,18 +1,21 @@
 """scikit-learn's checks and our own contract, on every estimator of the package."""
 
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
+    PartialPoolingRegressor,
     ScaledLogisticRegression,
+    ScaledRidge,
     SourceStrata,
     StrataEnsembleClassifier,
+    StrataEnsembleRegressor,
     stratifier_checks,
 )
 
@@ -38,6 +41,17 @@ ENSEMBLES = [
         SMALL, SVC(kernel="linear"), fusion="stacking", final_estimator=SVC(), cv="in-sample"
     ),
 ]
+REGRESSORS = [
+    StrataEnsembleRegressor(),
+    StrataEnsembleRegressor(SMALL, cv=2, membership="soft"),
+    StrataEnsembleRegressor(SMALL, fusion="mean", cv=2),
+    StrataEnsembleRegressor(SMALL, fusion="logpool", cv=2),
+    StrataEnsembleRegressor(SMALL, [BayesianRidge(), SVR()], anchor=Ridge(), cv=2),
+    StrataEnsembleRegressor(SMALL, fusion="stacking", cv="in-sample"),
+    PartialPoolingRegressor(shared_penalty=1.0, own_penalty=1.0),
+    PartialPoolingRegressor(own_penalty=1.0),
+    ScaledRidge(),
+]
 
 # The one expected failure that we accept: first centres, draws and folds are random and depend
 # on the order and number of the rows, so a weight of two is not the very same as two rows.
@@ -48,15 +62,17 @@ RANDOM_START = {
 
 
 def expected_failures(estimator):
-    exact = isinstance(estimator, SourceStrata | ScaledLogisticRegression)
+    kinds = (SourceStrata, ScaledLogisticRegression, ScaledRidge, PartialPoolingRegressor)
+    exact = isinstance(estimator, kinds)
     return {} if exact else RANDOM_START
 
 
 @pytest.mark.filterwarnings("ignore:.*strata hold one class only")
 @pytest.mark.filterwarnings("ignore:Class .* fewer than cv")
-@pytest.mark.filterwarnings("ignore:SourceStrata was fitted without sources")
+@pytest.mark.filterwarnings("ignore:.*strata hold one value")
+@pytest.mark.filterwarnings("ignore:.* was fitted without sources")
 @parametrize_with_checks(
-    [*STRATIFIERS, *ENSEMBLES, ScaledLogisticRegression()],
+    [*STRATIFIERS, *ENSEMBLES, ScaledLogisticRegression(), *REGRESSORS],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator, check):

@@ -9,11 +9,12 @@ from ensemblage.strata import HISS, SourceStrata, StrataEnsembleClassifier
 from ensemblage.strata._given_source import (
     HeldOutPair,
     choose_pull,
-    mix_own,
     own_outputs,
     own_shares,
 )
+from ensemblage.strata._strata_targets import ClassTarget
 
+TARGET = ClassTarget(np.array([0, 1]))
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2))
 SITES = np.array(["a", "b", "c"])[RNG.integers(0, 3, 300)]
@@ -30,7 +31,7 @@ def test_shares_by_hand():
     assert own_shares(np.array([20.0, 60.0]), 20.0).tolist() == [0.5, 0.75]
     assert own_shares(np.array([20.0]), np.inf).tolist() == [0.0]
     assert own_shares(np.array([20.0]), 0.0).tolist() == [1.0]
-    mixed = mix_own(np.array([[1.0, 0.0]]), np.array([[0.2, 0.8]]), np.array([0.75]))
+    mixed = TARGET.mix(np.array([[1.0, 0.0]]), np.array([[0.2, 0.8]]), np.array([0.75]))
     np.testing.assert_allclose(mixed, [[0.8, 0.2]])
 
 
@@ -45,12 +46,13 @@ def test_own_members_of_several_kinds_are_averaged():
 def test_the_chosen_pull_loses_no_more_than_any_other(seed):
     rng = np.random.default_rng(seed)
     own, fused = rng.dirichlet([1, 1], (2, 50))
-    pair = HeldOutPair(own, fused, rng.integers(0, 2, 50), rng.integers(0, 3, 50), np.ones(50))
+    y, each = rng.integers(0, 2, 50), np.arange(50)
+    pair = HeldOutPair(own[each, y], fused[each, y], rng.integers(0, 3, 50), np.ones(50))
     counts = np.array([5.0, 20.0, 100.0])
 
     def loss(pull):
-        said = mix_own(own, fused, own_shares(counts, pull)[pair.strata])
-        return -np.log(said[np.arange(50), pair.y]).sum()
+        said = TARGET.mix(own, fused, own_shares(counts, pull)[pair.strata])
+        return -np.log(said[each, y]).sum()
 
     assert loss(choose_pull(pair, counts)) <= min(loss(0.0), loss(20.0), loss(np.inf)) + 1e-9
 

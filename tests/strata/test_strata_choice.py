@@ -6,6 +6,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from ensemblage.fusion import FusionContext, Gate, Mean
 from ensemblage.strata import HISS, MixtureStrata, StrataEnsembleClassifier, fit_held_out
 from ensemblage.strata._strata_choice import candidates, fused_error
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import ClassTarget
+
+
+def rows(y, folds, weights=None):
+    ones = np.ones(len(y)) if weights is None else weights
+    return Training(None, y, ClassTarget(np.array([0, 1])), ones, weights, folds=folds)
 
 
 def test_a_stratifier_without_a_size():
@@ -25,10 +32,10 @@ def test_the_error_of_a_fusion_is_itself_out_of_fold():
     y = np.arange(20) % 2
     right = np.where(y[:, None] == [0, 1], 1.0, 0.0)
     folds = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
-    assert fused_error(Mean(), np.stack([right, right]), y, folds) == 0.0
-    assert fused_error(Mean(), np.stack([1 - right]), y, folds) == 1.0
+    assert fused_error(Mean(), np.stack([right, right]), rows(y, folds)) == 0.0
+    assert fused_error(Mean(), np.stack([1 - right]), rows(y, folds)) == 1.0
     unknown = np.full((1, 20, 2), np.nan)
-    assert fused_error(Mean(), unknown, y, folds) == np.inf
+    assert fused_error(Mean(), unknown, rows(y, folds)) == np.inf
 
 
 def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
@@ -39,14 +46,10 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     known = np.arange(20, 60)
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
     moved = [(train, test - 20) for train, test in folds]
-    alone = fused_error(
-        Gate(), outputs[:, known], y[known], moved, FusionContext(affinity[known]),
-        sample_weight=weights[known],
-    )  # fmt: skip
+    few = rows(y[known], moved, weights[known])
+    alone = fused_error(Gate(), outputs[:, known], few, FusionContext(affinity[known]))
     outputs[:, :20] = np.nan
-    assert alone == fused_error(
-        Gate(), outputs, y, folds, FusionContext(affinity), sample_weight=weights
-    )  # fmt: skip
+    assert alone == fused_error(Gate(), outputs, rows(y, folds, weights), FusionContext(affinity))
 
 
 def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():

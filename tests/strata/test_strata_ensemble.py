@@ -19,14 +19,11 @@ from sklearn.tree import DecisionTreeClassifier
 from ensemblage.fusion import Mean, Stacking
 from ensemblage.parallel import Fold
 from ensemblage.strata import HISS, BootstrapStrata, MixtureStrata, StrataEnsembleClassifier
-from ensemblage.strata._strata_ensemble import report_members
-from ensemblage.strata._stratum_members import (
-    Training,
-    fit_members,
-    held_out_outputs,
-    make_recipe,
-    plan_jobs,
-)
+from ensemblage.strata._member_report import report_members
+from ensemblage.strata._strata_recipe import make_recipe
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import ClassTarget
+from ensemblage.strata._stratum_members import fit_members, held_out_outputs, plan_jobs
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -283,7 +280,7 @@ def test_the_papers_preset():
 def test_a_member_without_a_row_in_a_test_part_has_no_score():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
     folds = [Fold(np.array([0, 1]), np.array([2]))]
-    data = Training(X, y, np.array(["no", "yes"]), np.ones(4), folds=folds)
+    data = Training(X, y, ClassTarget(np.array(["no", "yes"])), np.ones(4), folds=folds)
     memberships = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
     jobs = plan_jobs(make_recipe(GaussianNB(), None, Mean()), memberships, data)
     outputs = held_out_outputs(jobs, data, seed=0, n_jobs=1)

@@ -19,8 +19,8 @@ from ensemblage.strata import (
     SourceStrata,
     StrataEnsembleClassifier,
 )
-from ensemblage.strata import _strata_ensemble as module
-from ensemblage.strata._stratum_members import hold_out
+from ensemblage.strata import _strata_base as module
+from ensemblage.strata._strata_rows import hold_out
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ensemblage.fusion._base import Fusion, FusionContext
     from ensemblage.fusion._base import take_rows as take_rows
     from ensemblage.fusion._by_name import resolve_fusion
+    from ensemblage.fusion._density_gate import DensityGate
+    from ensemblage.fusion._density_pool import DensityPool
+    from ensemblage.fusion._density_rules import DensityMean, DensityStacking
     from ensemblage.fusion._fixed_rules import Mean, Vote, mean_rule, vote_rule
     from ensemblage.fusion._foreign_members import members_of as members_of
     from ensemblage.fusion._local_competence import LocalCompetence, local_accuracies
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from ensemblage.fusion._member_outputs import common_response as common_response
     from ensemblage.fusion._member_outputs import member_outputs as member_outputs
     from ensemblage.fusion._member_stacking import MemberStackingClassifier, stack_members
+    from ensemblage.fusion._number_outputs import number_outputs as number_outputs
+    from ensemblage.fusion._number_outputs import number_response as number_response
     from ensemblage.fusion._product import Product, product_rule
     from ensemblage.fusion._softmax_gate import SoftmaxGate
     from ensemblage.fusion._sourced_classifier import (
@@ -32,6 +37,10 @@ else:
 
 __all__ = [
     "AnchoredGate",
+    "DensityGate",
+    "DensityMean",
+    "DensityPool",
+    "DensityStacking",
     "Fusion",
     "FusionContext",
     "Gate",

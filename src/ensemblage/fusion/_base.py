@@ -31,6 +31,8 @@ class FusionContext(NamedTuple):
         The rows themselves, as members see them.
     sources : ndarray of shape (n_samples,), default=None
         Where each row comes from.
+    strata : ndarray of shape (n_samples,), default=None
+        Number of the stratum that each row is closest to.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class FusionContext(NamedTuple):
     affinity: Array | None = None
     X: Any = None
     sources: NDArray[Any] | None = None
+    strata: NDArray[np.intp] | None = None
 
     def take(self, rows: NDArray[Any]) -> FusionContext:
         """Give the context of some rows.
@@ -66,7 +69,7 @@ class Fusion(BaseEstimator):
     """Contract of a fusion.
 
     Member outputs have shape (n_members, n_samples, n_classes); with two classes decision values
-    are the pair (-d, d).
+    are the pair (-d, d). Of a number there are two outputs, its mean and its variance.
 
     Attributes
     ----------
@@ -82,19 +85,19 @@ class Fusion(BaseEstimator):
     def fit(
         self,
         outputs: Array | None,
-        y: NDArray[np.intp],
+        y: NDArray[Any],
         context: FusionContext = NOTHING_KNOWN,
         *,
         sample_weight: Array | None = None,
     ) -> Self:
-        """Learn from outputs and true classes.
+        """Learn from outputs and what is true.
 
         Parameters
         ----------
         outputs : ndarray of shape (n_members, n_samples, n_classes)
             Members' outputs on rows that they have not seen; None will do if it learns nothing.
         y : ndarray of shape (n_samples,)
-            Class numbers, 0 to n_classes - 1.
+            Class numbers, 0 to n_classes - 1; or the numbers to predict.
         context : FusionContext, default=FusionContext()
             What else is known of the rows.
         sample_weight : ndarray of shape (n_samples,), default=None
@@ -111,7 +114,7 @@ class Fusion(BaseEstimator):
         self,
         parts: list[NDArray[np.intp]],
         outputs: Array,
-        y: NDArray[np.intp],
+        y: NDArray[Any],
         context: FusionContext = NOTHING_KNOWN,
         *,
         sample_weight: Array | None = None,
@@ -125,7 +128,7 @@ class Fusion(BaseEstimator):
         outputs : ndarray of shape (n_members, n_samples, n_classes)
             Members' outputs on rows that they have not seen.
         y : ndarray of shape (n_samples,)
-            Class numbers.
+            Class numbers, or the numbers to predict.
         context : FusionContext, default=FusionContext()
             What else is known of the rows.
         sample_weight : ndarray of shape (n_samples,), default=None

@@ -7,6 +7,9 @@ from typing import Any
 
 from ensemblage.fusion._affinity_gate import Gate
 from ensemblage.fusion._base import Fusion
+from ensemblage.fusion._density_gate import DensityGate
+from ensemblage.fusion._density_pool import DensityPool
+from ensemblage.fusion._density_rules import DensityMean, DensityStacking
 from ensemblage.fusion._fixed_rules import Mean, Vote
 from ensemblage.fusion._local_competence import LocalCompetence
 from ensemblage.fusion._log_pool import LogPool
@@ -23,10 +26,19 @@ BY_NAME: dict[str, Callable[[], Fusion]] = {
     "vote": Vote,
 }
 
+OF_NUMBERS: dict[str, Callable[[], Fusion]] = {
+    "gate": DensityGate,
+    "logpool": DensityPool,
+    "mean": DensityMean,
+    "stacking": DensityStacking,
+}
+"""Of members that predict numbers."""
+
 MEANING = {
     "affinity": "the rows' affinity to strata",
     "X": "the rows as numbers",
     "sources": "the rows' sources",
+    "strata": "the rows' strata",
 }
 """Of the fields of a context."""
 
@@ -37,6 +49,7 @@ def resolve_fusion(
     offered: frozenset[str],
     final_estimator: Any = None,
     importance: Any = None,
+    numbers: bool = False,
 ) -> Fusion:
     """Give the fusion that a parameter names, or refuse one whose needs cannot be met.
 
@@ -46,10 +59,13 @@ def resolve_fusion(
         As given by the user; a fusion is given back as it is.
     offered : frozenset of str
         Fields of :class:`FusionContext` that the ensemble can fill.
-    final_estimator : classifier, default=None
+    final_estimator : classifier or regressor, default=None
         Of ``"stacking"``.
     importance : array-like of shape (n_members,), default=None
         Weights of ``"product"``.
+    numbers : bool, default=False
+        Whether members predict numbers; of these there are "gate", "logpool", "mean" and
+        "stacking", and strata are told to "logpool" where they are offered.
 
     Returns
     -------
@@ -63,14 +79,17 @@ def resolve_fusion(
     Mean()
     """
     if isinstance(fusion, str):
-        if fusion not in BY_NAME:
-            known = ", ".join(map(repr, BY_NAME))
+        named = OF_NUMBERS if numbers else BY_NAME
+        if fusion not in named:
+            known = ", ".join(map(repr, named))
             raise ValueError(f"fusion={fusion!r} is not known; use one of {known}, or a Fusion.")
-        resolved = BY_NAME[fusion]()
-        if isinstance(resolved, Stacking):
-            resolved = Stacking(final_estimator)
+        resolved = named[fusion]()
+        if isinstance(resolved, Stacking | DensityStacking):
+            resolved = type(resolved)(final_estimator)
         elif isinstance(resolved, Product):
             resolved = Product(importance)
+        elif isinstance(resolved, DensityPool):
+            resolved = DensityPool(by_stratum="strata" in offered)
     else:
         resolved = fusion
     missing = sorted(getattr(resolved, "needs", frozenset()) - offered)

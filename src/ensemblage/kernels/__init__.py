@@ -82,6 +82,16 @@ if TYPE_CHECKING:
     from ensemblage.kernels._node_tables import entry_weights as entry_weights
     from ensemblage.kernels._node_tables import log_probabilities as log_probabilities
     from ensemblage.kernels._node_tables import refine as refine
+    from ensemblage.kernels._normal_fusion import Normals as Normals
+    from ensemblage.kernels._normal_fusion import normal_log_density as normal_log_density
+    from ensemblage.kernels._normal_fusion import normal_mixture as normal_mixture
+    from ensemblage.kernels._normal_fusion import normal_product as normal_product
+    from ensemblage.kernels._normal_fusion import product_loss as product_loss
+    from ensemblage.kernels._pooled_normal import SharedAndOwn as SharedAndOwn
+    from ensemblage.kernels._pooled_normal import SourceProducts as SourceProducts
+    from ensemblage.kernels._pooled_normal import solve_pooled as solve_pooled
+    from ensemblage.kernels._pooled_normal import source_products as source_products
+    from ensemblage.kernels._pooled_normal import squared_error as squared_error
     from ensemblage.kernels._prices import priced_memberships as priced_memberships
     from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
     from ensemblage.kernels._sharing import N_BINS as N_BINS
@@ -104,6 +114,9 @@ if TYPE_CHECKING:
     from ensemblage.kernels._standing_out import StandingOut as StandingOut
     from ensemblage.kernels._standing_out import compare_medians as compare_medians
     from ensemblage.kernels._standing_out import compare_shares as compare_shares
+    from ensemblage.kernels._thresholds import Scored as Scored
+    from ensemblage.kernels._thresholds import source_thresholds as source_thresholds
+    from ensemblage.kernels._thresholds import weighted_threshold as weighted_threshold
     from ensemblage.kernels._view_votes import BoundedVotes as BoundedVotes
     from ensemblage.kernels._view_votes import Votes as Votes
     from ensemblage.kernels._view_votes import agreeing_views as agreeing_views

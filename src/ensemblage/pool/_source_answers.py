@@ -10,14 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ensemblage.fusion import SourcedClassifierMixin, take_rows
-from ensemblage.pool._conformal import (
-    Scored,
-    held_out_scores,
-    in_set,
-    new_source_threshold,
-    source_thresholds,
-    weighted_threshold,
-)
+from ensemblage.kernels import Scored, source_thresholds, weighted_threshold
+from ensemblage.pool._conformal import held_out_scores, in_set, new_source_threshold
 from ensemblage.pool._held_out_record import HeldOutRecord
 from ensemblage.pool._known_sources import KnownSources, answer_told
 from ensemblage.pool._pool_rows import Array

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from ensemblage.strata._contract import stratifier_checks
     from ensemblage.strata._describe_strata import describe_strata
     from ensemblage.strata._hiss import HISS
+    from ensemblage.strata._intervals import HeldOutScores
     from ensemblage.strata._mixture import MixtureStrata
-    from ensemblage.strata._partial_pooling import Deviation, PartialPoolingClassifier
+    from ensemblage.strata._partial_pooling import PartialPoolingClassifier
+    from ensemblage.strata._pooling_base import Deviation
+    from ensemblage.strata._pooling_regressor import PartialPoolingRegressor
     from ensemblage.strata._recalibrate import RecalibratedClassifier, recalibrate
     from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
+    from ensemblage.strata._scaled_ridge import ScaledRidge
     from ensemblage.strata._site_calibration import CalibrationPrior as CalibrationPrior
     from ensemblage.strata._site_calibration import as_log_proba as as_log_proba
     from ensemblage.strata._site_calibration import calibrate_site as calibrate_site
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
         StratumDescription,
     )
     from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
-    from ensemblage.strata._stratum_members import tuned_svm
+    from ensemblage.strata._strata_recipe import tuned_svm, tuned_svr
+    from ensemblage.strata._strata_regressor import StrataEnsembleRegressor
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
@@ -39,16 +44,21 @@ __all__ = [
     "BootstrapStrata",
     "ColumnDifference",
     "Deviation",
+    "HeldOutScores",
     "MixtureStrata",
     "PartialPoolingClassifier",
+    "PartialPoolingRegressor",
     "RecalibratedClassifier",
     "ScaledLogisticRegression",
+    "ScaledRidge",
     "SourceStrata",
     "StrataDescription",
     "StrataEnsembleClassifier",
+    "StrataEnsembleRegressor",
     "StratumDescription",
     "describe_strata",
     "recalibrate",
     "stratifier_checks",
     "tuned_svm",
+    "tuned_svr",
 ]

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.fusion import Fusion, are_probabilities
 from ensemblage.parallel import final_step
-from ensemblage.strata._strata_choice import Trial, fused_outputs
-from ensemblage.strata._stratum_members import Training
+from ensemblage.strata._strata_choice import Trial
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import Target
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,14 +23,13 @@ SMALLEST = 1e-12
 
 
 class HeldOutPair(NamedTuple):
-    """What its own stratum's member and all members together said of each row, held out.
+    """What its own stratum's member and all members made of each row's true target, held out.
 
-    Both are probabilities, (n_rows, n_classes); ``strata`` are numbers of the rows' strata.
+    Both are probabilities or densities, (n_rows,); ``strata`` are numbers of the rows' strata.
     """
 
     own: Array
     fused: Array
-    y: Indices
     strata: Indices
     weights: Array
 
@@ -40,17 +39,12 @@ def own_shares(counts: NDArray[np.float64], pull: float) -> Array:
     return np.asarray(counts / (counts + pull) if np.isfinite(pull) else np.zeros(len(counts)))
 
 
-def mix_own(own: Array, fused: Array, shares: Array) -> Array:
-    """Mix what the own member and all together say of rows, by the own one's share of each row."""
-    return np.asarray(shares[:, None] * own + (1 - shares[:, None]) * fused)
-
-
 def choose_pull(pair: HeldOutPair, counts: NDArray[np.float64]) -> float:
     """Take the pull to all members with the least loss on held-out rows; of equals the most."""
-    each, losses = np.arange(len(pair.y)), {}
+    losses = {}
     for pull in reversed(PULLS):
         shares = own_shares(counts, pull)[pair.strata]
-        true = mix_own(pair.own, pair.fused, shares)[each, pair.y]
+        true = shares * pair.own + (1 - shares) * pair.fused
         losses[pull] = float(-pair.weights @ np.log(np.maximum(true, SMALLEST)))
     return min(losses, key=losses.__getitem__)
 
@@ -65,25 +59,42 @@ def own_outputs(outputs: Array, strata: Indices, n_strata: int) -> Array:
     return np.asarray(by_kind[:, strata, np.arange(len(strata))].mean(axis=0))
 
 
-def learn_pull(fusion: Fusion, trial: Trial, data: Training) -> float:
+def learn_pull(fused: Array | None, trial: Trial, data: Training) -> float:
     """Choose the pull on rows that neither members nor fusion have seen, where there are such."""
-    if data.sources is None or trial.outputs is None or data.folds is None:
+    if data.sources is None or trial.outputs is None or fused is None:
         return DEFAULT_PULL
     memberships = np.asarray(final_step(trial.stratifier).memberships_)
     strata, counts = memberships.argmax(axis=1), memberships.sum(axis=0)
-    fused = fused_outputs(
-        fusion, trial.outputs, data.y, data.folds, trial.context, sample_weight=data.sample_weight
-    )
     own = own_outputs(trial.outputs, strata, trial.n_strata)
     known = np.isfinite(fused).all(axis=1) & np.isfinite(own).all(axis=1)
-    if not known.any() or not (are_probabilities(own[known]) and are_probabilities(fused[known])):
+    if not known.any():
         return DEFAULT_PULL
-    pair = HeldOutPair(own[known], fused[known], data.y[known], strata[known], data.weights[known])
-    return choose_pull(pair, counts)
+    by_own, by_all = (data.target.likelihoods(each[known], data.y[known]) for each in (own, fused))
+    if by_own is None or by_all is None:
+        return DEFAULT_PULL
+    return choose_pull(HeldOutPair(by_own, by_all, strata[known], data.weights[known]), counts)
 
 
-def answer_given(ensemble: Any, outputs: Array, fused: Array, sources: Any) -> Array:
+def answer_given(
+    ensemble: Any, outputs: Array, fused: Array, target: Target, sources: Any
+) -> Array:
     """Let rows whose source is known listen to its own member first."""
+    strata = given_strata(ensemble, sources, len(fused))
+    n_own = len(ensemble.estimators_)
+    if not target.can_mix(fused, ensemble.responses_[:n_own]):
+        raise ValueError(
+            "sources were given, but members or fusion give no probabilities. Leave them out, or "
+            "use members with predict_proba."
+        )
+    known = np.flatnonzero(strata >= 0)
+    shares = own_shares(ensemble.member_sizes_.astype(float), ensemble.source_pull_)
+    own = own_outputs(outputs[:, known], strata[known], ensemble.n_strata_)
+    fused[known] = target.mix(own, fused[known], shares[strata[known]])
+    return fused
+
+
+def given_strata(ensemble: Any, sources: Any, n_rows: int) -> Indices:
+    """Look up the strata of rows whose sources are given, -1 for those that are not known."""
     strata_of = getattr(final_step(ensemble.stratifier_), "find_strata", None)
     if strata_of is None:
         kind = type(final_step(ensemble.stratifier_)).__name__
@@ -91,15 +102,4 @@ def answer_given(ensemble: Any, outputs: Array, fused: Array, sources: Any) -> A
             f"sources were given, but {kind} does not know them. Leave them out, or use "
             "SourceStrata."
         )
-    n_own = len(ensemble.estimators_)
-    if not are_probabilities(fused) or {*ensemble.responses_[:n_own]} != {"predict_proba"}:
-        raise ValueError(
-            "sources were given, but members or fusion give no probabilities. Leave them out, or "
-            "use members with predict_proba."
-        )
-    strata = strata_of(sources, len(fused))
-    known = np.flatnonzero(strata >= 0)
-    shares = own_shares(ensemble.member_sizes_.astype(float), ensemble.source_pull_)
-    own = own_outputs(outputs[:, known], strata[known], ensemble.n_strata_)
-    fused[known] = mix_own(own, fused[known], shares[strata[known]])
-    return fused
+    return np.asarray(strata_of(sources, n_rows))

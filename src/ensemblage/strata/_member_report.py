@@ -6,43 +6,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensemblage.fusion import Fusion
 from ensemblage.messages import expect
 from ensemblage.parallel import final_step
-from ensemblage.strata._strata_choice import Trial, fused_outputs
-from ensemblage.strata._stratum_members import Array, Job, Rows, Training
+from ensemblage.strata._strata_choice import Trial
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import Target
+from ensemblage.strata._stratum_members import Array, Job
 
 
 class Errors(NamedTuple):
-    """Share of wrong predictions on each stratum's rows and on all; None where it is not known."""
+    """Error on each stratum's rows and on all; None where it is not known."""
 
     strata: list[float | None]
     all_rows: float | None
 
 
-def count_errors(wrong: Array, memberships: Array) -> Errors:
-    """Average errors, 1 or 0 or NaN, over each stratum's rows by membership, and over all."""
-    known = np.isfinite(wrong)
-    shares, wrong = memberships[known], wrong[known]
+def count_errors(losses: Array, memberships: Array) -> Errors:
+    """Average losses, NaN if not known, over each stratum's rows by membership, and over all."""
+    known = np.isfinite(losses)
+    shares, losses = memberships[known], losses[known]
     totals = shares.sum(axis=0)
     strata = [
-        float(wrong @ own / total) if total > 0 else None
+        float(losses @ own / total) if total > 0 else None
         for own, total in zip(shares.T, totals, strict=True)
     ]
-    return Errors(strata, float(wrong.mean()) if len(wrong) > 0 else None)
+    return Errors(strata, float(losses.mean()) if len(losses) > 0 else None)
 
 
-def held_out_errors(fusion: Fusion, trial: Trial, data: Training) -> Errors:
+def tell_errors(losses: Array, memberships: Array, target: Target) -> Errors:
+    """Give the same as the target's errors are told."""
+    strata, all_rows = count_errors(losses, memberships)
+    told = [None if each is None else target.as_error(each) for each in [*strata, all_rows]]
+    return Errors(told[:-1], told[-1])
+
+
+def held_out_errors(fused: Array | None, trial: Trial, data: Training) -> Errors:
     """Count errors on rows that neither members nor fusion have seen, where there are such."""
-    wrong = np.full(len(data.y), np.nan)
-    if trial.outputs is not None and data.folds is not None:
-        fused = fused_outputs(
-            fusion, trial.outputs, data.y, data.folds, trial.context,
-            sample_weight=data.sample_weight,
-        )  # fmt: skip
+    losses = np.full(len(data.y), np.nan)
+    if fused is not None:
         known = np.isfinite(fused).all(axis=1)
-        wrong[known] = fused[known].argmax(axis=1) != data.y[known]
-    return count_errors(wrong, final_step(trial.stratifier).memberships_)
+        losses[known] = data.target.losses(fused[known], data.y[known])
+    return tell_errors(losses, final_step(trial.stratifier).memberships_, data.target)
 
 
 def report_members(
@@ -54,29 +58,26 @@ def report_members(
     """
     report = []
     for i, (job, member) in enumerate(zip(jobs, members, strict=True)):
+        known, said = job.rows, None
+        if outputs is not None:
+            known = job.rows[np.isfinite(outputs[i][job.rows]).all(axis=1)]
+            said = outputs[i][known]
+        told = data.target.report(member, said, data.y[known])
+        score = told.pop("score")
         report.append(
             {
                 "stratum": job.stratum,
                 "estimator": type(job.blueprint.estimator).__name__,
                 "n_rows": len(job.rows),
-                "classes": data.classes[member.classes_].tolist(),
-                "constant": len(member.classes_) == 1,
+                **told,
                 "weight": None if shares is None else float(shares[i]),
-                "score": None if outputs is None else _score(outputs[i], data.y, job.rows),
+                "score": score,
             }
         )
     return report
 
 
-def _score(outputs: Array, y: Rows, rows: Rows) -> float | None:
-    """Accuracy on those of some rows for which there are outputs."""
-    known = rows[np.isfinite(outputs[rows]).all(axis=1)]
-    if len(known) == 0:
-        return None
-    return float((outputs[known].argmax(axis=1) == y[known]).mean())
-
-
-def expect_members(ensemble: Any, n_columns: int) -> None:
+def expect_members(ensemble: Any, n_columns: int, target: Target) -> None:
     """Refuse members that do not go together as those of a fit do."""
     members = [*ensemble.estimators_, *ensemble.anchors_]
     expect(len(ensemble.responses_) == len(members), "responses_ has not one entry per member")
@@ -84,7 +85,7 @@ def expect_members(ensemble: Any, n_columns: int) -> None:
     expect(several and bool(ensemble.estimators_), "estimators_ has not one per stratum")
     strata = final_step(ensemble.stratifier_).memberships_.shape[1]
     expect(strata == ensemble.n_strata_, "stratifier_ has another number of strata")
-    # a member of one class only has looked at no column
-    looking = [each for each in members if len(each.classes_) > 1]
+    # a member that always says the same has looked at no column
+    looking = [each for each in members if not target.is_constant(each)]
     taken = {each.n_features_in_ for each in [*looking, ensemble.stratifier_]}
     expect(taken == {n_columns}, "members take another number of columns")

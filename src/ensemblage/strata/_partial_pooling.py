@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_is_fitted,
@@ -21,69 +18,16 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import Fold, all_or_nothing, draw_seeds, read_weights
+from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
-from ensemblage.strata._pooling_search import (
-    OWN,
-    SHARED,
-    Grid,
-    SourcedRows,
-    choose_penalties,
-    search_folds,
-)
-from ensemblage.strata._source_codes import UNKNOWN, find_sources, number_sources
+from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
+from ensemblage.strata._pooling_search import Grid, SourcedRows, choose_penalties
+from ensemblage.strata._source_codes import UNKNOWN, find_sources
 
 Doubles = NDArray[np.float64]
 
 
-class Deviation(NamedTuple):
-    """How much a source's coefficient differs from what sources have in common.
-
-    Parameters
-    ----------
-    source : object
-        The source.
-    column : str
-        The column's name, or ``x`` and its number.
-    label : object
-        The class whose log odds the coefficient raises.
-    value : float
-        The difference, in log odds per unit of the column.
-    low, high : float
-        Bounds between which it lies with the probability asked for.
-    """
-
-    source: Any
-    column: str
-    label: Any
-    value: float
-    low: float
-    high: float
-
-
-class _Scaling(NamedTuple):
-    """Mean and spread of each column."""
-
-    mean: Doubles
-    scale: Doubles
-
-    @classmethod
-    def of(cls, X: Doubles, weights: Doubles) -> _Scaling:
-        mean = np.average(X, axis=0, weights=weights)
-        spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-        return cls(mean, np.where(spread > 1e-12 * (np.abs(mean) + 1e-300), spread, 1.0))
-
-    def rows(self, X: Doubles) -> Doubles:
-        """Standardise, and put a one behind the columns."""
-        return np.column_stack([(X - self.mean) / self.scale, np.ones(len(X))])
-
-    def in_units(self, coefs: Doubles) -> tuple[Doubles, Doubles]:
-        """Turn coefficients of standardised columns into those of the columns, and intercepts."""
-        slopes = coefs[..., :-1] / self.scale
-        return slopes, coefs[..., -1] - slopes @ self.mean
-
-
-class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
+class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, BaseEstimator):
     r"""Logistic regression in which sources share what they have in common.
 
     Between one model for all sources and one model per source: every source has coefficients of
@@ -162,16 +106,11 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
     ['x1']
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sources": True}
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
-
+    _of_classes = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "shared_penalty": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
-        "own_penalty": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
-        "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
+        **PartialPoolingMixin._parameter_constraints,  # noqa: SLF001
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -216,20 +155,14 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
         """
         rows, labels = self._check_rows(X, y)
         weights = read_weights(sample_weight, rows)
-        if sources is None:
-            warnings.warn(
-                "PartialPoolingClassifier was fitted without sources: all rows count as one "
-                "source. Pass fit(..., sources=...).",
-                UserWarning,
-                stacklevel=4,
-            )
-            sources = np.zeros(len(rows), dtype=int)
-        names, codes = number_sources(sources, rows)
-        scaling = _Scaling.of(rows, weights)
+        names, codes = self._number(sources, rows)
+        scaling = Scaling.of(rows, weights)
         data = SourcedRows(scaling.rows(rows), labels, codes, weights)
         n_logits = 1 if len(self.classes_) == 2 else len(self.classes_)
         start = Pooled.nothing(len(names), n_logits, rows.shape[1] + 1)
-        penalties = self._choose(data, start)
+        penalties = self._given()
+        if isinstance(penalties, Grid):
+            penalties = choose_penalties(data, start, self._folds(data), penalties)
         sorted_rows = data.by_source(len(names))
         found, self.n_iter_ = fit_pooled(
             sorted_rows, penalties, start, tol=self.tol, max_iter=self.max_iter
@@ -251,22 +184,6 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
                 "least two classes."
             )
         return rows, labels.astype(np.int64)
-
-    def _choose(self, data: SourcedRows, start: Pooled) -> Penalties:
-        """Take the penalties that are given; search for those that are not."""
-        given = (self.shared_penalty, self.own_penalty)
-        if "auto" not in given:
-            return Penalties(float(self.shared_penalty), float(self.own_penalty))
-        shared, own = (None if each == "auto" else (float(each),) for each in given)
-        grid = Grid(shared or SHARED, own or OWN)
-        return choose_penalties(data, start, self._folds(data), grid)
-
-    def _folds(self, data: SourcedRows) -> list[Fold]:
-        if isinstance(self.cv, Integral):
-            rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-            return search_folds(data, int(self.cv), rng)
-        splitter = check_cv(self.cv, data.labels, classifier=True)
-        return [Fold(*parts) for parts in splitter.split(data.rows, data.labels, data.sources)]
 
     def decision_function(self, X: Any, sources: Any = None) -> Doubles:
         """Log odds; for more than two classes, one unnormalised log probability per class.
@@ -353,38 +270,9 @@ class PartialPoolingClassifier(ClassifierMixin, BaseEstimator):
         """
         return float(accuracy_score(y, self.predict(X, sources), sample_weight=sample_weight))
 
-    def deviations(self, false_discovery: float = 0.05) -> list[Deviation]:
-        """Name the coefficients in which a source truly differs from the others.
-
-        Parameters
-        ----------
-        false_discovery : float, default=0.05
-            Expected share of those named that do not differ (Benjamini and Hochberg).
-
-        Returns
-        -------
-        list of Deviation
-            The surest first; bounds hold with a probability of 95 % each.
-        """
-        check_is_fitted(self)
-        values = self.coef_ - self.common_coef_
-        sd = np.where(self.deviation_sd_ > 0, self.deviation_sd_, np.inf)
-        sure = norm.sf(np.abs(values) / sd) * 2
-        order = np.argsort(sure, axis=None, kind="stable")
-        limits = false_discovery * np.arange(1, sure.size + 1) / sure.size
-        below = np.flatnonzero(sure.ravel()[order] <= limits)
-        n_named = int(below[-1]) + 1 if len(below) else 0
+    def _differences(self) -> tuple[Doubles, Doubles, list[Any]]:
         labels = self.classes_ if self.coef_.shape[1] > 1 else self.classes_[1:]
-        columns = getattr(self, "feature_names_in_", None)
-        half = norm.ppf(0.975) * sd
-        named = []
-        for s, k, j in zip(*np.unravel_index(order[:n_named], sure.shape), strict=True):
-            value, margin = float(values[s, k, j]), float(half[s, k, j])
-            column = f"x{j}" if columns is None else str(columns[j])
-            source, label = self.sources_.tolist()[s], labels.tolist()[k]
-            bounds = (value - margin, value + margin)
-            named.append(Deviation(source, column, label, value, *bounds))
-        return named
+        return self.coef_ - self.common_coef_, self.deviation_sd_, labels.tolist()
 
     def __check_state__(self) -> None:
         """Refuse coefficients that no fit makes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,25 +53,36 @@ class _Part(NamedTuple):
     test: SourceRows
 
 
-class _Search:
-    """Held-out loss at penalties, each looked at once; fits start where the last one ended."""
+class _WarmFits:
+    """Held-out log loss at penalties; fits start where the last one ended."""
 
-    def __init__(self, parts: list[_Part], start: Pooled, grid: Grid) -> None:
+    def __init__(self, parts: list[_Part], start: Pooled) -> None:
         self.parts = parts
-        self.grid = grid
         self.at = [start] * len(parts)
+
+    def __call__(self, penalties: Penalties) -> float:
+        """Average the log loss over the held-out rows."""
+        total = weight = 0.0
+        for k, (train, test) in enumerate(self.parts):
+            self.at[k], _ = fit_pooled(train, penalties, self.at[k], tol=SEARCH_TOL)
+            own = float(test.weights.sum())
+            total += own * held_out_loss(test, self.at[k].coefs)
+            weight += own
+        return total / weight
+
+
+class _Search:
+    """Held-out loss at penalties, each looked at once."""
+
+    def __init__(self, judge: Callable[[Penalties], float], grid: Grid) -> None:
+        self.judge = judge
+        self.grid = grid
         self.losses: dict[Penalties, float] = {}
 
     def loss(self, penalties: Penalties) -> float:
-        """Average the log loss over the held-out rows."""
+        """Look up the loss, or find it out."""
         if penalties not in self.losses:
-            total = weight = 0.0
-            for k, (train, test) in enumerate(self.parts):
-                self.at[k], _ = fit_pooled(train, penalties, self.at[k], tol=SEARCH_TOL)
-                own = float(test.weights.sum())
-                total += own * held_out_loss(test, self.at[k].coefs)
-                weight += own
-            self.losses[penalties] = total / weight
+            self.losses[penalties] = self.judge(penalties)
         return self.losses[penalties]
 
     def best(self, candidates: Iterable[Penalties]) -> Penalties:
@@ -92,14 +103,19 @@ class _Search:
 def choose_penalties(
     data: SourcedRows, start: Pooled, folds: Sequence[Fold], grid: Grid
 ) -> Penalties:
-    """Search from two ends: sources that differ in their intercepts only, and in everything."""
+    """Take the penalties with the least log loss on held-out rows."""
     n_sources = len(start.own)
     parts = [
         _Part(*(data.by_source(n_sources, side) for side in fold))
         for fold in folds
         if all(data.weights[side].sum() > 0 for side in fold)
     ]
-    search = _Search(parts, start, grid)
+    return search_penalties(_WarmFits(parts, start), n_sources, grid)
+
+
+def search_penalties(judge: Callable[[Penalties], float], n_sources: int, grid: Grid) -> Penalties:
+    """Search from two ends: sources that differ in their intercepts only, and in everything."""
+    search = _Search(judge, grid)
     if n_sources == 1:  # deviations would be a second name for the same coefficients
         return search.best(Penalties(shared, INF) for shared in grid.shared)
     together = search.best(Penalties(shared, grid.own[-1]) for shared in grid.shared)

@@ -11,14 +11,9 @@ from sklearn.base import clone
 
 from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext
 from ensemblage.parallel import Fold, final_step, fit_parameter, rows_at_final_step
-from ensemblage.strata._stratum_members import (
-    Array,
-    Job,
-    Recipe,
-    Training,
-    held_out_outputs,
-    plan_jobs,
-)
+from ensemblage.strata._strata_recipe import Recipe
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._stratum_members import Array, Job, held_out_outputs, plan_jobs
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 COUNTS = (10, 20, 40)
@@ -41,7 +36,7 @@ class Trial(NamedTuple):
     """Strata, and what members on them say of rows that they have not seen.
 
     ``settings`` are parameters of the fitted stratifier. ``outputs`` are held-out ones, (n_members,
-    n_samples, n_classes), where there are folds; ``error`` is the fusion's on them.
+    n_samples, n_outputs), where there are folds; ``error`` is the fusion's on them.
     """
 
     settings: dict[str, Any]
@@ -61,16 +56,18 @@ def choose_strata(
     ``step`` is called after each; where it is true, no more are tried.
     """
     several = len(settings) > 1
-    trials = []
+    trials: list[Trial] = []
     for each in settings:
-        trials.append(_try_strata(search, each, judge=several))
+        trials.append(_try_strata(search, each, trials, judge=several))
         if step():
             break
     best = int(np.argmin([trial.error for trial in trials]))
     return trials[best], trials if several else []
 
 
-def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Trial:
+def _try_strata(
+    search: Search, settings: dict[str, Any], before: list[Trial], *, judge: bool
+) -> Trial:
     data, fusion = search.data, search.recipe.fusion
     stratifier = clone(search.stratifier)
     final_step(stratifier).set_params(**settings)
@@ -79,11 +76,23 @@ def _try_strata(search: Search, settings: dict[str, Any], *, judge: bool) -> Tri
     jobs = plan_jobs(search.recipe, memberships, data)
     outputs, error = None, 0.0
     if data.folds is not None:
-        outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs)
+        anchored = _anchored_before(search, before, len(jobs))
+        outputs = held_out_outputs(jobs, data, search.seed, search.n_jobs, anchored)
         if judge:
-            weights = data.sample_weight
-            error = fused_error(fusion, outputs, data.y, data.folds, context, sample_weight=weights)
+            error = fused_error(fusion, outputs, data, context)
     return Trial(settings, stratifier, memberships.shape[1], jobs, outputs, context, error)
+
+
+def _anchored_before(search: Search, before: list[Trial], n_jobs: int) -> Array | None:
+    """Give what anchors said in an earlier trial, where they say the same in this one.
+
+    They learn all rows, whatever the strata; as many members before them leave them their seeds.
+    """
+    n_anchors = len(search.recipe.anchors)
+    alike = [each for each in before if len(each.jobs) == n_jobs and each.outputs is not None]
+    if n_anchors == 0 or not alike:
+        return None
+    return np.asarray(alike[-1].outputs)[n_jobs - n_anchors :]
 
 
 def fit_strata(stratifier: Any, data: Training) -> Array:
@@ -100,7 +109,7 @@ def fit_strata(stratifier: Any, data: Training) -> Array:
                 f"Leave {name} out, or use a stratifier that takes it."
             )
         passed[parameter] = value
-    stratifier.fit(data.X, data.y, **passed)
+    stratifier.fit(data.X, data.target.labels(data.y), **passed)
     memberships = getattr(final_step(stratifier), "memberships_", None)
     if memberships is None:
         raise TypeError(
@@ -118,12 +127,28 @@ def rows_context(
     A stratifier that learned to tell strata apart has ``training_log_affinity_`` of its training
     rows, which is more honest than to ask it about them again.
     """
-    last, affinity = final_step(stratifier), None
-    if "affinity" in needs:
-        affinity = getattr(last, "training_log_affinity_", None) if in_training else None
-        if affinity is None:
-            affinity = last.log_affinity(rows_at_final_step(stratifier, X))
-    return FusionContext(affinity=affinity, X=X if "X" in needs else None)
+    affinity, strata = None, None
+    if needs & {"affinity", "strata"}:
+        affinity = _log_affinity(stratifier, X, in_training=in_training)
+    if "strata" in needs:
+        strata = np.asarray(affinity).argmax(axis=1)
+    return FusionContext(
+        affinity=affinity if "affinity" in needs else None, X=X if "X" in needs else None,
+        strata=strata,
+    )  # fmt: skip
+
+
+def closest_strata(stratifier: Any, X: Any, *, in_training: bool = False) -> NDArray[np.intp]:
+    """Give the number of the stratum that each row is closest to."""
+    return np.asarray(_log_affinity(stratifier, X, in_training=in_training).argmax(axis=1))
+
+
+def _log_affinity(stratifier: Any, X: Any, *, in_training: bool) -> Array:
+    last = final_step(stratifier)
+    affinity = getattr(last, "training_log_affinity_", None) if in_training else None
+    if affinity is None:
+        affinity = last.log_affinity(rows_at_final_step(stratifier, X))
+    return np.asarray(affinity)
 
 
 def candidates(
@@ -175,30 +200,32 @@ def _fallback(
 
 
 def fused_error(
-    fusion: Fusion,
-    outputs: Array,
-    y: NDArray[np.intp],
-    folds: list[Fold],
-    context: FusionContext = NOTHING_KNOWN,
-    *,
-    sample_weight: Array | None = None,
+    fusion: Fusion, outputs: Array, data: Training, context: FusionContext = NOTHING_KNOWN
 ) -> float:
     """Weighted error of a fusion on outputs held out in folds, the fusion itself held out too.
 
     Rows with NaN are left out.
     """
-    weights = np.ones(len(y)) if sample_weight is None else sample_weight
-    fused = fused_outputs(fusion, outputs, y, folds, context, sample_weight=sample_weight)
+    fused = fuse_held_out(fusion, outputs, data, context)
     judged = np.isfinite(fused).all(axis=1)
-    wrong = weights[judged] @ (fused[judged].argmax(axis=1) != y[judged])
-    total = weights[judged].sum()
-    return float(wrong / total) if total > 0 else np.inf
+    losses = data.weights[judged] @ data.target.losses(fused[judged], data.y[judged])
+    total = data.weights[judged].sum()
+    return data.target.as_error(float(losses / total)) if total > 0 else np.inf
+
+
+def fuse_held_out(
+    fusion: Fusion, outputs: Array, data: Training, context: FusionContext = NOTHING_KNOWN
+) -> Array:
+    """Fuse outputs that were held out in the folds of the training rows."""
+    return fused_outputs(
+        fusion, outputs, data.y, data.folds or [], context, sample_weight=data.sample_weight
+    )
 
 
 def fused_outputs(
     fusion: Fusion,
     outputs: Array,
-    y: NDArray[np.intp],
+    y: NDArray[Any],
     folds: list[Fold],
     context: FusionContext = NOTHING_KNOWN,
     *,
@@ -224,21 +251,21 @@ def fused_outputs(
     return fused
 
 
-def _usable_folds(y: NDArray[np.intp], tests: list[NDArray[np.bool_]]) -> list[Fold]:
+def _usable_folds(y: NDArray[Any], tests: list[NDArray[np.bool_]]) -> list[Fold]:
     """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
-    n_classes = len(np.unique(y))
     folds = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
-    return [
-        fold for fold in folds
-        if len(fold.test) > 0 and len(np.unique(y[fold.train])) == n_classes
-    ]  # fmt: skip
+    folds = [fold for fold in folds if len(fold.test) > 0 and len(fold.train) > 0]
+    if y.dtype.kind == "f":  # numbers, of which none has to be there
+        return folds
+    n_classes = len(np.unique(y))
+    return [fold for fold in folds if len(np.unique(y[fold.train])) == n_classes]
 
 
 def fit_held_out(ensemble: Any, X: Any, y: Any, **passed: Any) -> Array:
     """Fit an ensemble; give what it says of rows that neither members nor fusion have seen.
 
     Only the fusion is fitted once more per fold: members have held-out outputs anyway. A row in no
-    test part has NaN, (n_samples, n_classes).
+    test part has NaN, (n_samples, n_outputs).
     """
     rest = {"sample_weight": None, "sources": None, "groups": None, **passed}
     trial, data = ensemble._fit_trial(X, y, **rest)  # noqa: SLF001
@@ -247,7 +274,4 @@ def fit_held_out(ensemble: Any, X: Any, y: Any, **passed: Any) -> Array:
             f"fusion={ensemble.fusion!r} with cv={ensemble.cv!r} needs no folds, so that nothing "
             "is held out. Use a fusion that learns, and folds."
         )
-    return fused_outputs(
-        ensemble.fusion_, trial.outputs, data.y, data.folds or [], trial.context,
-        sample_weight=data.sample_weight,
-    )  # fmt: skip
+    return fuse_held_out(ensemble.fusion_, trial.outputs, data, trial.context)

@@ -109,7 +109,8 @@ class StratumDescription:
     share : float
         Mean membership of the rows in it.
     error : float or None
-        Share of wrong predictions on its rows, by membership; None where it is not known.
+        Share of wrong predictions on its rows, by membership, or of numbers the root of the mean
+        squared error; None where it is not known.
     differences : tuple of ColumnDifference
         The largest first.
     """
@@ -132,10 +133,13 @@ class StrataDescription:
     n_rows : int
         Number of rows that were looked at.
     error : float or None
-        Share of wrong predictions on all rows; None where it is not known.
+        Error on all rows, in the same way; None where it is not known.
     error_rows : {"held out", "training", "given"} or None
         Which rows errors are counted on: training rows that members and fusion had not seen, the
         training rows as they were learned, or the rows given.
+    of_classes : bool
+        Whether errors are shares of wrong classes; those of numbers are roots of mean squared
+        errors.
 
     Examples
     --------
@@ -154,6 +158,7 @@ class StrataDescription:
     n_rows: int
     error: float | None = None
     error_rows: ErrorRows | None = None
+    of_classes: bool = True
 
     @property
     def names(self) -> list[str]:  # numpydoc ignore=RT01
@@ -165,6 +170,8 @@ class StrataDescription:
         strata: Sequence[float | None],
         error: float | None,
         error_rows: ErrorRows,
+        *,
+        of_classes: bool = True,
     ) -> StrataDescription:
         """Give the same with errors that were counted elsewhere.
 
@@ -176,6 +183,8 @@ class StrataDescription:
             On all rows; None where none is known.
         error_rows : {"held out", "training", "given"}
             Which rows these are.
+        of_classes : bool, default=True
+            Whether errors are shares of wrong classes.
 
         Returns
         -------
@@ -186,7 +195,7 @@ class StrataDescription:
             return self
         pairs = zip(self.strata, strata, strict=True)
         told = tuple(replace(each, error=own) for each, own in pairs)
-        return replace(self, strata=told, error=error, error_rows=error_rows)
+        return replace(self, strata=told, error=error, error_rows=error_rows, of_classes=of_classes)
 
     @property
     def block(self) -> TableBlock:  # numpydoc ignore=RT01
@@ -196,13 +205,18 @@ class StrataDescription:
         rows = [
             [
                 Field(str(each.stratum)), Field(each.name), share_field(each.share),
-                *[share_field(each.error)] * (self.error is not None),
+                *[self._error_field(each.error)] * (self.error is not None),
                 Field("; ".join(map(str, each.differences))),
             ]
             for each in self.strata
         ]  # fmt: skip
         columns.append(Column("differs in", wide=True))
         return TableBlock(columns, rows, "What the strata are", self.legend)
+
+    def _error_field(self, error: float | None) -> Field:
+        if self.of_classes or error is None:
+            return share_field(error)
+        return Field(write_number(error))
 
     @property
     def legend(self) -> str:  # numpydoc ignore=RT01
@@ -225,7 +239,10 @@ class StrataDescription:
             "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
-        return f"Error: share of wrong predictions on {where}; on all of them {self.error:.1%}."
+        if self.of_classes:
+            return f"Error: share of wrong predictions on {where}; on all of them {self.error:.1%}."
+        said = write_number(self.error)
+        return f"Error: root of the mean squared error on {where}; on all of them {said}."
 
     def __str__(self) -> str:
         return text_table(self.block, WIDTH)

@@ -2,57 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from ensemblage.fusion import SourcedClassifierMixin
 from ensemblage.messages import with_shared
-from ensemblage.parallel import (
-    CallbackSupportMixin,
-    all_or_nothing,
-    draw_seeds,
-    final_step,
-    fit_progress,
-    rows_at_final_step,
-    set_seed,
-    with_callbacks,
-)
-from ensemblage.strata._describe_strata import describe_strata
-from ensemblage.strata._given_source import answer_given, learn_pull
 from ensemblage.strata._hiss import HISS
-from ensemblage.strata._member_report import expect_members, held_out_errors, report_members
-from ensemblage.strata._strata_choice import Search, Trial, candidates, choose_strata, rows_context
-from ensemblage.strata._strata_description import StrataDescription
-from ensemblage.strata._stratum_members import (
-    Array,
-    Asked,
-    Recipe,
-    Training,
-    ask_members,
-    fit_members,
-    hold_out,
-    listed_parts,
-    make_recipe,
-    read_rows,
-    read_training,
-    reads_tables,
-)
-from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
+from ensemblage.strata._strata_base import StrataEnsembleMixin
+from ensemblage.strata._strata_recipe import CLASSIFIERS
+from ensemblage.strata._strata_targets import ClassTarget, read_classes
+from ensemblage.strata._stratum_members import Array
+from ensemblage.tables import ENCODE_DOCS
 
 
 @with_shared(ENCODE_DOCS)
-class StrataEnsembleClassifier(
-    EncodeMixin, CallbackSupportMixin, SourcedClassifierMixin, BaseEstimator
-):
+class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, BaseEstimator):
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata
@@ -170,55 +141,7 @@ class StrataEnsembleClassifier(
     True
     """
 
-    # what keeps folds apart outside keeps members apart inside, without being asked for
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "stratifier": [HasMethods(["fit", "transform"]), None],
-        "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
-        "fusion": [
-            StrOptions({"gate", "logpool", "mean", "stacking", "vote"}),
-            HasMethods(["fit", "combine"]),
-        ],
-        "final_estimator": [HasMethods(["fit", "predict"]), None],
-        "membership": [StrOptions({"hard", "soft"})],
-        "anchor": [HasMethods(["fit", "predict"]), str, list, tuple, None],
-        "stratum_size": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"}), None],
-        "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"in-sample"}), "cv_object"],
-        "encode": ENCODE_CONSTRAINT,
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        stratifier: Any = None,
-        estimator: Any = None,
-        *,
-        fusion: Any = "gate",
-        final_estimator: Any = None,
-        membership: str = "hard",
-        anchor: Any = None,
-        stratum_size: Any = None,
-        n_strata: Any = None,
-        cv: Any = 5,
-        encode: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.stratifier = stratifier
-        self.estimator = estimator
-        self.fusion = fusion
-        self.final_estimator = final_estimator
-        self.membership = membership
-        self.anchor = anchor
-        self.stratum_size = stratum_size
-        self.n_strata = n_strata
-        self.cv = cv
-        self.encode = encode
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _role = CLASSIFIERS
 
     @classmethod
     def paper(cls, *, n_jobs: int | None = None, random_state: Any = None) -> Pipeline:
@@ -249,149 +172,20 @@ class StrataEnsembleClassifier(
         )
         return make_pipeline(MinMaxScaler(), ensemble)
 
-    # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        sources: Any = None,
-        groups: Any = None,
-    ) -> Self:
-        """Find the strata, fit a member on each, and learn to fuse them.
+    def _read_target(self, y: Any, weights: Array) -> tuple[NDArray[Any], ClassTarget]:
+        return read_classes(y, weights)
 
-        Parameters
-        ----------
-        X : dataframe or array-like of shape (n_samples, n_features)
-            Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
-            is a pipeline or takes words itself: then a frame reaches all of them as it is.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are as good as absent.
-        sources : array-like of shape (n_samples,), default=None
-            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`); where
-            ``predict_proba`` is told it too, a row listens to its source's own member first.
-        groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: a member never speaks in training about a row whose group
-            it has seen. Pass the sources here if predictions are for new sources. With
-            scikit-learn's routing, groups given to ``cross_validate`` or a search beside a
-            group-wise ``cv`` arrive here without a request.
+    def _keep_target(self, target: ClassTarget) -> None:
+        self.classes_ = target.classes
 
-        Returns
-        -------
-        self : object
-            Fitted ensemble.
-        """
-        self._fit_trial(X, y, sample_weight, sources, groups)
-        return self
+    def _target(self) -> ClassTarget:
+        return ClassTarget(self.classes_)
 
-    @with_callbacks
-    def _fit_trial(
-        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
-    ) -> tuple[Trial, Training]:
-        """Fit; give what was found out about the strata on the way, and the rows as read."""
-        choosing = self._asks_for_choice()
-        as_given = X if self._encoder_for(X) is None else None
-        recipe = self._resolve(as_given, weighted=sample_weight is not None)
-        held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
-        strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
-        recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
-        data = read_training(self, X, y, sample_weight, sources, groups)
-        self.classes_ = data.classes
-        if held_out:
-            cv = 5 if isinstance(self.cv, str) else self.cv
-            data = hold_out(data, cv, fold_seed)
-        stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
-        settings = candidates(
-            final_step(stratifier), self.stratum_size, self.n_strata, len(data.y),
-            free=self.stratifier is None,
-        )  # fmt: skip
-        search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
-        with fit_progress(self, "setting", len(settings) + 1) as step:
-            trial, tried = choose_strata(search, settings, step)
-            members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
-            step()
-        self._store(recipe, trial, tried, members)
-        self._fit_fusion(trial, data, members)
-        self.feature_means_ = (
-            np.average(data.X, axis=0, weights=data.weights)
-            if isinstance(data.X, np.ndarray)
-            else None
-        )
-        self.source_pull_ = learn_pull(self.fusion_, trial, data)
-        self.stratum_errors_, self.held_out_error_ = held_out_errors(self.fusion_, trial, data)
-        shares = self.fusion_.importance(len(members))
-        self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
-        return trial, data
+    def _prediction(self, fused: Array) -> Any:
+        return self.classes_[fused.argmax()]
 
-    def __check_state__(self) -> None:
-        """Refuse members that do not go together as those of a fit do."""
-        expect_members(self, self._encoded_width())
-
-    def _encoder_for(self, X: Any) -> Any:
-        parts = [self.stratifier, *listed_parts(self.estimator), *listed_parts(self.anchor)]
-        if self.encode == "auto" and any(map(reads_tables, parts)):
-            return None
-        return super()._encoder_for(X)
-
-    def _asks_for_choice(self) -> bool:
-        """Tell whether the strata's number or size is to be chosen."""
-        free = self.stratifier is None and self.stratum_size is None
-        return free or "auto" in (self.stratum_size, self.n_strata)
-
-    def _resolve(self, X: Any = None, *, weighted: bool = False) -> Recipe:
-        """Make of the parameters what the ensemble is made of; refuse what cannot work on X."""
-        return make_recipe(
-            self.estimator,
-            self.anchor,
-            self.fusion,
-            final_estimator=self.final_estimator,
-            X=X,
-            soft=self.membership == "soft",
-            weighted=weighted,
-        )
-
-    def _store(self, recipe: Recipe, trial: Trial, tried: list[Trial], members: list[Any]) -> None:
-        """Keep strata and members, and warn of members that have nothing to tell apart."""
-        self.stratifier_, self.n_strata_ = trial.stratifier, trial.n_strata
-        self.stratum_size_ = trial.settings.get("stratum_size")
-        self.trials_ = [{**each.settings, "error": each.error} for each in tried]
-        n_own = len(members) - len(recipe.anchors)
-        self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
-        self.responses_ = [job.response for job in trial.jobs]
-        self.fusion_ = recipe.fusion
-        self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: trial.n_strata]])
-        one_class = [len(member.classes_) == 1 for member in members[: trial.n_strata]]
-        self.constant_strata_ = np.flatnonzero(one_class)
-        if len(self.constant_strata_) > 0:
-            warnings.warn(
-                f"{len(self.constant_strata_)} of {len(one_class)} strata hold one class only; "
-                "their members always say that class. Larger or fewer strata would mix classes "
-                "more.",
-                UserWarning,
-                stacklevel=5,
-            )
-
-    def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:
-        self.n_left_out_ = 0
-        learns, outputs = self.fusion_.learns, trial.outputs
-        if isinstance(self.cv, str) and learns:
-            outputs = ask_members(members, self.responses_, data.X, len(data.classes))
-        usable = data.weights > 0
-        if outputs is not None and learns:
-            known = np.isfinite(outputs).all(axis=(0, 2))
-            self.n_left_out_ = int((~known).sum())
-            usable &= known
-        rows = np.flatnonzero(usable)
-        self.fusion_.fit(
-            None if outputs is None else outputs[:, rows],
-            data.y[rows],
-            trial.context.take(rows),
-            sample_weight=None if data.sample_weight is None else data.weights[rows],
-        )
+    def _row_losses(self, X: Any, y: Any) -> NDArray[np.bool_]:
+        return np.asarray(self.predict(X) != column_or_1d(y))
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
@@ -402,79 +196,3 @@ class StrataEnsembleClassifier(
             responses = [kind.response for kind in (*recipe.kinds, *recipe.anchors)]
         probable = all(name == "predict_proba" for name in responses)
         return bool(fusion.gives_probabilities(probable))
-
-    def _scores(self, X: Any, sources: Any = None) -> Array:
-        asked = self._ask(X)
-        fused = self.fusion_.combine(asked.outputs, asked.context)
-        return fused if sources is None else answer_given(self, asked.outputs, fused, sources)
-
-    def _ask(self, X: Any) -> Asked:
-        check_is_fitted(self)
-        X = read_rows(self, X)
-        members = [*self.estimators_, *self.anchors_]
-        outputs = ask_members(members, self.responses_, X, len(self.classes_))
-        return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
-
-    def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
-        """Tell what each stratum is: the columns in which it differs most from all rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as in ``predict``: best those of the training, and many.
-        y : array-like of shape (n_samples,), default=None
-            Their classes, to count errors on them. Without, errors are those on training rows
-            that had been held out, where the fit has such.
-        table : dataframe or array-like of shape (n_samples, n_columns), default=None
-            The same rows before they were encoded, to be told in their own units and words; X
-            if not given.
-
-        Returns
-        -------
-        StrataDescription
-            Names, sizes, errors and differences: a value that prints as a table.
-
-        See Also
-        --------
-        describe_strata : The same of any memberships, with names of columns.
-        """
-        check_is_fitted(self)
-        rows = read_rows(self, X)
-        memberships = np.asarray(self.stratifier_.transform(rows), dtype=float)
-        sources = getattr(final_step(self.stratifier_), "sources_", None)
-        wrong = None if y is None else self.predict(X) != column_or_1d(y)
-        shown = X if table is None else table
-        told = describe_strata(shown, memberships, labels=sources, wrong=wrong)
-        if y is not None:
-            return told
-        return told.with_errors(self.stratum_errors_, self.held_out_error_, "held out")
-
-    def explain_row(self, x: Any) -> dict[str, Any]:
-        """Tell which strata and members decided about one row.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), or a frame with one row
-            The row.
-
-        Returns
-        -------
-        dict
-            ``prediction``; ``scores`` (one per class); ``strata`` (memberships of the row);
-            ``members`` (outputs of each member, one per class, anchors last); ``weights`` (share
-            of each stratum's member and anchor for this row, or None where there is no such
-            number).
-        """
-        kept = object if hasattr(self, "encoder_") else None
-        row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
-        X, outputs, context = self._ask(row)
-        scores = self.fusion_.combine(outputs, context)[0]
-        weights = self.fusion_.row_weights(outputs, context)
-        strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))
-        return {
-            "prediction": self.classes_[scores.argmax()],
-            "scores": scores,
-            "strata": np.asarray(strata)[0],
-            "members": outputs[:, 0],
-            "weights": None if weights is None else weights[0],
-        }

@@ -1,0 +1,75 @@
+"""Several sources with a linear rule each for a number: strata beside strong single models.
+
+Usage: python benchmarks/study_multi_source_regression.py [FIRST_SEED]
+
+Eight generated layouts of 4, 8 and 16 sources, 1,000 rows to learn from and 1,000 to test on.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+from scipy.stats import wilcoxon
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import train_test_split
+
+from ensemblage.datasets import make_multi_source_regression
+from ensemblage.strata import MixtureStrata, StrataEnsembleRegressor, tuned_svr
+
+try:
+    from lightgbm import LGBMRegressor
+except ImportError:
+    LGBMRegressor = None
+
+LAYOUTS = (4, 8, 16, 4, 8, 16, 8, 16)
+BASE = "tuned RBF SVR"
+
+
+def boosting(seed):
+    if LGBMRegressor is None:
+        return HistGradientBoostingRegressor(random_state=seed)
+    return LGBMRegressor(random_state=seed, verbose=-1, n_jobs=1)
+
+
+def methods(n_sources, seed):
+    return {
+        BASE: tuned_svr(),
+        "HistGradientBoosting" if LGBMRegressor is None else "LightGBM": boosting(seed),
+        "strata, automatic size": StrataEnsembleRegressor(random_state=seed),
+        "the same, with anchor": StrataEnsembleRegressor(anchor="svm", random_state=seed),
+        "mixture of 20, gated": StrataEnsembleRegressor(MixtureStrata(20), random_state=seed),
+        "mixture told the sources": StrataEnsembleRegressor(
+            MixtureStrata(n_sources), random_state=seed
+        ),
+    }
+
+
+def main():
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    warnings.simplefilter("ignore")
+    errors, inside = {}, {}
+    for seed, n_sources in enumerate(LAYOUTS, start=first):
+        X, y = make_multi_source_regression(n_sources, n_samples=2000, random_state=seed)
+        X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=seed)
+        for name, model in methods(n_sources, seed).items():
+            said = model.fit(X, y).predict(X_new)
+            errors.setdefault(name, []).append(np.sqrt(np.mean((said - y_new) ** 2)))
+            if hasattr(model, "predict_interval"):
+                low, high = model.predict_interval(X_new).T
+                inside.setdefault(name, []).append(((low <= y_new) & (y_new <= high)).mean())
+    base = np.array(errors[BASE])
+    print(f"{len(LAYOUTS)} layouts, seeds {first} to {first + len(LAYOUTS) - 1}; RMSE")
+    heads = f"{'RMSE':>8}{'s.e.':>8}{'ratio':>8}{'ahead':>8}{'Wilcoxon p':>12}{'in 90 %':>9}"
+    print(f"{'':28}{heads}")
+    for name, values in errors.items():
+        e = np.array(values)
+        p = "" if name == BASE else f"{wilcoxon(e, base).pvalue:.3f}"
+        covered = f"{np.mean(inside[name]):.3f}" if name in inside else ""
+        print(
+            f"{name:28}{e.mean():8.4f}{e.std(ddof=1) / np.sqrt(len(e)):8.4f}"
+            f"{e.mean() / base.mean():8.3f}{(e < base).sum():6d}/{len(e)}{p:>12}{covered:>9}"
+        )
+
+
+if __name__ == "__main__":
+    main()

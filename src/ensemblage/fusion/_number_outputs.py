@@ -1,0 +1,34 @@
+"""What members that predict numbers say of rows: a mean, and a variance if they have one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ensemblage.fusion._base import Array
+
+SMALLEST = 1e-9
+"""A member that says it is sure of a row counts as off by this share of the target's variance."""
+
+
+def number_response(member: Any) -> str:
+    """Name what a regressor is asked for: ``predict_std`` if its ``predict`` tells the spread."""
+    last = member[-1] if isinstance(member, Pipeline) else member
+    known = inspect.signature(last.predict).parameters
+    return "predict_std" if "return_std" in known else "predict"
+
+
+def number_outputs(member: Any, X: Any, response: str, variance: float) -> Array:
+    """Ask a fitted regressor for means and variances, (n_samples, 2).
+
+    Without a spread of its own it says the variance given, that of the target.
+    """
+    if response == "predict_std":
+        mean, spread = member.predict(X, return_std=True)
+        own = np.maximum(np.square(spread, dtype=float), SMALLEST * variance)
+        return np.column_stack([mean, own])
+    mean = np.asarray(member.predict(X), dtype=float)
+    return np.column_stack([mean, np.full(len(mean), variance)])

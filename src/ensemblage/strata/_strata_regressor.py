@@ -1,0 +1,263 @@
+"""An ensemble of regressors with one member per stratum."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import column_or_1d
+
+from ensemblage.messages import expect, with_shared
+from ensemblage.strata._intervals import HeldOutScores, interval_factors, score_held_out
+from ensemblage.strata._strata_base import StrataEnsembleMixin
+from ensemblage.strata._strata_choice import Trial
+from ensemblage.strata._strata_recipe import REGRESSORS
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import NumberTarget, read_numbers
+from ensemblage.strata._stratum_members import Array
+from ensemblage.tables import ENCODE_DOCS
+
+
+@with_shared(ENCODE_DOCS)
+class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator):
+    r"""An ensemble of regressors whose members each learn one stratum of the rows.
+
+    It finds strata of similar rows, fits a member on each, and fuses what the members say: not
+    numbers alone, but normal densities, so that it tells how far it may be off.
+
+    Parameters
+    ----------
+    stratifier : stratifier, default=None
+        What divides the rows: :class:`HISS`, :class:`MixtureStrata`, :class:`BootstrapStrata`,
+        :class:`SourceStrata`, a pipeline that ends in one, or your own under the same contract. If
+        not given, HISS with number and size chosen.
+    estimator : regressor or list of regressors, default=None
+        The member, or several kinds of member on each stratum; ridge regression on columns
+        standardised within the stratum (:class:`ScaledRidge`) if not given.
+    fusion : {"gate", "logpool", "stacking", "mean"} or Fusion, default="gate"
+        How members' densities become one. ``"gate"`` mixes those of the members whose strata a row
+        is close to; with an anchor, what the gate says is pooled with the anchor. ``"logpool"``
+        is a product with learned importances.
+    final_estimator : regressor, default=None
+        The regressor that stacking fits on the members' predictions; ridge regression if not
+        given.
+    membership : {"hard", "soft"}, default="hard"
+        Give a member the strongest rows of its stratum, as many as the stratum is large, or all
+        rows with their memberships as weights.
+    anchor : None, "svm", regressor or list of these, default=None
+        Members that learn all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
+        vector regressor.
+    stratum_size : float, "auto" or None, default=None
+        Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
+        size with the least error on rows that members have not seen. None leaves the
+        stratifier's own; without a stratifier, it means ``"auto"``.
+    n_strata : int, "auto" or None, default=None
+        Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
+        stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
+    cv : int, "in-sample", splitter or iterable, default=5
+        Folds from which variances and fusion get outputs on rows that the members have not seen.
+        The strata stay as they are. ``"in-sample"`` uses outputs on the training rows themselves:
+        variances are then too small, and there are no intervals.
+    {encode}
+    n_jobs : int, default=None
+        Members fitted at a time, through joblib.
+    random_state : int, RandomState instance or None, default=None
+        For the strata, the members and the folds.
+
+    Attributes
+    ----------
+    target_scale_ : float
+        Standard deviation of the target in training.
+    stratifier_ : stratifier
+        Fitted.
+    estimators_ : list of regressors
+        Fitted members, one per stratum; of several kinds, kind by kind.
+    anchors_ : list of regressors
+        Fitted members on all rows.
+    fusion_ : Fusion
+        Fitted.
+    responses_ : list of {{"predict", "predict_std"}}
+        What each member is asked for, anchors last; the second tells its spread, too.
+    member_report_ : list of dict
+        Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``constant``,
+        ``spread`` (root of its mean squared error) and ``score`` (its share of explained variance)
+        on rows of its stratum that it had not seen, and ``weight`` (its share in the fusion, None
+        where that differs by row).
+    feature_means_ : ndarray of shape (n_features_in_,) or None
+        Means of the training rows' columns; None if these are not all numbers.
+    source_pull_ : float
+        How many rows of a source count as much as all members, where :class:`SourceStrata` are told
+        the source at prediction.
+    stratum_errors_ : list of float or None
+        Root of the mean squared error on each stratum's rows, by membership, where neither
+        members nor fusion had seen them; None where that is not known.
+    held_out_error_ : float or None
+        The same on all training rows that were held out.
+    held_out_scores_ : HeldOutScores or None
+        Residuals of the rows held out, in units of the spread that was told, for intervals.
+    stratum_size_, n_strata_ : float, int or None
+        What was chosen or set.
+    trials_ : list of dict
+        Settings tried and their errors.
+    n_left_out_ : int
+        Training rows in no test fold, which the fusion did not learn from.
+    member_sizes_ : ndarray of shape (n_strata,)
+        Number of rows that each member learned from.
+    constant_strata_ : ndarray of int
+        Strata with one value of the target only, whose member always says it.
+    {encoder_}
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    StrataEnsembleClassifier : The same of classes.
+    PartialPoolingRegressor : Where the source is known at prediction.
+
+    Notes
+    -----
+    A member says a normal density: its prediction, and a variance learned from its residuals on
+    rows that it had not seen (see :class:`~ensemblage.fusion.DensityGate` and
+    :class:`~ensemblage.fusion.DensityPool`); a member whose ``predict`` takes ``return_std`` says
+    its own, times a factor learned in the same way.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ensemblage.strata import HISS, StrataEnsembleRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = StrataEnsembleRegressor(HISS(4, 0.5), random_state=0).fit(X, y)
+    >>> low, high = model.predict_interval(X, coverage=0.9).T
+    >>> bool(0.87 < ((low <= y) & (y <= high)).mean() < 0.95)
+    True
+    """
+
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
+
+    _role = REGRESSORS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StrataEnsembleMixin._parameter_constraints,  # noqa: SLF001
+        "fusion": [
+            StrOptions({"gate", "logpool", "mean", "stacking"}),
+            HasMethods(["fit", "combine"]),
+        ],
+    }
+
+    def predict(self, X: Any, return_std: bool = False, sources: Any = None) -> Any:
+        """Predict numbers, and how far they may be off.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        return_std : bool, default=False
+            Also give the standard deviation of what is predicted.
+        sources : array-like of shape (n_samples,), default=None
+            Where each row comes from, for :class:`SourceStrata`. A row whose source is missing or
+            new is answered as if none had been given.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predictions.
+        std : ndarray of shape (n_samples,)
+            Only with ``return_std=True``.
+        """
+        mean, variance = self._scores(X, sources).T
+        return (mean, np.sqrt(variance)) if return_std else mean
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, sources: Any = None) -> Array:
+        r"""Give an interval that holds the truth for a share of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        coverage : float, default=0.9
+            The share of rows whose truth is to be inside, between 0 and 1.
+        sources : array-like of shape (n_samples,), default=None
+            As in ``predict``; the interval is then the source's own.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper bounds.
+
+        Notes
+        -----
+        Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, with q such that a share of the
+        residuals that had been held out, each in units of its :math:`s(x)`, is at most q. It is
+        of the stratum that the row is closest to; all other rows count as much as twenty of its
+        own. Where rows are too few for a coverage, q is the largest residual seen.
+        """
+        if not isinstance(coverage, Real) or isinstance(coverage, Integral | bool):
+            raise TypeError(f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9.")
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
+        (mean, variance), strata = self._scores(X, sources).T, self._closest(X, sources)
+        if self.held_out_scores_ is None:
+            raise ValueError(
+                f"Intervals need rows that were held out, and cv={self.cv!r} holds out none. "
+                "Fit with folds, such as cv=5."
+            )
+        half = interval_factors(self.held_out_scores_, coverage)[strata] * np.sqrt(variance)
+        return np.column_stack([mean - half, mean + half])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
+        """Share of the target's variance that is explained (R²).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+        sources : array-like of shape (n_samples,), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        float
+            1 at best; 0 is the constant mean.
+        """
+        said = self.predict(X, sources=sources)
+        return float(r2_score(y, said, sample_weight=sample_weight))
+
+    def _read_target(self, y: Any, weights: Array) -> tuple[NDArray[Any], NumberTarget]:
+        return read_numbers(y, weights)
+
+    def _keep_target(self, target: NumberTarget) -> None:
+        self.target_scale_ = target.scale
+
+    def _target(self) -> NumberTarget:
+        return NumberTarget(self.target_scale_)
+
+    def _prediction(self, fused: Array) -> float:
+        return float(fused[0])
+
+    def _row_losses(self, X: Any, y: Any) -> Array:
+        return np.asarray((self.predict(X) - column_or_1d(y)) ** 2)
+
+    def _learn_held_out(self, fused: Array | None, trial: Trial, data: Training) -> None:
+        self.held_out_scores_: HeldOutScores | None = (
+            None if fused is None else score_held_out(fused, trial, data)
+        )
+
+    def __check_state__(self) -> None:
+        """Refuse members and residuals that do not go together as those of a fit do."""
+        super().__check_state__()
+        expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
+        if self.held_out_scores_ is not None:
+            strata = np.asarray(self.held_out_scores_.strata)
+            expect(self.held_out_scores_.n_strata == self.n_strata_, "scores are of other strata")
+            expect(bool((strata < self.n_strata_).all()), "a score is of no stratum")
