@@ -132,6 +132,30 @@ def wide_file(folder: Path) -> Path:
     return write_rows(folder / "sensors.csv", [*head, "state"], row)
 
 
+def number_file(folder: Path) -> Path:
+    """Write prices of homes at four sites."""
+    levels = {"harbour": 1.8, "hill": 0.8, "north": 1.0, "south": 1.3}
+
+    def row(draw: random.Random) -> list[str]:
+        site, rooms = draw.choice([*levels]), draw.randrange(1, 7)
+        area, kind = draw.gammavariate(9, 12), draw.choice(["flat", "house", "loft", ""])
+        price = 30_000 + 2_500 * area * levels[site] + 9_000 * rooms + draw.gauss(0, 25_000)
+        known = "" if draw.random() < 0.07 else f"{area:.1f}"
+        return [site, known, str(rooms), kind, f"{price:.0f}"]
+
+    return write_rows(folder / "homes.csv", ["site", "area", "rooms", "kind", "price"], row)
+
+
+def numbers(folder: Path) -> Iterator[Path]:
+    """Predict numbers: a comparison with sources, and explanations."""
+    file, page = number_file(folder), folder / "compare_homes.html"
+    methods = [word for name in ("mean", "ridge", "tree", "boosting") for word in ("-m", name)]
+    run("compare", file, "-t", "price", "--source", "site", *methods, "-j", 1, "--report", page)
+    yield page
+    for method in ("ridge", "tree"):
+        yield explained(folder, file, "price", method)
+
+
 def compare(folder: Path) -> Iterator[Path]:
     """Compare ours with baselines, on the usual file and on odd names."""
     some = ["majority", "logistic", "forest", "bayesnet", "tree", "strata", "subspace"]
@@ -222,7 +246,7 @@ def short(file: Path) -> str:
     return file.stem.split()[0].strip("<>")
 
 
-PAGES = (compare, usual, awkward, wide, audit, cluster, own_study, papers)
+PAGES = (compare, numbers, usual, awkward, wide, audit, cluster, own_study, papers)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,25 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from ensemblage.cli._cluster_command import CLUSTER_NAMES
-from ensemblage.cli._options import METHOD_NAMES, Budget, complete_method, parse_time
-from ensemblage.methods import CLUSTER_METHODS, METHODS
+from ensemblage.cli._options import (
+    METHOD_NAMES,
+    NUMBER_METHOD_NAMES,
+    Budget,
+    MeasureName,
+    TaskName,
+    complete_method,
+    parse_time,
+)
+from ensemblage.messages import TASKS
+from ensemblage.methods import CLUSTER_METHODS, METHODS, NUMBER_METHODS
 
 
 def test_names_written_out_are_those_of_the_registries():
     assert ", ".join(METHODS) == METHOD_NAMES
+    assert ", ".join(NUMBER_METHODS) == NUMBER_METHOD_NAMES
+    assert [each.value for each in TaskName] == [*TASKS]
+    deciding = [name for task in TASKS.values() for name in task.deciding]
+    assert [each.name for each in MeasureName] == ["auto", *deciding]
     assert ", ".join(CLUSTER_METHODS) == CLUSTER_NAMES
 
 
@@ -51,5 +64,6 @@ def test_a_budget_reaches_a_command_in_seconds():
 
 def test_methods_are_completed():
     assert complete_method("strata-") == ["strata-sources", "strata-paper"]
-    assert ", ".join(complete_method("")) == METHOD_NAMES
+    assert set(complete_method("")) == {*METHODS, *NUMBER_METHODS}
+    assert complete_method("rid") == ["ridge"]
     assert complete_method("x") == []

@@ -53,7 +53,7 @@ def test_declared_categories_are_kept_and_rows_without_a_class_left_out():
 
 def test_what_does_not_fit_is_refused():
     X = np.eye(3)
-    with pytest.raises(TypeError, match="`y`, the class of each row, is needed"):
+    with pytest.raises(TypeError, match="`y`, the class or number of each row, is needed"):
         given_dataset(X, None)
     with pytest.raises(TypeError, match="give methods by `methods`"):
         given_dataset(

@@ -27,6 +27,7 @@ from ensemblage.cli._options import (
     Report,
     Seed,
     Target,
+    Task,
     as_reading,
     complete_method,
 )
@@ -51,6 +52,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         ),
     ],
     target: Target = None,
+    task: Task = None,
     method: Annotated[
         str,
         typer.Option(
@@ -74,7 +76,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(report)
     dataset = open_dataset(
-        data, target, drop=drop or (), source_column=source, reading=as_reading(read)
+        data, target, drop=drop or (), source_column=source, reading=as_reading(read), task=task
     )
     with progress_bar("Auditing") as progress:
         document = audit(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)

@@ -19,10 +19,12 @@ from ensemblage.cli._console import (
     shortened,
     show_block,
     show_json,
+    show_reason,
     write_page,
 )
 from ensemblage.cli._options import (
     METHOD_NAMES,
+    NUMBER_METHOD_NAMES,
     Budget,
     DataDir,
     Debug,
@@ -38,6 +40,7 @@ from ensemblage.cli._options import (
     Seed,
     Source,
     Target,
+    Task,
     as_reading,
     complete_method,
 )
@@ -64,6 +67,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     ] = None,
     *,
     target: Target = None,
+    task: Task = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +76,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             metavar="METHOD",
             autocompletion=complete_method,
             help="A method (may be repeated); left out, all, or the main ones with --quick: "
-            f"{METHOD_NAMES}.",
+            f"{METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
         ),
     ] = None,
     folds: Annotated[
@@ -126,31 +130,29 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Compare our methods with strong baselines on the same folds."""
     del debug
     check_data(data)
-    from msgspec.structs import astuple
-
     from ensemblage.datasets import open_dataset
-    from ensemblage.methods import compare, get_method, usual_methods
+    from ensemblage.methods import check_method_name, compare, get_method, usual_methods
     from ensemblage.persistence import write_atomically
     from ensemblage.runs import ResultStore
 
     check_outputs(output, report)
     if data is None:
         note(f"No data given, so the bundled dataset {BUNDLED!r} is used.")
-    names = [
-        get_method(name).name
-        for name in method or usual_methods(sources=source is not None, quick=quick)
-    ]
+    for name in method or ():
+        check_method_name(name)
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
-        reading=as_reading(read),
+        reading=as_reading(read), task=task,
     )  # fmt: skip
+    names = method or usual_methods(task=dataset.task, sources=source is not None, quick=quick)
+    methods = [get_method(name, dataset.task.name) for name in names]
     with ExitStack() as stack:
         store = None if results is None else stack.enter_context(ResultStore(results))
         progress = stack.enter_context(
             progress_bar(
                 f"Comparing {count(len(names), 'method')}",
                 results=results,
-                compiles=any(get_method(name).ours for name in names),
+                compiles=any(each.ours for each in methods),
             )
         )
         result = compare(
@@ -161,8 +163,8 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         )  # fmt: skip
     _refuse_nothing(result, results)
     if output is not None:
-        head = result.summary[0].__struct_fields__
-        write_atomically(output, csv_text(head, [astuple(row) for row in result.summary]))
+        rows = result.rows()
+        write_atomically(output, csv_text([*rows[0]], [[*row.values()] for row in rows]))
     if report is not None:
         from ensemblage.report import comparison_page
 
@@ -180,7 +182,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 def _refuse_nothing(result: Comparison, results: Path | None) -> None:
     """End with an error where there is nothing to show."""
-    n_folds = len(result.methods[0].accuracy)
+    n_folds = len(result.methods[0].usual)
     if n_folds == 0:
         remedy = "" if results is None else ", or run the same command again to go on"
         raise ValueError(f"the budget ended before every method had a fold: give more{remedy}.")
@@ -195,6 +197,7 @@ def _show(result: Comparison) -> None:
     say(comparison_title(result))
     if result.data is not None:
         say(f"  {result.data.sentence}")
+        show_reason(result.data)
     show_block(block)
     say(block.legend)
     say(result.verdict, style="bold")
@@ -206,7 +209,7 @@ def _show_notes(result: Comparison) -> None:
     for text in result.notes:
         note(text)
     for each in result.methods:
-        folds = len(each.accuracy)
+        folds = len(each.usual)
         for text, times in each.warnings.items():
             note(f"{each.label}, {times} of {folds} folds: {shortened(text, LONG)}")
         if each.failures:

@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from ensemblage.datasets import DataCard
     from ensemblage.pages import Page, TableBlock
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -38,6 +39,7 @@ IN_COMMANDS = {
     "`n_splits`": "--folds",
     "`quick`": "--quick",
     "`measure`": "--measure",
+    "`task`": "--task",
     "`row`": "--row",
     "`data_dir`": "--data-dir",
     "`decimal`": "--read decimal=MARK",
@@ -95,6 +97,12 @@ def show_json(document: Any) -> None:
     import msgspec
 
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def show_reason(card: DataCard) -> None:
+    """Say why numbers are predicted, or taken for classes; words leave no doubt."""
+    if card.number_like:
+        say(f"  {as_command(card.task_reason)}")
 
 
 def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[list[str]]) -> None:

@@ -122,16 +122,20 @@ def _check_usage(data: str | None, output: Path | None, row: int | None) -> None
 
 
 def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any, Any]:
-    """Read the model's columns, the classes if they are there and complete, and the sources."""
+    """Read the model's columns, the target if it is there and complete, and the sources."""
+    from ensemblage.datasets import is_missing
     from ensemblage.persistence import read_rows
 
     target = saved.target
     X, table, notes, _, sources = read_rows(saved, data, reading=as_reading(read))
     for text in notes:
         note(text)
-    if target is None or target not in table.names or None in table.column(target).tolist():
+    if target is None or target not in table.names:
         return X, None, sources
-    return X, table.column(target).astype(str), sources
+    y = table.column(target)
+    if is_missing(y).any() or (y.dtype.kind == "f") == bool(saved.classes):
+        return X, None, sources
+    return X, y.astype(str) if saved.classes else y, sources
 
 
 def _show(explained: Explanation) -> None:

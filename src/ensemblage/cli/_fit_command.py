@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ensemblage.cli._console import check_data, check_outputs, guarded, note, say, show_json
+from ensemblage.cli._console import (
+    check_data,
+    check_outputs,
+    guarded,
+    note,
+    say,
+    show_json,
+    show_reason,
+)
 from ensemblage.cli._options import (
     METHOD_NAMES,
+    NUMBER_METHOD_NAMES,
     DataDir,
     Debug,
     Drop,
@@ -21,16 +30,20 @@ from ensemblage.cli._options import (
     Seed,
     Source,
     Target,
+    Task,
     as_reading,
     complete_method,
 )
 from ensemblage.cli._progress import progress_bar
-from ensemblage.messages import count
+from ensemblage.messages import MEASURES, count
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
     from ensemblage.methods import Method, Trained, TrainingDocument
     from ensemblage.strata import StrataDescription
+
+
+AUTO = "auto"
 
 
 @guarded
@@ -50,6 +63,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Option("--output", "-o", metavar="MODEL.skops", help="Where to save the model."),
     ],
     target: Target = None,
+    task: Task = None,
     method: Annotated[
         str,
         typer.Option(
@@ -57,9 +71,10 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "-m",
             metavar="METHOD",
             autocompletion=complete_method,
-            help=f"One of: {METHOD_NAMES}.",
+            help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}, or auto, the one "
+            "that a comparison of all says to take.",
         ),
-    ] = "auto",
+    ] = AUTO,
     folds: Folds = 5,
     source: Source = None,
     drop: Drop = None,
@@ -78,21 +93,25 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     from ensemblage.datasets import open_dataset
     from ensemblage.explain import described_strata
-    from ensemblage.methods import FitDocument, get_method, train
+    from ensemblage.methods import FitDocument, check_method_name, get_method, train
     from ensemblage.persistence import save
 
     check_outputs(output)
-    chosen = get_method(method)
-    reading = as_reading(read)
+    check_method_name(method)
     dataset = open_dataset(
-        data, target, data_dir=data_dir, drop=drop or (), source_column=source, reading=reading
-    )
-    with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
+        data, target, data_dir=data_dir, drop=drop or (), source_column=source,
+        reading=as_reading(read), task=task,
+    )  # fmt: skip
+    several = method == AUTO and not dataset.classes
+    named = None if several else get_method(method, dataset.task.name)
+    label, compiles = ("all methods", True) if named is None else (named.label, named.ours)
+    with progress_bar(f"Fitting {label}", compiles=compiles) as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
+    chosen = get_method(trained.method, dataset.task.name)
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
     )
-    training = _training(dataset, trained, method, described)
+    training = _training(dataset, trained, described)
     noted = {} if described is None else {"strata": to_builtins(described)}
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
@@ -120,7 +139,7 @@ def _beside(
 
 
 def _training(
-    dataset: Dataset, trained: Trained, method: str, described: StrataDescription | None
+    dataset: Dataset, trained: Trained, described: StrataDescription | None
 ) -> TrainingDocument:
     from ensemblage.explain import what_was_learned
     from ensemblage.methods import TrainingDocument
@@ -128,7 +147,7 @@ def _training(
     (row,) = trained.comparison.summary
     return TrainingDocument(
         dataset=dataset.name,
-        method=method,
+        method=trained.method,
         n_rows=len(dataset.y),
         classes=dataset.classes,
         folds=trained.comparison.n_splits,
@@ -138,25 +157,40 @@ def _training(
         learned=tuple(what_was_learned(trained.fitted, dataset.feature_names, described)),
         notes=trained.comparison.notes,
         data=trained.comparison.data,
+        task=trained.comparison.task,
+        rmse=row.rmse,
+        rmse_se=None if dataset.classes else row.score_se,
+        mae=row.mae,
+        r2=row.r2,
+        deviation=None if dataset.classes else float(dataset.y.std()),
     )
 
 
 def _show(dataset: Dataset, training: TrainingDocument, label: str) -> None:
+    what = f"{len(training.classes)} classes" if training.classes else "numbers"
     say(
         f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
-        f"{len(training.classes)} classes of {dataset.target!r}"
+        f"{what} of {dataset.target!r}"
     )
     if training.data is not None:
         say(f"  {training.data.sentence}")
-    if training.accuracy is None:
-        say(f"{label}: no score, as the fits on the folds failed")
-    else:
-        # with a score on one fold only there is no spread
-        error = "" if training.accuracy_se is None else f" ± {training.accuracy_se:.4f}"
-        share = max(training.classes.values()) / training.n_rows
-        say(
-            f"{label}: accuracy {training.accuracy:.4f}{error} over {training.folds} folds "
-            f"(the most frequent class alone: {share:.4f})"
-        )
+        show_reason(training.data)
+    say(f"{label}: {_score(training)}")
     for line in training.learned:
         say(f"  {line}")
+
+
+def _score(training: TrainingDocument) -> str:
+    """Tell the score on the folds, beside that of knowing nothing of a row."""
+    over = f"over {training.folds} folds"
+    # with a score on one fold only there is no standard error
+    if training.accuracy is not None:
+        share = max(training.classes.values()) / training.n_rows
+        said = MEASURES["accuracy"].with_error(training.accuracy, training.accuracy_se, 4)
+        return f"accuracy {said} {over} (the most frequent class alone: {share:.4f})"
+    if training.rmse is not None and training.deviation is not None:
+        said = MEASURES["rmse"].with_error(training.rmse, training.rmse_se)
+        return (
+            f"RMSE {said} {over} (the mean alone: {MEASURES['rmse'].written(training.deviation)})"
+        )
+    return "no score, as the fits on the folds failed"

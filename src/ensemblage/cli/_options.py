@@ -18,6 +18,7 @@ METHOD_NAMES = (
     "strata, strata-sources, strata-paper, "
     "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
+NUMBER_METHOD_NAMES = "mean, ridge, svm, forest, boosting, tree"
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
 RESULTS = Path("ensemblage-results.sqlite")
@@ -33,6 +34,17 @@ class MeasureName(StrEnum):
     log_loss = "log-loss"
     auc = "auc"
     f1 = "f1"
+    rmse = "rmse"
+    mae = "mae"
+    r2 = "r2"
+    log_score = "log-score"
+
+
+class TaskName(StrEnum):
+    """What can be predicted."""
+
+    classification = "classification"
+    regression = "regression"
 
 
 def parse_time(text: str) -> float:
@@ -50,7 +62,8 @@ def parse_time(text: str) -> float:
 
 def complete_method(start: str) -> list[str]:
     """Give the methods whose names begin so, to a shell that completes them."""
-    return [name for name in METHOD_NAMES.split(", ") if name.startswith(start)]
+    every = dict.fromkeys(f"{METHOD_NAMES}, {NUMBER_METHOD_NAMES}".split(", "))
+    return [name for name in every if name.startswith(start)]
 
 
 def _check_jobs(jobs: int) -> int:
@@ -88,6 +101,14 @@ Target = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict."),
 ]
+Task = Annotated[
+    TaskName | None,
+    typer.Option(
+        "--task", metavar="TASK",
+        help="What the target holds: classification for classes, regression for numbers. Left "
+        "out, words and few different numbers are classes.",
+    ),
+]  # fmt: skip
 Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Leave a column out (may be repeated)."),
@@ -140,8 +161,9 @@ Measure = Annotated[
     typer.Option(
         "--measure",
         metavar="MEASURE",
-        help="What decides: auto, accuracy, balanced, log-loss, auc or f1. auto: accuracy, or for "
-        "uneven classes log loss, or balanced accuracy where a method gives no probabilities.",
+        help="What decides: auto, accuracy, balanced, log-loss, auc or f1; for numbers rmse, mae, "
+        "r2 or log-score. auto: accuracy, or for uneven classes log loss, or balanced accuracy "
+        "where a method gives no probabilities; for numbers rmse.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]

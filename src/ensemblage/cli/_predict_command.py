@@ -1,10 +1,10 @@
-"""``ensemblage predict``: classes and probabilities for new rows."""
+"""``ensemblage predict``: classes and probabilities, or numbers, for new rows."""
 # ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,11 @@ from ensemblage.cli._console import (
     show_json,
 )
 from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
+from ensemblage.messages import MEASURES, count
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ensemblage.methods import PredictionDocument, Predictions
     from ensemblage.persistence import NewRows
 
@@ -63,7 +66,7 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Predict the classes of new rows, with probabilities where the model has them."""
+    """Predict classes of new rows, with probabilities where the model has them, or numbers."""
     del seed, jobs, debug
     check_data(data)
     from ensemblage.methods import predict_rows
@@ -84,10 +87,10 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.echo(text, nl=False)
     for sentence in rows.notes:
         note(sentence)
-    if predictions.probabilities is None:
+    if predictions.classes and predictions.probabilities is None:
         note("This model gives no probabilities.")
     if saved.target is not None and saved.target in rows.table.names:
-        _note_target(saved.target, rows.table.column(saved.target).tolist(), predictions)
+        _note_target(saved.target, rows.table.column(saved.target), predictions)
 
 
 def _beside(
@@ -101,7 +104,7 @@ def _beside(
 def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
     from ensemblage.methods import PredictionDocument
 
-    shares = predictions.probabilities
+    shares, spread, ends = predictions.probabilities, predictions.spread, predictions.intervals
     return PredictionDocument(
         classes=predictions.classes,
         predictions=predictions.labels.tolist(),
@@ -109,12 +112,31 @@ def _document(predictions: Predictions, output: Path | None, new: NewRows) -> Pr
         output=None if output is None else str(output),
         kept=dict(new.kept),
         notes=new.notes,
+        spread=None if spread is None else spread.tolist(),
+        intervals=None if ends is None else ends.tolist(),
     )
 
 
-def _note_target(target: str, truth: list[str | None], predictions: Predictions) -> None:
-    hits = [
-        a == b for a, b in zip(truth, predictions.labels.tolist(), strict=True) if a is not None
-    ]
-    score = f"; {sum(hits)} of {len(hits)} predictions agree with it" if hits else ""
+def _note_target(target: str, truth: NDArray[Any], predictions: Predictions) -> None:
+    score = ""
+    if predictions.classes:
+        score = _class_score(truth, predictions)
+    elif truth.dtype.kind == "f":
+        score = _number_score(truth, predictions)
     note(f"The column {target!r} is not needed for predicting{score}.")
+
+
+def _class_score(truth: NDArray[Any], predictions: Predictions) -> str:
+    pairs = zip(truth.tolist(), predictions.labels.tolist(), strict=True)
+    hits = [a == b for a, b in pairs if a is not None]
+    return f"; {sum(hits)} of {len(hits)} predictions agree with it" if hits else ""
+
+
+def _number_score(truth: NDArray[Any], predictions: Predictions) -> str:
+    from ensemblage.datasets import is_missing
+
+    missed = (truth - predictions.labels)[~is_missing(truth)]
+    if not len(missed):
+        return ""
+    rmse = MEASURES["rmse"].written(float((missed**2).mean() ** 0.5))
+    return f"; against its {count(len(missed), 'number')} predictions have an RMSE of {rmse}"

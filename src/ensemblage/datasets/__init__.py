@@ -6,6 +6,7 @@ from ensemblage.messages import lazy_door
 
 if TYPE_CHECKING:
     from ensemblage.datasets._data_card import ColumnCard, DataCard
+    from ensemblage.datasets._data_card import range_text as range_text
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
     from ensemblage.datasets._file_names import check_file as check_file
     from ensemblage.datasets._file_names import names_file as names_file
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._files import read_table
     from ensemblage.datasets._hidden_features import HiddenFeatures, make_hidden_features
     from ensemblage.datasets._multi_source import make_multi_source, make_video_standin
+    from ensemblage.datasets._multi_source_numbers import make_multi_source_regression
     from ensemblage.datasets._open import (
         DatasetInfo,
         TargetNotGivenError,
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     from ensemblage.datasets._open import find_folder as find_folder
     from ensemblage.datasets._quarter_circle import make_quarter_circle
     from ensemblage.datasets._reading_options import Reading
+    from ensemblage.datasets._table import EITHER as EITHER
     from ensemblage.datasets._table import Table
     from ensemblage.datasets._table import is_missing as is_missing
+    from ensemblage.datasets._targets import fold_labels as fold_labels
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
@@ -44,6 +48,7 @@ __all__ = [
     "load_dataset",
     "make_hidden_features",
     "make_multi_source",
+    "make_multi_source_regression",
     "make_quarter_circle",
     "make_video_standin",
     "open_dataset",

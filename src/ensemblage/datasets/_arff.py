@@ -20,7 +20,17 @@ from ensemblage.datasets._date_texts import moment, read_dates
 from ensemblage.datasets._encoding import UTF_8, Decoded
 from ensemblage.datasets._reading_options import Request
 from ensemblage.datasets._row_layout import distinct_names
-from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column, Table, parse_number
+from ensemblage.datasets._table import (
+    DATE,
+    EITHER,
+    MISSING,
+    NUMBER,
+    WORD,
+    AsWritten,
+    Column,
+    Table,
+    parse_number,
+)
 from ensemblage.messages import count, listing
 
 Row = list[str | None]
@@ -59,12 +69,16 @@ def parse_arff(source: Decoded, request: Request) -> Table:
     """Read ARFF text; known kinds overrule the declared ones."""
     file = _read(source.text, request.name)
     names = distinct_names([each.name for each in file.attributes])
-    columns, categories = [], {}
+    columns, categories, written = [], {}, {}
     values = zip(*file.rows, strict=True)
     for name, attribute, column in zip(names, file.attributes, values, strict=True):
-        kind = request.kinds.get(name, attribute.kind)
+        kind = asked = request.kinds.get(name, attribute.kind)
+        if asked == EITHER:
+            kind = NUMBER if attribute.kind == NUMBER else WORD
         try:
             columns.append(_column(attribute, column, kind))
+            if asked == EITHER and kind == NUMBER:
+                written[name] = AsWritten(_column(attribute, column, WORD))
         except _UnfitError as error:
             line = file.lines[column.index(error.value)]
             raise ValueError(
@@ -73,7 +87,7 @@ def parse_arff(source: Decoded, request: Request) -> Table:
         if attribute.categories and kind == WORD:
             categories[name] = attribute.categories
     notes = () if source.encoding == UTF_8 else (f"Read with {source.encoding} as encoding.",)
-    return Table(tuple(names), tuple(columns), categories, notes)
+    return Table(tuple(names), tuple(columns), categories, notes, written)
 
 
 def _read(text: str, name: str) -> _File:

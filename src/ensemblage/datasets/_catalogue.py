@@ -14,11 +14,15 @@ class Known(NamedTuple):
 
 
 class Bundled(NamedTuple):
-    """A dataset that scikit-learn brings along, and the name of its loader there."""
+    """A dataset that scikit-learn brings along, and the name of its loader there.
+
+    One of numbers has the name that the column of these is given.
+    """
 
     loader: str
     n_rows: int
     n_features: int
+    number: str | None = None
 
 
 PAPER_DATASETS = {
@@ -54,4 +58,5 @@ BUNDLED = {
     "wine": Bundled("load_wine", 178, 13),
     "breast-cancer": Bundled("load_breast_cancer", 569, 30),
     "digits": Bundled("load_digits", 1797, 64),
+    "diabetes": Bundled("load_diabetes", 442, 10, number="progression"),
 }

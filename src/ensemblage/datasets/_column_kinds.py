@@ -21,7 +21,7 @@ from ensemblage.datasets._number_marks import (
     strip_sign,
 )
 from ensemblage.datasets._reading_options import AS_WORDS, DAY_FIRST, MONTH_FIRST, Reading, Request
-from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column
+from ensemblage.datasets._table import DATE, EITHER, MISSING, NUMBER, WORD, AsWritten, Column
 from ensemblage.messages import listing
 
 # Read as gaps beside numbers or dates only; among words they stay words.
@@ -36,11 +36,15 @@ EXPECTED = {NUMBER: "a finite number", DATE: "a date"}
 
 
 class Columns(NamedTuple):
-    """Columns of a table, the marks that their numbers had, and what a reader should know."""
+    """Columns of a table, the marks that their numbers had, and what a reader should know.
+
+    ``written`` has the columns of numbers that may be labels.
+    """
 
     columns: tuple[Column, ...]
     marks: Marks
     notes: tuple[str, ...]
+    written: dict[str, AsWritten]
 
 
 @dataclass
@@ -125,10 +129,19 @@ def type_columns(
     comma = found.marks.decimal == "," or separator == ";"
     dates = _all_dates(rest, reading, DAY_FIRST if comma else MONTH_FIRST)
     columns = tuple(_column(each, numbers.get(each.name), dates.get(each.name)) for each in every)
-    kept = [each for each in free if numbers[each.name] is not None]
+    known = [each for each in free if numbers[each.name] is not None]
+    kept = [each for each in known if each.kind != EITHER]
     read = [*kept, *(each for each in rest if each.name in dates)]
-    notes = (*_mark_notes(found, kept, separator), *_date_notes(dates), *_gap_notes(read))
-    return Columns(columns, found.marks, notes)
+    notes = (
+        *_mark_notes(found, kept, separator), *_sign_notes(kept), *_date_notes(dates),
+        *_gap_notes(read),
+    )  # fmt: skip
+    written = {
+        each.name: AsWritten(each.words(), (*_sign_notes([each]), *_gap_notes([each])))
+        for each in known
+        if each.kind == EITHER
+    }
+    return Columns(columns, found.marks, notes, written)
 
 
 def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str, Dates]:
@@ -180,6 +193,9 @@ def _mark_notes(found: FoundMarks, kept: Sequence[_Texts], separator: str) -> It
             f"{text!r} may stand for {bare} or for {text.replace(',', '.')}; it is read as the "
             f"{'second' if small else 'first'}: if that is wrong, say so by `decimal`."
         )
+
+
+def _sign_notes(kept: Sequence[_Texts]) -> Iterator[str]:
     for each in kept:
         if each.plain is None and each.signed[0]:
             yield f"Column {each.name!r} is read without its {each.signed[0]!r}."

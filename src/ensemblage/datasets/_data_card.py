@@ -11,8 +11,17 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._table import DATE, NUMBER, WORD, Column, Table, is_missing, kind_of
-from ensemblage.messages import count
+from ensemblage.datasets._table import (
+    DATE,
+    NUMBER,
+    WORD,
+    Column,
+    Table,
+    is_missing,
+    kind_of,
+    parse_number,
+)
+from ensemblage.messages import REGRESSION, count, write_number
 
 Count = Annotated[int, Meta(ge=0)]
 MOST_COMMON = 3
@@ -61,7 +70,7 @@ class ColumnCard(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a dataset holds: rows, columns by kind, gaps, categories, classes, sources.
+    """What a dataset holds: rows, columns by kind, gaps, categories, target, sources.
 
     Made by :meth:`of_dataset` or :meth:`of_table`; it travels with results, so that a page can
     say what they are of.
@@ -78,7 +87,11 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     target : str or None
         The column that is predicted.
     classes : dict of str to int
-        Rows of each class; empty without a target.
+        Rows of each class; empty without a target, or if that holds numbers.
+    numbers : ColumnCard or None
+        The target, if it holds numbers.
+    task_reason : str
+        Why classes are predicted, or numbers.
     sources : dict of str to int
         Rows of each source; empty where none are known.
     notes : tuple of str
@@ -99,8 +112,15 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
     target: Annotated[str | None, Meta(description="The column that is predicted.")] = None
     classes: Annotated[
-        dict[str, Count], Meta(description="Rows of each class; empty without a target.")
+        dict[str, Count],
+        Meta(description="Rows of each class; empty without a target, or if that holds numbers."),
     ] = {}
+    numbers: Annotated[
+        ColumnCard | None, Meta(description="The target, if it holds numbers; else null.")
+    ] = None
+    task_reason: Annotated[
+        str, Meta(description="Why classes are predicted, or numbers; empty without a target.")
+    ] = ""
     sources: Annotated[
         dict[str, Count], Meta(description="Rows of each source; empty where none are known.")
     ] = {}
@@ -121,7 +141,7 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Returns
         -------
         DataCard
-            With its columns, classes, sources and notes.
+            With its columns, target, sources and notes.
         """
         columns = [
             _as_dates(column)
@@ -137,6 +157,10 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             columns=_column_cards(dataset.feature_names, columns),
             target=dataset.target,
             classes=dataset.classes,
+            numbers=(
+                _column_card(dataset.target, dataset.y) if dataset.task is REGRESSION else None
+            ),
+            task_reason=dataset.task_reason,
             sources=_counts(dataset.sources),
             notes=tuple(dataset.notes),
         )
@@ -187,6 +211,14 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return {label: self.classes[label] / self.n_rows for label in order}
 
     @property
+    def number_like(self) -> bool:  # numpydoc ignore=RT01
+        """Whether the target holds numbers, be they taken as such or for classes."""
+        names = [*self.classes]
+        return self.numbers is not None or (
+            bool(names) and not any(np.isnan(parse_number(name)) for name in names)
+        )
+
+    @property
     def sentence(self) -> str:  # numpydoc ignore=RT01
         """What is in the rows, in one line."""
         kinds = [f"{number} of {kind}s" for kind, number in self.kinds.items()]
@@ -201,6 +233,8 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         elif shares:
             named = [f"{label} {_share(share)}" for label, share in shares.items()]
             told.append(f"classes: {', '.join(named)}")
+        if self.numbers is not None:
+            told.append(f"numbers: {range_text(self.numbers)}")
         if self.sources:
             told.append(f"sources: {len(self.sources)}")
         return "; ".join(told)
@@ -211,6 +245,15 @@ def _share(share: float) -> str:
     if 0 < share < 0.005:
         return "<1%"
     return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def range_text(card: ColumnCard) -> str:
+    """Write the least, the greatest and the middle of a column of numbers or dates."""
+    ends = (card.low, card.high, card.middle)
+    low, high, middle = (
+        write_number(each, 6) if isinstance(each, float) else str(each) for each in ends
+    )
+    return f"{low} to {high}, half up to {middle}"
 
 
 def _column_cards(names: Sequence[str], columns: Sequence[Column]) -> tuple[ColumnCard, ...]:

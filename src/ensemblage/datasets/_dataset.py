@@ -1,4 +1,4 @@
-"""A dataset: features, classes, what to know about them, and a hash of all that."""
+"""A dataset: features, classes or numbers to predict, what to know of them, and a hash."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from ensemblage.datasets._table import (
     kind_of,
     parse_number,
 )
-from ensemblage.messages import listing, suggestion
+from ensemblage.datasets._targets import column_texts, read_target
+from ensemblage.messages import CLASSIFICATION, REGRESSION, Task, listing, suggestion
 
-# Above so many different numbers a target is looked at more closely.
-MANY_NUMBERS = 20
 # Squares and sums of squares must stay finite in float64.
 LARGEST = 1e100
 # With fewer rows, all values of a column may well differ by chance.
@@ -68,7 +67,7 @@ class Dataset:
         Numbers with NaN for missing; or objects (float, str, None) if a column holds words. Dates
         are days since 1970-01-01.
     y : ndarray of shape (n_rows,)
-        The class of each row, as text.
+        The class of each row, as text, or the number to predict, as float64.
     feature_names : tuple of str
         The column names of ``X``.
     kinds : tuple of {"number", "word", "date"}
@@ -86,11 +85,13 @@ class Dataset:
     notes : tuple of str, default=()
         What a reader of results should know: how the file was read, rows left out, rows
         repeated, odd columns.
+    task_reason : str, default=""
+        Why classes are predicted, or numbers.
     """
 
     name: str
     X: NDArray[Any]
-    y: NDArray[np.str_]
+    y: NDArray[Any]
     feature_names: tuple[str, ...]
     kinds: tuple[str, ...]
     target: str = "class"
@@ -99,6 +100,12 @@ class Dataset:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: NDArray[np.str_] | None = None
     notes: tuple[str, ...] = ()
+    task_reason: str = ""
+
+    @property
+    def task(self) -> Task:  # numpydoc ignore=RT01
+        """What is predicted: classes, or numbers if ``y`` holds floats."""
+        return REGRESSION if self.y.dtype.kind == "f" else CLASSIFICATION
 
     @property
     def columns(self) -> Columns:  # numpydoc ignore=RT01
@@ -108,9 +115,16 @@ class Dataset:
 
     @property
     def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
-        """Number of rows per class, in the order of the labels."""
+        """Number of rows per class, in the order of the labels; empty if numbers are predicted."""
+        if self.task is REGRESSION:
+            return {}
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def most_folds(self) -> int:  # numpydoc ignore=RT01
+        """So many folds can be drawn: the rows of the largest class, or half of all for numbers."""
+        return max(self.classes.values(), default=len(self.y) // 2)
 
     @classmethod
     def from_table(
@@ -123,8 +137,9 @@ class Dataset:
         origin: str = "",
         drop: Sequence[str] = (),
         source: str | None = None,
+        task: str | None = None,
     ) -> Dataset:
-        """Split a table into features and classes.
+        """Split a table into features and what is to be predicted.
 
         Parameters
         ----------
@@ -142,6 +157,10 @@ class Dataset:
             Columns to leave out, for example identifiers.
         source : str, default=None
             A column that tells where each row comes from; it is not learned from as a column.
+        task : {"classification", "regression"}, default=None
+            Whether the target holds classes or numbers. By default words are classes, and so are
+            numbers of which there are few: five different ones at most, or twenty whole ones that
+            occur twice or more on average.
 
         Returns
         -------
@@ -155,17 +174,15 @@ class Dataset:
         >>> Dataset.from_table(table, target="job").classes
         {'cook': 2, 'smith': 1}
         """
-        labels = _target_column(table, target)
+        predicted = read_target(table, target, task)
         for each in drop:
             table.column(each)
         names = [each for each in table.names if each not in {target, source, *drop}]
         if not names:
             raise ValueError(f"There is no column beside the target {target!r} to learn from.")
-        known = ~is_missing(labels)
+        known, y = predicted.known, predicted.values
         features = table.select(names).take(known)
         X, kinds = features.to_array(), features.kinds
-        y = np.array(_texts(labels[known]), dtype=str)
-        _check_classes(y, target)
         check_magnitudes(features)
         if all(is_constant(column) for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
@@ -175,7 +192,8 @@ class Dataset:
         return cls(
             name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
-            sources=sources, notes=(*table.notes, *notes, *table_notes(features, y)),
+            sources=sources, task_reason=predicted.reason,
+            notes=(*table.notes, *predicted.notes, *notes, *table_notes(features, y)),
         )  # fmt: skip
 
 
@@ -221,15 +239,6 @@ def align_table(
     return features.to_array()
 
 
-def _target_column(table: Table, target: str) -> Column:
-    if target not in table.names:
-        raise ValueError(
-            f"There is no target column {target!r}.{suggestion(target, table.names)} "
-            f"The columns are: {listing(table.names)}."
-        )
-    return table.column(target)
-
-
 def _source_names(table: Table, source: str, target: str) -> Column:
     if source == target:
         raise ValueError(f"The column {source!r} cannot be both target and source.")
@@ -239,37 +248,7 @@ def _source_names(table: Table, source: str, target: str) -> Column:
             f"The source column {source!r} has {int(is_missing(column).sum())} missing values: "
             "give those rows a source of their own, or leave them out."
         )
-    return np.array(_texts(column), dtype=str)
-
-
-def _texts(column: Column) -> list[str]:
-    if kind_of(column) == NUMBER:
-        return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
-    if kind_of(column) == DATE:
-        midnight = bool((column == column.astype("datetime64[D]")).all())
-        return [str(day) for day in np.datetime_as_string(column, "D" if midnight else "s")]
-    return [str(value) for value in column]
-
-
-def _check_classes(y: Column, target: str) -> None:
-    labels = np.unique(y)
-    if len(labels) == 0:
-        raise ValueError(f"The target column {target!r} has no values.")
-    if len(labels) == 1:
-        raise ValueError(
-            f"The target column {target!r} has only one class, {str(labels[0])!r}: "
-            "at least two are needed."
-        )
-    if len(labels) <= MANY_NUMBERS:
-        return
-    numbers = np.array([parse_number(label) for label in labels.tolist()])
-    fractions = bool((numbers != np.round(numbers)).any())
-    if not np.isnan(numbers).any() and (fractions or len(labels) > len(y) / 10):
-        raise ValueError(
-            f"The target column {target!r} holds {len(labels)} different numbers, which looks "
-            "like a quantity to estimate, but classes are predicted here: "
-            "choose another column, or group the numbers into classes first."
-        )
+    return np.array(column_texts(column), dtype=str)
 
 
 def check_magnitudes(features: Table) -> None:
@@ -332,7 +311,7 @@ def _column_notes(name: str, column: Column) -> Iterator[str]:
 
 
 def dataset_fingerprint(dataset: Dataset) -> str:
-    """Hash what a method sees of a dataset: values, classes, kinds and declared categories.
+    """Hash what a method sees of a dataset: values, target, kinds and declared categories.
 
     Name, origin and notes do not count: the same rows from a file and from the network are the
     same data.

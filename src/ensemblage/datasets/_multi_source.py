@@ -24,7 +24,7 @@ SCENES = {"indoor": Scene(190, 0.75), "outdoor": Scene(126, 0.85)}
 N_CLIPS, N_FACTORS = 7, 12
 
 
-def _rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
+def rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
     """Share the rows out evenly, the first sources one more, or take the numbers given."""
     if isinstance(n_samples, Integral):
         each, left = divmod(int(n_samples), n_sources)
@@ -38,7 +38,7 @@ def _rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
     return counts
 
 
-def _noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Array:
+def noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Array:
     """Draw each source's level up to a number, or take the levels given."""
     drawn = rng.uniform(size=n_sources)
     if isinstance(noise, Real):
@@ -56,7 +56,7 @@ def _unit_columns(matrix: Array) -> Array:
     return np.asarray(matrix / np.linalg.norm(matrix, axis=-2, keepdims=True))
 
 
-def _draw_rules(rng: np.random.RandomState, shape: tuple[int, int, int], agreement: float) -> Array:
+def draw_rules(rng: np.random.RandomState, shape: tuple[int, int, int], agreement: float) -> Array:
     """Give rules of shape (n_sources, n_features, n_classes), each class's of unit length."""
     common = _unit_columns(rng.standard_normal(shape[1:]))
     own = _unit_columns(rng.standard_normal(shape))
@@ -131,6 +131,7 @@ def make_multi_source(
 
     See Also
     --------
+    make_multi_source_regression : The same with numbers to predict.
     make_video_standin : The like of the HISS paper's image sets.
 
     Notes
@@ -155,10 +156,10 @@ def make_multi_source(
     True
     """
     rng = check_random_state(random_state)
-    counts = _rows_per_source(n_samples, n_sources)
+    counts = rows_per_source(n_samples, n_sources)
     centres = separation * rng.standard_normal((n_sources, n_features))
-    rules = _draw_rules(rng, (n_sources, n_features, n_classes), agreement)
-    levels = _noise_levels(noise, n_sources, rng)
+    rules = draw_rules(rng, (n_sources, n_features, n_classes), agreement)
+    levels = noise_levels(noise, n_sources, rng)
     sources = np.repeat(np.arange(n_sources), counts)
     offsets = rng.standard_normal((len(sources), n_features))
     scores = levels[sources, None] * rng.standard_normal((len(sources), n_classes))

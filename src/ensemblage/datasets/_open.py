@@ -18,8 +18,9 @@ from ensemblage.datasets._file_names import names_file
 from ensemblage.datasets._files import called, naming_file, read_table
 from ensemblage.datasets._openml import fetch_dataset, is_cached
 from ensemblage.datasets._reading_options import Reading
-from ensemblage.datasets._table import NUMBER, WORD, Table
-from ensemblage.messages import listing, suggestion
+from ensemblage.datasets._table import EITHER, NUMBER, WORD, Table
+from ensemblage.datasets._targets import check_task
+from ensemblage.messages import CLASSIFICATION, REGRESSION, listing, suggestion
 
 OPENML_PREFIX = "openml:"
 
@@ -67,6 +68,7 @@ def open_dataset(
     drop: Sequence[str] = (),
     source_column: str | None = None,
     reading: Reading | None = None,
+    task: str | None = None,
 ) -> Dataset:
     """Open a file or a named dataset.
 
@@ -85,20 +87,24 @@ def open_dataset(
         The column of a file that tells where each row comes from.
     reading : Reading, default=None
         How to read a file, where it is not to be found out.
+    task : {"classification", "regression"}, default=None
+        Whether classes or numbers are to be predicted; by default what the target holds decides,
+        see :meth:`Dataset.from_table`.
 
     Returns
     -------
     Dataset
-        Features and classes.
+        Features, and classes or numbers.
     """
+    check_task(task)
     if _is_file(source, data_dir):
         # Labels are kept as they are written: "01" is not "1".
-        kinds = {} if target is None else {target: WORD}
+        kinds = {} if target is None else {target: EITHER}
         table = read_table(source, kinds=kinds, reading=reading)
         with naming_file(source):
             return Dataset.from_table(
                 table, _given(target, table), name=called(source), origin=source, drop=drop,
-                source=source_column,
+                source=source_column, task=task,
             )  # fmt: skip
     dataset = load_dataset(source, data_dir)
     if target not in {None, dataset.target}:
@@ -110,6 +116,11 @@ def open_dataset(
         raise ValueError("A source column can be named for a file only, not for a named dataset.")
     if drop:
         raise ValueError("Columns can be left out of a file only, not of a named dataset.")
+    if task not in {None, dataset.task.name}:
+        raise ValueError(
+            f"The dataset {source!r} has {dataset.task.targets} to predict: to take them "
+            "otherwise, give the file."
+        )
     return dataset
 
 
@@ -207,11 +218,20 @@ def _given(target: str | None, table: Table) -> str:
 def _bundled(name: str) -> Dataset:
     bunch = getattr(datasets, BUNDLED[name].loader)()
     names = tuple(str(each) for each in bunch.feature_names)
-    labels = np.array([str(word) for word in bunch.target_names], dtype=object)[bunch.target]
-    table = Table((*names, "class"), (*bunch.data.T.astype(np.float64), labels))
+    target = BUNDLED[name].number or "class"
+    if BUNDLED[name].number is None:
+        values = np.array([str(word) for word in bunch.target_names], dtype=object)[bunch.target]
+    else:
+        values = bunch.target.astype(np.float64)
+    table = Table((*names, target), (*bunch.data.T.astype(np.float64), values))
     title = next(line for line in bunch.DESCR.splitlines() if line and not line.startswith(".."))
     return Dataset.from_table(
-        table, "class", name=name, origin="scikit-learn", description=title.strip()
+        table,
+        target,
+        name=name,
+        origin="scikit-learn",
+        description=title.strip(),
+        task=(CLASSIFICATION if BUNDLED[name].number is None else REGRESSION).name,
     )
 
 

@@ -11,7 +11,17 @@ import numpy as np
 from ensemblage.datasets._date_texts import read_dates
 from ensemblage.datasets._reading_options import Request
 from ensemblage.datasets._row_layout import distinct_names
-from ensemblage.datasets._table import DATE, MISSING, NUMBER, WORD, Column, Table, column_from_texts
+from ensemblage.datasets._table import (
+    DATE,
+    EITHER,
+    MISSING,
+    NUMBER,
+    WORD,
+    AsWritten,
+    Column,
+    Table,
+    column_from_texts,
+)
 from ensemblage.messages import require
 
 # Bytes of a value in memory, while it is read and after; a word is an object.
@@ -40,14 +50,29 @@ def read_parquet(path: Path, request: Request) -> Table:
     if not stored.num_rows or not stored.num_columns:
         raise ValueError(f"{path.name} has no rows.")
     names = distinct_names([n or f"column_{j + 1}" for j, n in enumerate(stored.column_names)])
-    kinds = [request.kinds.get(name) for name in names]
+    kinds = [
+        _stored_kind(column, request.kinds.get(name))
+        for name, column in zip(names, stored.columns, strict=True)
+    ]
     columns = [_column(*each) for each in zip(names, stored.columns, kinds, strict=True)]
     categories = {
         name: declared
         for name, column, kind in zip(names, stored.columns, kinds, strict=True)
         if kind in {None, WORD} and (declared := _declared(column))
     }
-    return Table(tuple(names), tuple(columns), categories)
+    written = {
+        name: AsWritten(_column(name, column, WORD))
+        for name, column, kind in zip(names, stored.columns, kinds, strict=True)
+        if kind == NUMBER and request.kinds.get(name) == EITHER
+    }
+    return Table(tuple(names), tuple(columns), categories, written=written)
+
+
+def _stored_kind(stored: Any, kind: str | None) -> str | None:
+    """Tell what a target is that may be numbers or words; any other kind stays."""
+    if kind != EITHER:
+        return kind
+    return NUMBER if _is_number(stored.type) else WORD
 
 
 def _check_size(file: Any, path: Path) -> None:

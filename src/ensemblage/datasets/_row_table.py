@@ -31,7 +31,7 @@ def table_from_lines(lines: Lines, request: Request, written: Written = PLAINLY)
     typed = type_columns(layout.texts, request, written.separator)
     taken = _taken(written, typed.marks)
     notes = (*([f"Read with {listed(taken)}."] if taken else []), *layout.notes, *typed.notes)
-    return Table(tuple(layout.texts), typed.columns, notes=notes)
+    return Table(tuple(layout.texts), typed.columns, notes=notes, written=typed.written)
 
 
 def _taken(written: Written, marks: Marks) -> list[str]:

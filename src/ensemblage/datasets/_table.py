@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 NUMBER = "number"
 WORD = "word"
 DATE = "date"
+EITHER = "either"
+"""Asked of a target: numbers if it holds such, with what was written beside; else words."""
 
 DAY = np.timedelta64(1, "D")
 
@@ -96,6 +98,13 @@ def as_days(dates: Column) -> NDArray[np.float64]:
     return np.asarray(days, dtype=np.float64)
 
 
+class AsWritten(NamedTuple):
+    """A column of numbers as words, and what is to be said where the numbers are used."""
+
+    words: Column
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Table:
     """Named columns of equal length.
@@ -112,6 +121,8 @@ class Table:
         never occur.
     notes : tuple of str, default=()
         How the file was read, where a reader might wonder: one sentence each.
+    written : mapping of str to AsWritten, default={}
+        A target of numbers as the file has it: its numbers may be labels, such as 01.
 
     Examples
     --------
@@ -127,6 +138,7 @@ class Table:
     columns: tuple[Column, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    written: Mapping[str, AsWritten] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from ensemblage.evaluation._member_diversity_display import MemberDiversityDisplay
     from ensemblage.evaluation._network_display import NetworkDisplay
+    from ensemblage.evaluation._number_measures import interval_coverage, log_score
     from ensemblage.evaluation._oracle import OracleScore, oracle_score
     from ensemblage.evaluation._pairwise import MethodPair
     from ensemblage.evaluation._pairwise import holm as holm
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._practical_equivalence import PracticalPair, practical_equivalence
     from ensemblage.evaluation._prototype_display import PrototypeDisplay
     from ensemblage.evaluation._random_effects import new_bound as new_bound
+    from ensemblage.evaluation._residual_display import ResidualDisplay
+    from ensemblage.evaluation._residual_display import draw_residuals as draw_residuals
+    from ensemblage.evaluation._residual_display import draw_source_means as draw_source_means
+    from ensemblage.evaluation._residuals import PredictedNumbers as PredictedNumbers
+    from ensemblage.evaluation._residuals import SourceResiduals
+    from ensemblage.evaluation._residuals import source_residuals as source_residuals
     from ensemblage.evaluation._source_audit import source_audit
     from ensemblage.evaluation._source_display import SourceDisplay
     from ensemblage.evaluation._source_display import draw_calibration_fan as draw_calibration_fan
@@ -60,16 +67,20 @@ __all__ = [
     "PracticalPair",
     "PrototypeDisplay",
     "Reliability",
+    "ResidualDisplay",
     "SourceAudit",
     "SourceDisplay",
+    "SourceResiduals",
     "StabilityDisplay",
     "StrataDisplay",
     "TreeDisplay",
     "compare_methods",
     "disagreement",
     "entropy",
+    "interval_coverage",
     "kappa",
     "kappa_error",
+    "log_score",
     "nmi_score",
     "oracle_score",
     "practical_equivalence",

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from ensemblage.messages import count
+from ensemblage.messages import MEASURES, count
 from ensemblage.pages import (
     Bar,
     BarsBlock,
@@ -30,8 +30,8 @@ MOST_SHOWN = 10
 """So many columns are listed, those that moved most first; the document has all."""
 MOST_CLASSES = 6
 """Of more, only the most probable are told."""
-SMALLEST = 0.0005
-"""What is less would be written as nothing."""
+NUMBER = "the number"
+"""What a model speaks for that gives no classes."""
 DAY = 86_400
 
 
@@ -180,7 +180,7 @@ def decision_table(decision: Decision) -> TableBlock:
     steps = _steps(decision)
     names = [each.column if each.value else f"({each.column})" for each in steps]
     rows = [
-        [Field(name), Field(each.value), signed_field(each.amount, 3)]
+        [Field(name), Field(each.value), signed_field(each.amount, _places(decision))]
         for name, each in zip(names, steps, strict=True)
     ]
     columns = [Column("column"), Column("value"), Column(f"for {decision.label}", numeric=True)]
@@ -193,7 +193,7 @@ def decision_bars(decision: Decision) -> BarsBlock:
         Bar(
             f"{each.column} = {each.value}" if each.value else each.column,
             each.amount,
-            signed_field(each.amount, 3).text,
+            signed_field(each.amount, _places(decision)).text,
             strong=bool(each.value),
         )
         for each in _steps(decision)
@@ -205,9 +205,17 @@ def decision_bars(decision: Decision) -> BarsBlock:
     return BarsBlock(bars, caption, signed=True)
 
 
+def _places(decision: Decision) -> int:
+    """Tell how many decimals to write: three, or such that four digits of a number are seen."""
+    if decision.label != NUMBER:
+        return 3
+    return MEASURES["rmse"].places(max(abs(decision.value), abs(decision.base)))
+
+
 def _steps(decision: Decision) -> list[Contribution]:
     """Give the start, what moved most, the others together, and the end; these have no value."""
-    moved = [each for each in decision.contributions if abs(each.amount) >= SMALLEST]
+    least = 0.5 / 10 ** _places(decision)  # what is less would be written as nothing
+    moved = [each for each in decision.contributions if abs(each.amount) >= least]
     shown = moved[:MOST_SHOWN]
     rest = decision.value - decision.base - sum(each.amount for each in shown)
     steps = [Contribution("start", "", decision.base), *shown]

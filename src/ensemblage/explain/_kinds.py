@@ -46,8 +46,7 @@ def kind_of(model: Any) -> type[Explanation]:
         if kind.explains(estimator):
             return kind
     raise ValueError(
-        f"This is a {type(estimator).__name__}; only classifiers and InnerTreeRegressor can be "
-        "explained."
+        f"This is a {type(estimator).__name__}; only classifiers and regressors can be explained."
     )
 
 
@@ -67,12 +66,12 @@ def explain_model(
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted classifier or InnerTreeRegressor, or a pipeline that ends in one.
+        A fitted classifier or regressor, or a pipeline that ends in one.
     X : array-like of shape (n_rows, n_features), default=None
         Rows to look at. A model of strata, a network and a linear model tell what they are made
-        of without; other models need rows and their classes.
+        of without; other models need rows and their target.
     y : array-like of shape (n_rows,), default=None
-        Their classes, for the colours of a map and to count errors.
+        Their classes or numbers, for the colours of a map and to count errors.
     sources : array-like of shape (n_rows,), default=None
         Where they come from, for a pool that was told so.
     columns : sequence of str, default=()

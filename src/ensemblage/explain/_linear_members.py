@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
@@ -36,6 +38,24 @@ def linear_part(member: Any, classes: NDArray[Any]) -> LinearPart | None:
         if scaled is None
         else _on_all_classes(scaled, np.searchsorted(classes, known), len(classes))
     )
+
+
+def linear_numbers(member: Any) -> LinearPart | None:
+    """Give a regressor's coefficients, as those of one class; None where it is not linear."""
+    regressor = final_step(member)
+    coef, intercept = (getattr(regressor, name, None) for name in ("coef_", "intercept_"))
+    if coef is None or intercept is None or not is_regressor(regressor):
+        return None
+    coef, level = np.atleast_2d(np.asarray(coef, dtype=float)), np.ravel(intercept).astype(float)
+    if len(coef) != 1 or len(level) != 1:
+        return None
+    corners = np.stack([np.zeros(coef.shape[1]), np.ones(coef.shape[1])])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        said = np.ravel(regressor.predict(corners))
+    if not np.allclose(said, corners @ coef[0] + level[0]):
+        return None  # its coefficients are those of a logarithm, say
+    return _through_scalers(member, coef, level)
 
 
 def _on_all_classes(part: LinearPart, known: NDArray[np.intp], n_classes: int) -> LinearPart:

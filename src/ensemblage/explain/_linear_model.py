@@ -11,7 +11,9 @@ import numpy as np
 from msgspec import Meta
 
 from ensemblage.explain._decision import (
+    NUMBER,
     Decision,
+    LinearPart,
     RowDecision,
     add_up,
     by_column,
@@ -21,14 +23,14 @@ from ensemblage.explain._decision import (
 )
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject
 from ensemblage.explain._feature_origins import feature_names, feature_origins
-from ensemblage.explain._linear_members import linear_part
-from ensemblage.messages import plain_name
+from ensemblage.explain._linear_members import linear_numbers, linear_part
+from ensemblage.messages import MEASURES, plain_name, write_number
 from ensemblage.pages import Bar, BarsBlock, Column, Field, Section, TableBlock, signed_field
 from ensemblage.parallel import final_step, rows_at_final_step
 
 MOST_BARS = 15
 LEGEND = (
-    "Change of the log odds per unit of the feature as the model sees it: numbers are "
+    "Change of {what} per unit of the feature as the model sees it: numbers are "
     "standardised, so that a unit is a standard deviation; a category counts 1 where it is."
 )
 
@@ -37,7 +39,7 @@ class LinearFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A linear model."""
 
     estimator: Annotated[str, Meta(description="Its class.")]
-    classes: list[str]
+    classes: Annotated[list[str], Meta(description="None if numbers are predicted.")]
     features: Annotated[list[str], Meta(description="The features, as the table's columns.")]
     coefficients: Annotated[
         list[list[float]],
@@ -58,15 +60,14 @@ class LinearExplanation(Explanation):
 
     @classmethod
     def explains(cls, estimator: Any) -> bool:
-        """Recognise a classifier by one row of coefficients per class."""
-        classes = getattr(estimator, "classes_", None)
-        return classes is not None and linear_part(estimator, classes) is not None
+        """Recognise a classifier by one row of coefficients per class, a regressor by one."""
+        return _part(estimator) is not None
 
     @classmethod
     def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
         """Tell how many coefficients there are."""
         del columns
-        used = int((estimator.coef_ != 0).any(axis=0).sum())
+        used = int((np.atleast_2d(estimator.coef_) != 0).any(axis=0).sum())
         yield f"one coefficient for each of {used} features; `explain` lists them"
 
     @classmethod
@@ -75,9 +76,9 @@ class LinearExplanation(Explanation):
         estimator = final_step(subject.model)
         facts = LinearFacts(
             estimator=type(estimator).__name__,
-            classes=[str(each) for each in estimator.classes_],
+            classes=[str(each) for each in getattr(estimator, "classes_", ())],
             features=feature_names(subject.model, subject.columns),
-            coefficients=np.asarray(estimator.coef_, dtype=float).tolist(),
+            coefficients=np.atleast_2d(np.asarray(estimator.coef_, dtype=float)).tolist(),
             intercepts=np.ravel(estimator.intercept_).astype(float).tolist(),
         )
         return cls(facts, None if subject.row is None else linear_decision(subject, subject.row))
@@ -91,7 +92,7 @@ class LinearExplanation(Explanation):
         """List the coefficients, or what moved the decision about the row."""
         if self.story is not None:
             return row_text(self.story)
-        return [f"{self._name}: a coefficient per feature", self._table(), LEGEND]
+        return [f"{self._name}: a coefficient per feature", self._table(), self._legend]
 
     def page(self) -> ModelPage:
         """Show the largest coefficients, and all."""
@@ -101,7 +102,8 @@ class LinearExplanation(Explanation):
             pairs = zip(facts.features, facts.coefficients[0], strict=True)
             largest = sorted(pairs, key=lambda pair: -abs(pair[1]))[:MOST_BARS]
             bars = [Bar(name, value, f"{value:+.3f}") for name, value in largest]
-            said = f"The largest coefficients; above zero they speak for {facts.classes[1]}."
+            raised = f"speak for {facts.classes[1]}" if facts.classes else "raise the number"
+            said = f"The largest coefficients; above zero they {raised}."
             sections.insert(0, Section("Coefficients", [BarsBlock(bars, said, signed=True)]))
         if self.story is not None:
             sections.insert(0, row_section(self.story))
@@ -119,25 +121,42 @@ class LinearExplanation(Explanation):
         name = plain_name(self.facts.estimator)
         return name[0].upper() + name[1:]
 
+    @property
+    def _legend(self) -> str:
+        return LEGEND.format(what="the log odds" if self.facts.classes else NUMBER)
+
     def _table(self) -> TableBlock:
         facts = self.facts
-        heads = facts.classes if len(facts.coefficients) > 1 else [f"for {facts.classes[-1]}"]
+        last = facts.classes[-1] if facts.classes else NUMBER
+        heads = facts.classes if len(facts.coefficients) > 1 else [f"for {last}"]
         values = np.array(facts.coefficients)
         order = np.argsort(-np.abs(values).max(axis=0), kind="stable")
+        places = 3 if facts.classes else MEASURES["rmse"].places(float(np.abs(values).max()))
         rows = [
-            [Field(facts.features[j]), *(signed_field(float(each[j]), 3) for each in values)]
+            [Field(facts.features[j]), *(signed_field(float(each[j]), places) for each in values)]
             for j in order
         ]
         columns = [Column("feature"), *(Column(head, numeric=True) for head in heads)]
-        return TableBlock(columns, rows, "Coefficients, the largest first", LEGEND)
+        return TableBlock(columns, rows, "Coefficients, the largest first", self._legend)
+
+
+def _part(estimator: Any) -> LinearPart | None:
+    """Give the coefficients for all classes, or for the number."""
+    classes = getattr(estimator, "classes_", None)
+    return linear_numbers(estimator) if classes is None else linear_part(estimator, classes)
 
 
 def linear_decision(subject: Subject, row: int) -> RowDecision:
     """Tell what each column adds: coefficient times its distance from the mean of the rows."""
     estimator = final_step(subject.model)
     encoded = np.asarray(rows_at_final_step(subject.model, subject.X), dtype=float)
-    classes = [str(each) for each in estimator.classes_]
+    classes = [str(each) for each in getattr(estimator, "classes_", ())]
     predicted = subject.model.predict(subject.X[row : row + 1])[0]
+    if not classes:
+        return RowDecision(
+            row=row, prediction=write_number(float(predicted), 6), classes=[], scores=[],
+            decision=_decision(subject, row, encoded, None),
+        )  # fmt: skip
     label = int(np.flatnonzero(estimator.classes_ == predicted)[0])
     return RowDecision(
         row=row,
@@ -148,28 +167,37 @@ def linear_decision(subject: Subject, row: int) -> RowDecision:
     )
 
 
-def _decision(subject: Subject, row: int, encoded: Any, label: int) -> Decision | None:
-    estimator = final_step(subject.model)
-    part = linear_part(estimator, estimator.classes_)
+def _decision(subject: Subject, row: int, encoded: Any, label: int | None) -> Decision | None:
+    """Add up what the columns do for a class, or for the number where there is none."""
+    part = _part(final_step(subject.model))
     origins = feature_origins(subject.model, subject.columns)
     if part is None or origins is None:
         return None
     several = len(encoded) > 1
     start = encoded.mean(axis=0) if several else np.zeros(encoded.shape[1])
-    coef, level = add_up([part], np.ones(1), label)
+    coef, level = (
+        (part.coef[0], float(part.intercept[0]))
+        if label is None
+        else add_up([part], np.ones(1), label)
+    )
     amounts = by_column(coef * (encoded[row] - start), origins, len(subject.columns))
     base = level + float(coef @ start)
     where = "the mean of the rows given" if several else "zero, as there is no other row"
-    odds = "log odds" if len(estimator.classes_) == 2 else "logit against the mean of the classes"
     return Decision(
-        label=str(estimator.classes_[label]),
-        measure=f"{odds}; each column against {where}",
+        label=NUMBER if label is None else str(final_step(subject.model).classes_[label]),
+        measure=f"{_measure(label, len(part.coef))}; each column against {where}",
         base=base,
         contributions=contributions_of(
             subject.columns, subject.values(row), amounts, subject.kinds
         ),
         value=base + float(amounts.sum()),
     )
+
+
+def _measure(label: int | None, n_classes: int) -> str:
+    if label is None:
+        return "prediction"
+    return "log odds" if n_classes == 2 else "logit against the mean of the classes"
 
 
 def _scores(subject: Subject, row: int) -> list[float]:

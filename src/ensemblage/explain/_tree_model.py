@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from ensemblage.evaluation import TreeDisplay
 from ensemblage.explain._decision import (
+    NUMBER,
     Decision,
     RowDecision,
     by_column,
@@ -35,7 +36,7 @@ from ensemblage.inner import (
     outline,
     tree_words,
 )
-from ensemblage.messages import count, write_number
+from ensemblage.messages import MEASURES, count, write_number
 from ensemblage.pages import (
     Column,
     Field,
@@ -49,8 +50,6 @@ from ensemblage.pages import (
 from ensemblage.parallel import final_step, rows_at_final_step
 
 MOST_TOLD = 3
-NUMBER = "the number"
-"""What a tree speaks for that gives no classes."""
 CAPTION = (
     "Follow the answers down to a leaf. A grey mark is a split on which the crowd's thresholds "
     "differ: a row between the least and the greatest goes both ways, by the share of them. Rows "
@@ -222,6 +221,8 @@ def way_table(facts: TreeFacts, path: TreePath) -> TableBlock:
         Column("split"), Column("value"), Column("of the row", numeric=True),
         Column("to yes", numeric=True), Column(f"for {speaks_for}", numeric=True),
     ]  # fmt: skip
+    said = float(path.prediction[label])
+    places = 3 if facts.words.classes else MEASURES["rmse"].places(said)
     rows = []
     for step in path.steps:
         split = asked(tree, step.node, facts.words)
@@ -233,7 +234,7 @@ def way_table(facts: TreeFacts, path: TreePath) -> TableBlock:
                 Field(value),
                 share_field(step.share),
                 share_field(step.left if for_left else 1 - step.left),
-                signed_field(float(step.contribution[label]), 3),
+                signed_field(float(step.contribution[label]), places),
             ]
         )
     legend = "How much of the row comes to each split, and how much of that goes on to yes."

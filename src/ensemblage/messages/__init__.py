@@ -5,6 +5,13 @@ from ensemblage.messages._expectations import expect as expect
 from ensemblage.messages._expectations import expect_array as expect_array
 from ensemblage.messages._lazy_door import lazy_door as lazy_door
 from ensemblage.messages._shared_docs import with_shared as with_shared
+from ensemblage.messages._tasks import CLASSIFICATION as CLASSIFICATION
+from ensemblage.messages._tasks import MEASURES as MEASURES
+from ensemblage.messages._tasks import REGRESSION as REGRESSION
+from ensemblage.messages._tasks import TASKS as TASKS
+from ensemblage.messages._tasks import Measure as Measure
+from ensemblage.messages._tasks import Task as Task
+from ensemblage.messages._tasks import TaskName as TaskName
 from ensemblage.messages._wording import count as count
 from ensemblage.messages._wording import listed as listed
 from ensemblage.messages._wording import listing as listing

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ensemblage.methods._choice import ALPHA as ALPHA
     from ensemblage.methods._choice import Design as Design
     from ensemblage.methods._choice import gap_between as gap_between
+    from ensemblage.methods._class_methods import METHODS
     from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
     from ensemblage.methods._compare import compare
     from ensemblage.methods._comparison_table import comparison_block as comparison_block
@@ -19,20 +20,23 @@ if TYPE_CHECKING:
     from ensemblage.methods._given_methods import usual_methods as usual_methods
     from ensemblage.methods._measures import LABELS as LABELS
     from ensemblage.methods._measures import values_of as values_of
-    from ensemblage.methods._method_documents import Choice, Comparison, MethodScores, SummaryRow
+    from ensemblage.methods._method import Method
+    from ensemblage.methods._method_documents import (
+        Choice,
+        Comparison,
+        MethodScores,
+        Residuals,
+        SummaryRow,
+    )
     from ensemblage.methods._method_documents import ClusteringDocument as ClusteringDocument
     from ensemblage.methods._method_documents import FitDocument as FitDocument
     from ensemblage.methods._method_documents import PredictionDocument as PredictionDocument
     from ensemblage.methods._method_documents import Prototype as Prototype
     from ensemblage.methods._method_documents import TrainingDocument as TrainingDocument
+    from ensemblage.methods._number_methods import NUMBER_METHODS
     from ensemblage.methods._predictions import Predictions, predict_rows
-    from ensemblage.methods._registry import (
-        METHODS,
-        Method,
-        UnknownMethodError,
-        get_method,
-        make_model,
-    )
+    from ensemblage.methods._registry import UnknownMethodError, get_method, make_model
+    from ensemblage.methods._registry import check_method_name as check_method_name
     from ensemblage.methods._study import StudyParams as StudyParams
     from ensemblage.methods._study_experiment import read_experiment
     from ensemblage.methods._train import Trained, train
@@ -42,12 +46,14 @@ else:
 __all__ = [
     "CLUSTER_METHODS",
     "METHODS",
+    "NUMBER_METHODS",
     "Choice",
     "Clustering",
     "Comparison",
     "Method",
     "MethodScores",
     "Predictions",
+    "Residuals",
     "SummaryRow",
     "Trained",
     "UnknownMethodError",

@@ -60,6 +60,12 @@ def audit(
     --------
     ensemblage.evaluation.source_audit : The same for any classifier.
     """
+    if not dataset.classes:
+        raise ValueError(
+            f"An audit is of classes, and {dataset.target!r} holds numbers: `compare` with "
+            "`new_sources` tells what to expect on a new source, and its report draws what is "
+            "missed in each; or ask for classes by `task`."
+        )
     chosen = get_method(method)
     if dataset.sources is None:
         raise ValueError("An audit needs to know where rows come from: name it by `source_column`.")

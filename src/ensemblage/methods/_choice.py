@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from ensemblage.evaluation import holm
-from ensemblage.messages import count, listed
+from ensemblage.messages import MEASURES, Measure, count, listed
 from ensemblage.methods._measures import LABELS, gains, values_of
 from ensemblage.methods._method_documents import Choice, MeasureName, MethodScores, SummaryRow
-from ensemblage.runs import MEASURES
 
 Array = NDArray[np.float64]
 
@@ -82,7 +81,7 @@ def gap_between(ahead: Sequence[float], behind: Sequence[float], design: Design)
     differences = np.subtract(ahead, behind)
     mean = float(differences.mean())
     error = corrected_error(differences, design.share) or 0.0
-    if MEASURES[design.measure]:  # all but the log loss are shares
+    if MEASURES[design.measure].share:
         error = max(error, float(np.sqrt(max(abs(mean) - mean**2, 0.0) / design.n_rows)))
     if not error:
         return Gap(mean, error, 1.0 if mean == 0 else 0.0)
@@ -112,7 +111,8 @@ def choose(candidates: Sequence[Candidate], design: Design) -> Choice | None:
     taken = _simplest([candidates[i] for i in near])
     best = candidates[leader]
     words = _words(taken, best, [candidates[i] for i in near], [candidates[i] for i in alike])
-    shown = f"{LABELS[design.measure]} {np.mean(taken.scores):.3f}"
+    measure = MEASURES[design.measure]
+    shown = f"{measure.label} {measure.written(float(np.mean(taken.scores)))}"
     return Choice(
         method=taken.name,
         label=taken.label,
@@ -122,7 +122,7 @@ def choose(candidates: Sequence[Candidate], design: Design) -> Choice | None:
         clear=not alike,
         not_told_apart=tuple(candidates[i].name for i in alike),
         sentence=words.replace(SHOWN, shown),
-        detail=_detail(candidates, order, gaps, taken),
+        detail=_detail(candidates, order, gaps, taken, measure),
     )
 
 
@@ -165,17 +165,21 @@ def _names(alike: Sequence[Candidate]) -> str:
 
 
 def _detail(
-    candidates: Sequence[Candidate], order: Sequence[int], gaps: dict[int, Gap], taken: Candidate
+    candidates: Sequence[Candidate],
+    order: Sequence[int],
+    gaps: dict[int, Gap],
+    taken: Candidate,
+    measure: Measure,
 ) -> str:
     """Give the figures behind the sentence: how far the best and the next are apart."""
     best = candidates[order[0]]
     other = order[1] if taken is best else candidates.index(taken)
     gap = gaps[other]
     verb = "is ahead of" if gap.mean else "is level with"
-    by = f" by {gap.mean:.3f}" if gap.mean else ""
+    by = f" by {measure.written(gap.mean)}" if gap.mean else ""
     return (
         f"{best.label[:1].upper()}{best.label[1:]} {verb} {candidates[other].label}{by} on "
-        f"average; two standard errors of that are {CLOSE * gap.error:.3f}."
+        f"average; two standard errors of that are {measure.written(CLOSE * gap.error)}."
     )
 
 
@@ -188,19 +192,15 @@ def summarised(methods: Sequence[MethodScores], design: Design) -> tuple[Summary
             ours=each.ours,
             score=mean(values_of(each, design.measure)),
             score_se=corrected_error(values_of(each, design.measure), design.share),
-            accuracy=mean(each.accuracy),
             accuracy_se=corrected_error(each.accuracy, design.share),
-            balanced_accuracy=mean(each.balanced_accuracy),
-            log_loss=mean(each.log_loss),
-            auc=mean(each.auc),
-            f1=mean(each.f1),
+            **{name: mean(values_of(each, name)) for name in MEASURES},
             mean_rank=mean(each.ranks),
             seconds=mean(each.seconds),
             failed_folds=len(each.failures),
         )
         for each in methods
     ]
-    sign = -1 if MEASURES[design.measure] else 1
+    sign = -1 if MEASURES[design.measure].greater_is_better else 1
     key = {row.method: (row.score is None, sign * (row.score or 0.0)) for row in rows}
     return tuple(sorted(rows, key=lambda row: key[row.method]))
 
@@ -210,7 +210,7 @@ def chosen(methods: Sequence[MethodScores], design: Design) -> Choice | None:
     candidates = [
         Candidate(each.name, each.label, each.effort, mean(each.seconds) or 0.0, known)
         for each in methods
-        if len(known := _known(each, design.measure)) == len(each.accuracy)
+        if len(known := _known(each, design.measure)) == len(each.usual)
     ]
     return choose(candidates, design)
 
@@ -219,7 +219,7 @@ def verdict(methods: Sequence[MethodScores], choice: Choice | None, measure: str
     """Say in one sentence which method to take, or why none."""
     if choice is not None:
         return choice.sentence
-    n_folds = len(methods[0].accuracy)
+    n_folds = len(methods[0].usual)
     if n_folds == 0:
         return "No fold was computed by every method, so there is nothing to compare."
     if all(len(each.failures) == n_folds for each in methods):

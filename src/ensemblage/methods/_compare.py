@@ -6,30 +6,32 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
-from ensemblage.messages import listed
+from ensemblage.messages import MEASURES, REGRESSION, Task, listed
 from ensemblage.methods._choice import Design, chosen, summarised, verdict
 from ensemblage.methods._fold_scores import Scores
 from ensemblage.methods._given_methods import Given, digest_of, named_methods
 from ensemblage.methods._given_rows import given_dataset
+from ensemblage.methods._kept_residuals import kept_residuals
 from ensemblage.methods._measures import (
     AUTO,
     LABELS,
     check_measure,
-    fitting_measure,
     gains,
     is_uneven,
+    measure_for,
     values_of,
 )
+from ensemblage.methods._method import Method
 from ensemblage.methods._method_costs import cell_cost, expected_seconds
-from ensemblage.methods._method_documents import Comparison, MeasureName, MethodScores
-from ensemblage.methods._registry import Method
+from ensemblage.methods._method_documents import Comparison, MethodScores
+from ensemblage.methods._number_scores import NumberScores
 from ensemblage.methods._study import MethodPoint, Splits, Study, StudyParams, scores_of
 from ensemblage.methods._study_cell import (
     TEST_ROWS,
@@ -49,6 +51,7 @@ def compare(
     y: Any = None,
     methods: Given = None,
     *,
+    task: str | None = None,
     measure: str = AUTO,
     groups: Any = None,
     sources: Any = None,
@@ -75,16 +78,24 @@ def compare(
         The rows. Arrays and frames (pandas, polars, Arrow) may hold numbers, words, dates and
         gaps.
     y : array-like of shape (n_rows,), default=None
-        The class of each row; a Dataset has them in itself. Rows without one are left out.
+        The class of each row, or the number to predict; a Dataset has them in itself. Rows
+        without one are left out.
     methods : sequence or mapping, default=None
-        Names of methods, see ``METHODS``, and classifiers of your own; a mapping calls each by a
-        name of yours. None takes every method that the rows allow. An estimator is given numbers
-        without gaps, as every method is; a Pipeline is given the rows as they are, as an array.
-    measure : {"auto", "accuracy", "balanced_accuracy", "log_loss", "auc", "f1"}, default="auto"
-        What decides order, ranks, tests and choice. "auto" is accuracy, unless the largest class
-        has more than 1.5 times its share among even ones (75 % of two classes, 50 % of three);
-        then it is log loss, or balanced accuracy where a method gives no probabilities. AUC is
-        of each class against the rest, F1 of each class, both averaged.
+        Names of methods, see ``METHODS`` and ``NUMBER_METHODS``, and classifiers or regressors of
+        your own; a mapping calls each by a name of yours. None takes every method that the rows
+        allow. An estimator is given numbers without gaps, as every method is; a Pipeline is given
+        the rows as they are, as an array.
+    task : {"classification", "regression"}, default=None
+        Whether ``y`` holds classes or numbers. By default words are classes, and so are numbers
+        of which there are few: five different ones at most, or twenty whole ones that occur twice
+        or more on average.
+    measure : str, default="auto"
+        What decides order, ranks, tests and choice: of classes "accuracy", "balanced_accuracy",
+        "log_loss", "auc" or "f1", of numbers "rmse", "mae", "r2" or "log_score". "auto" is RMSE
+        for numbers, and accuracy for classes, unless the largest class has more than 1.5 times
+        its share among even ones (75 % of two classes, 50 % of three); then it is log loss, or
+        balanced accuracy where a method gives no probabilities. AUC is of each class against the
+        rest, F1 of each class, both averaged. The log score is for methods that give a spread.
     groups : array-like of shape (n_rows,), default=None
         Rows that belong together, such as those of one patient: each group is in one fold only.
     sources : array-like of shape (n_rows,), default=None
@@ -136,11 +147,12 @@ def compare(
     check_measure(measure)
     if groups is not None and sources is not None:
         raise ValueError("`groups` and `sources` exclude each other: rows have one or the other.")
-    dataset = given_dataset(X, y, sources if groups is None else groups)
+    dataset = given_dataset(X, y, sources if groups is None else groups, task)
+    check_measure(measure, dataset.task)
     new_sources = new_sources or groups is not None
     known = dataset.sources is not None and groups is None
-    found = named_methods(methods, sources=known, quick=quick)
-    notes = [*dataset.notes, *_fold_notes(dataset.classes, n_splits, n_repeats)]
+    found = named_methods(methods, task=dataset.task, sources=known, quick=quick)
+    notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats)]
     notes += _source_notes(dataset, found, new_sources) if groups is None else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))
@@ -157,7 +169,10 @@ def compare(
     points = tuple(
         MethodPoint(name, found[name].label, {}, digest_of(found[name])) for name in order
     )
-    study = Study("compare", f"Methods on {dataset.name}", (dataset.name,), points, splits, measure)
+    study = Study(
+        "compare", f"Methods on {dataset.name}", (dataset.name,), points, splits, measure,
+        dataset.task,
+    )  # fmt: skip
     rows_hash = dataset_fingerprint(dataset)
     with within_reach(dataset, scheduler) as place:
         experiment = study_experiment(
@@ -173,7 +188,12 @@ def compare(
             f"Stopped by the budget after {len(results)} of {len(experiment.cells)} fits; scores "
             "are of the folds that every method has."
         )
-    return comparison_of(dataset, study, _method_scores(study, found, results), notes)
+    comparison = comparison_of(dataset, study, _method_scores(study, found, results), notes)
+    if dataset.task is not REGRESSION:
+        return comparison
+    choice = comparison.choice
+    shown = found[comparison.summary[0].method if choice is None else choice.method]
+    return replace(comparison, residuals=kept_residuals(dataset, shown, results))
 
 
 def comparison_of(
@@ -181,9 +201,7 @@ def comparison_of(
 ) -> Comparison:
     """Rank, summarise and test what the methods have scored."""
     splits, asked = study.splits, study.measure
-    measure = (
-        fitting_measure(dataset.classes, methods) if asked == AUTO else cast("MeasureName", asked)
-    )
+    measure = measure_for(asked, dataset, methods)
     methods = _ranked(methods, measure)
     n_rows, n_features = dataset.X.shape
     tested = min(n_rows, TEST_ROWS * (splits.folds or 1)) if splits.quick else n_rows
@@ -193,13 +211,14 @@ def comparison_of(
         dataset=dataset.name,
         n_rows=n_rows,
         n_features=n_features,
-        n_classes=len(dataset.classes),
+        n_classes=len(dataset.classes) or None,
+        task=dataset.task.name,
         n_splits=len(splits.places()) // splits.repeats,
         n_repeats=splits.repeats,
         seed=splits.seed,
         notes=(*notes, *_measure_notes(dataset, asked, measure, methods)),
         quick=splits.quick,
-        finished=all(len(each.accuracy) == len(splits.places()) for each in methods),
+        finished=all(len(each.usual) == len(splits.places()) for each in methods),
         measure=measure,
         summary=summarised(methods, design),
         verdict=verdict(methods, choice, measure),
@@ -232,8 +251,8 @@ def _measure_notes(
 
 def _is_silent(method: MethodScores, measure: str) -> bool:
     """Whether a method that did not fail has no value of a measure."""
-    pairs = zip(values_of(method, measure), method.accuracy, strict=True)
-    return any(value is None and accuracy is not None for value, accuracy in pairs)
+    pairs = zip(values_of(method, measure), method.usual, strict=True)
+    return any(value is None and usual is not None for value, usual in pairs)
 
 
 def _ranked(methods: Sequence[MethodScores], measure: str) -> tuple[MethodScores, ...]:
@@ -245,7 +264,7 @@ def _ranked(methods: Sequence[MethodScores], measure: str) -> tuple[MethodScores
     )
 
 
-def _fold_notes(classes: dict[str, int], n_splits: int, n_repeats: int) -> list[str]:
+def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
     """Refuse folds that cannot be drawn; note classes that do not reach every fold."""
     if n_splits < 2:
         raise ValueError(f"`n_splits`, the number of folds, must be at least 2, got {n_splits}.")
@@ -253,13 +272,12 @@ def _fold_notes(classes: dict[str, int], n_splits: int, n_repeats: int) -> list[
         raise ValueError(
             f"`n_repeats`, how often they are drawn, must be at least 1, got {n_repeats}."
         )
-    most = max(classes.values())
+    most = dataset.most_folds
     if most < n_splits:
         fewer = f"use at most {most} folds, or" if most > 1 else "bring"
-        raise ValueError(
-            f"No class has as many rows as there are folds ({n_splits}): {fewer} more rows."
-        )
-    small = {label: count for label, count in classes.items() if count < n_splits}
+        few = "No class has" if dataset.classes else "There are not twice"
+        raise ValueError(f"{few} as many rows as there are folds ({n_splits}): {fewer} more rows.")
+    small = {label: count for label, count in dataset.classes.items() if count < n_splits}
     return [
         f"Class {label!r} has {count} row{'s' * (count > 1)}, fewer than the {n_splits} folds: "
         "in some folds it is not tested."
@@ -312,15 +330,19 @@ def _method_scores(
         place for place in study.splits.places() if all((name, *place) in found for name in methods)
     ]
     return tuple(
-        _scores_of(name, method, [found[name, *place] for place in places])
+        _scores_of(name, method, [found[name, *place] for place in places], study.task)
         for name, method in methods.items()
     )
 
 
-def _scores_of(name: str, method: Method, results: Sequence[CellResult]) -> MethodScores:
-    scores = [scores_of(each) for each in results]
+def _scores_of(
+    name: str, method: Method, results: Sequence[CellResult], task: Task
+) -> MethodScores:
+    scores = [scores_of(each, task) for each in results]
 
     def by(measure: str) -> tuple[float | None, ...]:
+        if measure not in task.measures:
+            return ()
         return tuple(None if each is None else getattr(each, measure) for each in scores)
 
     return MethodScores(
@@ -328,11 +350,7 @@ def _scores_of(name: str, method: Method, results: Sequence[CellResult]) -> Meth
         label=method.label,
         ours=method.ours,
         effort=method.effort,
-        accuracy=by("accuracy"),
-        balanced_accuracy=by("balanced_accuracy"),
-        log_loss=by("log_loss"),
-        auc=by("auc"),
-        f1=by("f1"),
+        **{measure: by(measure) for measure in MEASURES},
         seconds=tuple(None if each.error else each.seconds for each in results),
         ranks=(),
         failures={fold: each.error for fold, each in enumerate(results) if each.error},
@@ -340,7 +358,7 @@ def _scores_of(name: str, method: Method, results: Sequence[CellResult]) -> Meth
     )
 
 
-def _grouped(scores: Sequence[Scores]) -> dict[str, int]:
+def _grouped(scores: Sequence[Scores | NumberScores]) -> dict[str, int]:
     """Count the folds of each warning; those that differ only in numbers are one, as first said."""
     first: dict[str, str] = {}
     counts: dict[str, int] = {}

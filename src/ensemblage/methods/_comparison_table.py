@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from ensemblage.messages import count
+from ensemblage.messages import MEASURES, TASKS, count
 from ensemblage.pages import Column, Field, TableBlock, html_table, text_table
 
 if TYPE_CHECKING:
@@ -14,34 +14,39 @@ if TYPE_CHECKING:
 MARK = "*"
 # Of the other measures so many fit beside the one that decides, at 80 places.
 MOST_BESIDE = 3
-HEADINGS = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced",
-    "log_loss": "log loss",
-    "auc": "AUC",
-    "f1": "F1",
-}
+HEADINGS = {name: each.heading for name, each in MEASURES.items()}
 
 
 def comparison_block(result: Comparison) -> TableBlock:
     """Lay out the means, the deciding measure with its standard error."""
-    beside = [name for name in HEADINGS if name != result.measure][:MOST_BESIDE]
+    beside = _beside(result)
     heads = ["method", HEADINGS[result.measure], *(HEADINGS[name] for name in beside), "seconds"]
     columns = [Column(head, numeric=head != "method") for head in heads]
     return TableBlock(
         columns,
-        [[Field(text) for text in _texts(row, beside)] for row in result.summary],
+        [[Field(text) for text in _texts(row, result.measure, beside)] for row in result.summary],
         "",
         _legend(result),
     )
 
 
+def _beside(result: Comparison) -> list[str]:
+    """Choose further measures to show: those of classes always, others where there is a value."""
+    names = [name for name in TASKS[result.task].measures if name != result.measure]
+    if result.n_classes is None:
+        names = [
+            name for name in names if any(getattr(row, name) is not None for row in result.summary)
+        ]
+    return names[:MOST_BESIDE]
+
+
 def comparison_title(result: Comparison) -> str:
     """Say what was compared on what."""
     repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
+    what = "numbers" if result.n_classes is None else f"{result.n_classes} classes"
     return (
         f"{result.dataset}: {count(result.n_rows, 'row')}, {count(result.n_features, 'column')}, "
-        f"{result.n_classes} classes; {result.n_splits} folds{repeats}, seed {result.seed}"
+        f"{what}; {result.n_splits} folds{repeats}, seed {result.seed}"
     )
 
 
@@ -63,7 +68,7 @@ def _said(result: Comparison) -> list[str]:
 
 
 def _legend(result: Comparison) -> str:
-    order = "less is better" if result.measure == "log_loss" else "more is better"
+    order = f"{'more' if MEASURES[result.measure].greater_is_better else 'less'} is better"
     ours = f"{MARK} a method of this library; " if any(row.ours for row in result.summary) else ""
     return (
         f"{ours}by {HEADINGS[result.measure]}, {order}; ± is a standard error; seconds are per "
@@ -71,17 +76,17 @@ def _legend(result: Comparison) -> str:
     )
 
 
-def _texts(row: SummaryRow, beside: list[str]) -> list[str]:
+def _texts(row: SummaryRow, measure: str, beside: list[str]) -> list[str]:
     name = f"{row.label} {MARK}" if row.ours else row.label
-    if row.accuracy is None:
+    if row.usual is None:
         return [name, "failed", *[""] * (len(beside) + 1)]
-    error = "" if row.score_se is None else f" ± {row.score_se:.3f}"
-    score = "-" if row.score is None else f"{row.score:.3f}{error}"
-    return [name, score, *(_number(getattr(row, each)) for each in beside), _time(row.seconds)]
+    score = "-" if row.score is None else MEASURES[measure].with_error(row.score, row.score_se)
+    return [name, score, *(_number(row, each) for each in beside), _time(row.seconds)]
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _number(row: SummaryRow, measure: str) -> str:
+    value = getattr(row, measure)
+    return "-" if value is None else MEASURES[measure].written(value)
 
 
 def _time(seconds: float | None) -> str:

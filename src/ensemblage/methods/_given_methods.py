@@ -8,28 +8,32 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import joblib
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
-from ensemblage.methods._registry import METHODS, Method, get_method
+from ensemblage.messages import CLASSIFICATION, REGRESSION, Task
+from ensemblage.methods._method import Method
+from ensemblage.methods._registry import METHODS_OF, get_method
 
 Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
 """Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
 
 
-def named_methods(given: Given, *, sources: bool, quick: bool = False) -> dict[str, Method]:
+def named_methods(
+    given: Given, *, task: Task = CLASSIFICATION, sources: bool, quick: bool = False
+) -> dict[str, Method]:
     """Look up names and take estimators for methods; ``sources`` are known or not."""
     if given is None:
-        return {name: METHODS[name] for name in usual_methods(sources=sources, quick=quick)}
+        given = usual_methods(task=task, sources=sources, quick=quick)
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
-        found = {str(name): _called(_method(each, str(name)), str(name))
+        found = {str(name): _called(_method(each, str(name), task), str(name))
                  for name, each in given.items()}  # fmt: skip
     else:
         found = {}
         for each in given:
-            method = _method(each, type(each).__name__)
+            method = _method(each, type(each).__name__, task)
             if found.get(method.name, method) is not method:
                 raise ValueError(
                     f"`methods` has two estimators called {method.name!r}: give a mapping from "
@@ -43,27 +47,31 @@ def named_methods(given: Given, *, sources: bool, quick: bool = False) -> dict[s
     return found
 
 
-def usual_methods(*, sources: bool, quick: bool = False) -> list[str]:
+def usual_methods(*, task: Task = CLASSIFICATION, sources: bool, quick: bool = False) -> list[str]:
     """Name all methods that can be run with or without known sources, or quickly."""
     return [
         name
-        for name, each in METHODS.items()
+        for name, each in METHODS_OF[task.name].items()
         if (sources or not each.needs_sources) and not (quick and each.quick is None)
     ]
 
 
 def digest_of(method: Method) -> str:
     """Tell estimators of the same name apart by a hash; a method of the registry has none."""
-    return "" if METHODS.get(method.name) is method else str(joblib.hash(method.factory))
+    known = any(methods.get(method.name) is method for methods in METHODS_OF.values())
+    return "" if known else str(joblib.hash(method.factory))
 
 
-def _method(given: Any, name: str) -> Method:
+def _method(given: Any, name: str, task: Task) -> Method:
     if isinstance(given, str):
-        return get_method(given)
-    if not hasattr(given, "fit") or not is_classifier(given):
+        return get_method(given, task.name)
+    predicts, wanted = (
+        (is_regressor, "regressor") if task is REGRESSION else (is_classifier, "classifier")
+    )
+    if not hasattr(given, "fit") or not predicts(given):
         raise TypeError(
             f"`methods` has {given!r} as {name!r}: give the name of a method, one of "
-            f"{', '.join(METHODS)}, or a classifier that is not fitted."
+            f"{', '.join(METHODS_OF[task.name])}, or a {wanted} that is not fitted."
         )
     ours = type(given).__module__.partition(".")[0] == "ensemblage"
     return Method(

@@ -1,4 +1,4 @@
-"""Rows as a caller gives them: a dataset, or arrays and frames with their classes."""
+"""Rows as a caller gives them: a dataset, or arrays and frames with what to predict."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ DAY = 86_400_000
 """Milliseconds of a day."""
 
 
-def given_dataset(X: Any, y: Any, sources: Any = None) -> Dataset:
-    """Take a dataset as it is; make one of rows, their classes and where they come from."""
+def given_dataset(X: Any, y: Any, sources: Any = None, task: str | None = None) -> Dataset:
+    """Take a dataset as it is; make one of rows, their target and where they come from."""
     if isinstance(X, Dataset):
-        if y is not None or sources is not None:
+        if y is not None or sources is not None or task not in {None, X.task.name}:
             raise TypeError(
-                "A Dataset has its own classes and sources: leave out `y`, `sources` and "
-                "`groups`, and give methods by `methods`."
+                f"A Dataset has its own {X.task.targets} and sources: leave out `y`, `sources`, "
+                "`groups` and `task`, and give methods by `methods`."
             )
         return X
     if y is None:
-        raise TypeError("`y`, the class of each row, is needed unless `X` is a Dataset.")
+        raise TypeError("`y`, the class or number of each row, is needed unless `X` is a Dataset.")
     columns = _columns(X)
     target, source = (_unused(name, [each.name for each in columns]) for name in (TARGET, SOURCE))
     beside = [_one_column(y, target)]
@@ -40,7 +40,7 @@ def given_dataset(X: Any, y: Any, sources: Any = None) -> Dataset:
             )
     table = _table([*columns, *beside])
     return Dataset.from_table(
-        table, target, name="the rows", source=None if sources is None else source
+        table, target, name="the rows", source=None if sources is None else source, task=task
     )
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
+from ensemblage.datasets import fold_labels
 from ensemblage.parallel import Fold, deal_folds
 
 
 class InnerFolds(BaseEstimator):
     """Stratified folds; classes of fewer rows than folds are dealt as far as they go.
+
+    Numbers are stratified by the part of them that each is in.
 
     Where no fold would leave two classes to learn from, all rows are on both sides: tuning then
     decides nothing worth telling, but there is a model.
@@ -25,7 +28,7 @@ class InnerFolds(BaseEstimator):
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Fold]:
         """Give the folds, as scikit-learn's splitters do."""
-        labels = np.unique(np.asarray(y), return_inverse=True)[1]
+        labels = np.unique(fold_labels(np.asarray(y)), return_inverse=True)[1]
         if np.bincount(labels).min() >= self.n_splits:
             usual = StratifiedKFold(self.n_splits, shuffle=True, random_state=self.random_state)
             yield from (Fold(*parts) for parts in usual.split(np.zeros(len(labels)), labels))

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
-from ensemblage.messages import suggestion
+from ensemblage.messages import MEASURES, REGRESSION, TASKS, Task, suggestion
 from ensemblage.methods._method_documents import MeasureName, MethodScores
-from ensemblage.runs import MEASURES
+
+if TYPE_CHECKING:
+    from ensemblage.datasets import Dataset
 
 AUTO = "auto"
-LABELS = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "log_loss": "log loss",
-    "auc": "AUC",
-    "f1": "F1",
-}
+LABELS = {name: each.label for name, each in MEASURES.items()}
 UNEVEN = 1.5
 """Classes are uneven if the largest has more than so many times its share among even ones."""
 
 
-def check_measure(name: str) -> None:
-    """Refuse what is no measure."""
-    if name not in {AUTO, *MEASURES}:
+def check_measure(name: str, task: Task | None = None) -> None:
+    """Refuse what is no measure; once the task is known, also those of another."""
+    known = [each for one in (TASKS.values() if task is None else [task]) for each in one.deciding]
+    if name not in {AUTO, *known}:
+        problem = "is not known"
+        if name in MEASURES and task is not None:
+            problem = f"does not judge predicted {task.targets}"
         raise ValueError(
-            f"`measure`={name!r} is not known.{suggestion(name, MEASURES)} It must be one of: "
-            f"{', '.join([AUTO, *MEASURES])}."
+            f"`measure`={name!r} {problem}.{suggestion(name, known)} It must be one of: "
+            f"{', '.join([AUTO, *known])}."
         )
 
 
@@ -34,7 +35,18 @@ def is_uneven(classes: Mapping[str, int]) -> bool:
 
     That is so for two classes above 75 % of the rows, for three above 50 %.
     """
+    if not classes:
+        return False
     return max(classes.values()) * len(classes) > UNEVEN * sum(classes.values())
+
+
+def measure_for(asked: str, dataset: Dataset, methods: Sequence[MethodScores]) -> MeasureName:
+    """Take the measure asked for, or else the one that suits classes or numbers."""
+    if asked != AUTO:
+        return cast("MeasureName", asked)
+    if dataset.task is REGRESSION:
+        return "rmse"
+    return fitting_measure(dataset.classes, methods)
 
 
 def fitting_measure(classes: Mapping[str, int], methods: Sequence[MethodScores]) -> MeasureName:
@@ -66,5 +78,5 @@ def values_of(method: MethodScores, measure: str) -> tuple[float | None, ...]:
 
 def gains(values: Sequence[float | None], measure: str) -> list[float]:
     """Turn values such that more is better; NaN for those that are not there."""
-    sign = 1.0 if MEASURES[measure] else -1.0
+    sign = 1.0 if MEASURES[measure].greater_is_better else -1.0
     return [float("nan") if value is None else sign * value for value in values]

@@ -8,23 +8,27 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from ensemblage.datasets import DataCard
+from ensemblage.evaluation import SourceResiduals
+from ensemblage.messages import MEASURES, TASKS, TaskName
 from ensemblage.runs import documented
 
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
-MeasureName = Literal["accuracy", "balanced_accuracy", "log_loss", "auc", "f1"]
+MeasureName = Literal[
+    "accuracy", "balanced_accuracy", "log_loss", "auc", "f1", "rmse", "mae", "r2", "log_score"
+]
 
 
 @documented
 class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A method's means over the folds."""
+    """A method's means over the folds; measures of classes are null for numbers, and inversely."""
 
     method: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
     ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
     score: Annotated[
-        NotNegative | None,
+        float | None,
         Meta(description="Mean of the comparison's measure; null if it has none on any fold."),
     ]
     score_se: Annotated[
@@ -56,11 +60,35 @@ class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative | None, Meta(description="Per fold, to fit and to predict, on one core.")
     ]
     failed_folds: Annotated[Count, Meta(description="Folds on which it failed.")]
+    rmse: Annotated[
+        NotNegative | None, Meta(description="Root mean squared error; null if all failed.")
+    ] = None
+    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
+    r2: Annotated[
+        float | None,
+        Meta(description="One less the share of the numbers' variance that is missed."),
+    ] = None
+    log_score: Annotated[
+        float | None,
+        Meta(description="Mean negative log density of the numbers; null without a spread."),
+    ] = None
+    coverage: Annotated[
+        Share | None,
+        Meta(description="Share of the numbers in intervals of 90 %; null without a spread."),
+    ] = None
+    width: Annotated[
+        NotNegative | None, Meta(description="Mean width of these; null without a spread.")
+    ] = None
+
+    @property
+    def usual(self) -> float | None:  # numpydoc ignore=RT01
+        """Accuracy or RMSE, which only a method that failed on every fold has not."""
+        return self.rmse if self.accuracy is None else self.accuracy
 
 
 @documented
 class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one method reached, fold by fold."""
+    """What one method reached, fold by fold; empty are measures of what is not predicted."""
 
     name: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
@@ -94,6 +122,32 @@ class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     warnings: Annotated[
         dict[str, int], Meta(description="What fits warned of, and on how many folds.")
     ]
+    rmse: Annotated[
+        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    mae: Annotated[
+        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    r2: Annotated[
+        tuple[float | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    log_score: Annotated[
+        tuple[float | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+    coverage: Annotated[
+        tuple[Share | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+    width: Annotated[
+        tuple[NotNegative | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+
+    @property
+    def usual(self) -> tuple[float | None, ...]:  # numpydoc ignore=RT01
+        """Accuracy or RMSE per fold, which only a fold that failed has not."""
+        return self.accuracy or self.rmse
 
 
 @documented
@@ -103,7 +157,7 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     method: Annotated[str, Meta(description="Its name.")]
     label: Annotated[str, Meta(description="What tables call it.")]
     measure: Annotated[MeasureName, Meta(description="The measure that decided.")]
-    score: Annotated[NotNegative, Meta(description="Its mean by the measure.")]
+    score: Annotated[float, Meta(description="Its mean by the measure.")]
     leader: Annotated[
         str,
         Meta(
@@ -126,13 +180,41 @@ class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @documented
+class Residuals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one method's predicted numbers miss on rows that it has not seen."""
+
+    method: Annotated[str, Meta(description="The method: the one to take, or the best.")]
+    label: Annotated[str, Meta(description="What tables call it.")]
+    numbers: Annotated[
+        tuple[float, ...],
+        Meta(description="Numbers of some rows, in equal steps if there are many."),
+    ]
+    predicted: Annotated[
+        tuple[float, ...], Meta(description="What the method, not fitted on the row, predicts.")
+    ]
+    intervals: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Meta(description="Intervals that should hold 90 % of the numbers; null if it gives none."),
+    ]
+    row_sources: Annotated[
+        tuple[str, ...] | None, Meta(description="Where the rows come from; null if not known.")
+    ]
+    sources: Annotated[
+        tuple[SourceResiduals, ...], Meta(description="The same rows, source by source.")
+    ]
+
+
+@documented
 class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Scores of several methods on the same folds of one dataset, and what they show."""
 
     dataset: Annotated[str, Meta(description="Name of the data.")]
     n_rows: Annotated[Count, Meta(description="Rows.")]
     n_features: Annotated[Count, Meta(description="Columns but the target.")]
-    n_classes: Annotated[int, Meta(ge=2, description="Classes.")]
+    n_classes: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(description="Classes; null if numbers are predicted."),
+    ]
     n_splits: Annotated[int, Meta(ge=2, description="Folds per repeat.")]
     n_repeats: Annotated[int, Meta(ge=1, description="How often the folds were drawn.")]
     seed: Annotated[Count, Meta(description="The seed.")]
@@ -149,7 +231,10 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = True
     measure: Annotated[
         MeasureName,
-        Meta(description="What decides order, ranks, tests and choice; log_loss: less is better."),
+        Meta(
+            description="What decides order, ranks, tests and choice; of log_loss, rmse, mae and "
+            "log_score less is better."
+        ),
     ]
     summary: Annotated[
         tuple[SummaryRow, ...],
@@ -165,6 +250,13 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="Every score of every fold, methods in the order asked for."),
     ]
     data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
+        "classification"
+    )
+    residuals: Annotated[
+        Residuals | None,
+        Meta(description="What predicted numbers miss; null if classes are predicted."),
+    ] = None
 
     def rows(self) -> list[dict[str, Any]]:
         """Give the table as plain rows, which any frame takes.
@@ -172,9 +264,15 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Returns
         -------
         list of dict
-            Per method, the best first, the fields of ``summary`` by name.
+            Per method, the best first, the fields of ``summary`` by name, without measures of
+            what is not predicted.
         """
-        return [asdict(row) for row in self.summary]
+        foreign = MEASURES.keys() - TASKS[self.task].measures.keys()
+        foreign |= {f"{name}_se" for name in foreign}
+        return [
+            {name: value for name, value in asdict(row).items() if name not in foreign}
+            for row in self.summary
+        ]
 
     def __repr__(self) -> str:
         """Show the table and what it says."""
@@ -189,16 +287,21 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is kept with a model about how it was trained."""
+    """What is kept with a model about how it was trained; a score has one or the other task."""
 
     dataset: Annotated[str, Meta(description="Name of the data.")]
     method: Annotated[str, Meta(description="The method fitted.")]
     n_rows: Annotated[Count, Meta(description="Rows that it was fitted on.")]
-    classes: Annotated[dict[str, Count], Meta(description="Rows of each class.")]
+    classes: Annotated[
+        dict[str, Count], Meta(description="Rows of each class; empty if numbers are predicted.")
+    ]
     folds: Annotated[int, Meta(ge=2, description="Folds behind the scores.")]
     accuracy: Annotated[
         Share | None,
-        Meta(description="Cross-validated accuracy; null if the fits on the folds failed."),
+        Meta(
+            description="Cross-validated accuracy; null if the fits on the folds failed, or "
+            "numbers are predicted."
+        ),
     ]
     accuracy_se: Annotated[
         NotNegative | None,
@@ -213,6 +316,30 @@ class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ]
     notes: Annotated[tuple[str, ...], Meta(description="What to know about the data.")]
     data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
+        "classification"
+    )
+    rmse: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Cross-validated root mean squared error; null if the fits on the folds "
+            "failed, or classes are predicted."
+        ),
+    ] = None
+    rmse_se: Annotated[
+        NotNegative | None, Meta(description="Its standard error, as that of the accuracy.")
+    ] = None
+    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
+    r2: Annotated[
+        float | None, Meta(description="One less the share of the variance that is missed.")
+    ] = None
+    deviation: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Standard deviation of the numbers, what always predicting their mean "
+            "would miss; null if classes are predicted."
+        ),
+    ] = None
 
 
 class FitDocument(TrainingDocument, frozen=True, kw_only=True):
@@ -226,9 +353,14 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     classes: Annotated[
         tuple[str, ...],
-        Meta(description="The model's classes, in the order of the probabilities."),
+        Meta(
+            description="The model's classes, in the order of the probabilities; empty if it "
+            "predicts numbers."
+        ),
     ]
-    predictions: Annotated[list[str], Meta(description="The predicted class of each row.")]
+    predictions: Annotated[
+        list[str | float], Meta(description="The predicted class or number of each row.")
+    ]
     probabilities: Annotated[
         list[list[Share]] | None,
         Meta(description="Per row the probability of each class; null if the model gives none."),
@@ -245,6 +377,20 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
         tuple[str, ...],
         Meta(description="How the rows were read, and what in them was new to the model."),
     ]
+    spread: Annotated[
+        list[NotNegative] | None,
+        Meta(
+            description="Per row the standard deviation of a predicted number; null if the model "
+            "gives none."
+        ),
+    ] = None
+    intervals: Annotated[
+        list[tuple[float, float]] | None,
+        Meta(
+            description="Per row an interval that should hold the number in 90 % of the rows; null "
+            "if the model gives none."
+        ),
+    ] = None
 
 
 class Prototype(Struct, frozen=True, forbid_unknown_fields=True):

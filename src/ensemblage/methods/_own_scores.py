@@ -10,8 +10,8 @@ from ensemblage.datasets import Dataset
 from ensemblage.methods._compare import comparison_of
 from ensemblage.methods._fold_scores import ClassScores, auc, balanced_accuracy, log_loss, macro_f1
 from ensemblage.methods._measures import AUTO
+from ensemblage.methods._method import Method
 from ensemblage.methods._method_documents import Comparison, MethodScores
-from ensemblage.methods._registry import Method
 from ensemblage.methods._study import MethodPoint, Splits, Study
 from ensemblage.parallel import deal_folds
 

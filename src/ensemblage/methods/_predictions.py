@@ -8,24 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.methods._number_answers import number_answers
+
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted classes.
+    """Predicted classes or numbers.
 
     Parameters
     ----------
     labels : ndarray of shape (n_rows,)
-        The predicted class of each row.
+        The predicted class or number of each row.
     classes : tuple of str
-        The model's classes.
+        The model's classes; empty if it predicts numbers.
     probabilities : ndarray of shape (n_rows, n_classes) or None
         None if the model gives no probabilities.
+    spread : ndarray of shape (n_rows,) or None
+        Standard deviations of predicted numbers; None if the model gives none.
+    intervals : ndarray of shape (n_rows, 2) or None
+        Ends of intervals that should hold 90 % of the numbers; None without a spread.
     """
 
     labels: NDArray[Any]
     classes: tuple[str, ...]
     probabilities: NDArray[Any] | None = None
+    spread: NDArray[Any] | None = None
+    intervals: NDArray[Any] | None = None
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Give a table to write.
@@ -33,10 +41,13 @@ class Predictions:
         Returns
         -------
         header : list of str
-            ``prediction``, then ``probability_CLASS`` for each class.
+            ``prediction``, then ``probability_CLASS`` for each class, or ``spread``, ``low`` and
+            ``high``.
         rows : list of list of str
             The values as text.
         """
+        if not self.classes:
+            return self._number_rows()
         labels = [[str(label)] for label in self.labels.tolist()]
         if self.probabilities is None:
             return ["prediction"], labels
@@ -44,14 +55,22 @@ class Predictions:
         shares = [[f"{p:.6g}" for p in row] for row in self.probabilities.tolist()]
         return header, [a + b for a, b in zip(labels, shares, strict=True)]
 
+    def _number_rows(self) -> tuple[list[str], list[list[str]]]:
+        columns = {"prediction": self.labels}
+        if self.spread is not None and self.intervals is not None:
+            low, high = self.intervals.T
+            columns |= {"spread": self.spread, "low": low, "high": high}
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return list(columns), [[f"{value:.10g}" for value in row] for row in rows]
+
 
 def predict_rows(model: Any, X: NDArray[Any], sources: Any = None) -> Predictions:
-    """Predict new rows, with probabilities where the model has them.
+    """Predict new rows, with probabilities or a spread where the model has them.
 
     Parameters
     ----------
     model : estimator
-        A fitted classifier.
+        A fitted classifier or regressor.
     X : ndarray of shape (n_rows, n_features)
         The rows, in the model's order of columns.
     sources : array-like of shape (n_rows,), default=None
@@ -60,9 +79,12 @@ def predict_rows(model: Any, X: NDArray[Any], sources: Any = None) -> Prediction
     Returns
     -------
     Predictions
-        Labels, classes and probabilities.
+        Labels, classes and probabilities, or numbers and their spread.
     """
     told = {} if sources is None else {"sources": sources}
+    if not hasattr(model, "classes_"):
+        numbers = number_answers(model, X, told)
+        return Predictions(numbers.predicted, (), None, numbers.spread, numbers.intervals)
     shares = model.predict_proba(X, **told) if hasattr(model, "predict_proba") else None
     classes = tuple(str(label) for label in model.classes_)
     return Predictions(np.asarray(model.predict(X, **told)), classes, shares)

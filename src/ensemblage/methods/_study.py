@@ -11,14 +11,16 @@ import numpy as np
 from msgspec import Struct
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from ensemblage.datasets import Dataset
+from ensemblage.datasets import Dataset, fold_labels
 from ensemblage.evaluation import compare_methods
+from ensemblage.messages import CLASSIFICATION, MEASURES, REGRESSION, Task
 from ensemblage.methods._choice import corrected_error
 from ensemblage.methods._fold_scores import Scores
 from ensemblage.methods._measures import LABELS
+from ensemblage.methods._number_scores import NumberScores
 from ensemblage.methods._registry import get_method
 from ensemblage.parallel import Fold, draw_seeds, make_folds
-from ensemblage.runs import DEFAULT_FOLDS, MEASURES, Cell, CellResult, Plain, ResultRow, ResultTable
+from ensemblage.runs import DEFAULT_FOLDS, Cell, CellResult, Plain, ResultRow, ResultTable
 
 # Of how cells are computed; a change that alters values raises it.
 VERSION = 3
@@ -27,7 +29,8 @@ VERSION = 3
 class Splits(NamedTuple):
     """Repeats of stratified folds, or of a share drawn for testing where that is given.
 
-    With ``new_sources`` each source is in one fold only; ``quick`` leaves rows out of large folds.
+    Folds have each class as often, or numbers from each part of their range. With
+    ``new_sources`` each source is in one fold only; ``quick`` leaves rows out of large folds.
     """
 
     seed: int = 0
@@ -48,7 +51,7 @@ class Splits(NamedTuple):
 
     def rows(self, dataset: Dataset, repeat: int, fold: int) -> Fold:
         """Rows to train on and rows to test on."""
-        y, seed = dataset.y, self._repeat_seed(repeat)
+        y, seed = fold_labels(dataset.y), self._repeat_seed(repeat)
         if self.folds is None:
             share = StratifiedShuffleSplit(1, test_size=self.test_share, random_state=seed)
             return Fold(*next(share.split(y, y)))
@@ -104,9 +107,10 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def scores_of(result: CellResult) -> Scores | None:
+def scores_of(result: CellResult, task: Task) -> Scores | NumberScores | None:
     """Read the values of a cell; None if it failed."""
-    return None if result.error else msgspec.convert(result.values, Scores)
+    kind: Any = NumberScores if task is REGRESSION else Scores
+    return None if result.error else msgspec.convert(result.values, kind)
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class Study:
     methods: tuple[MethodPoint, ...]
     splits: Splits
     measure: str = "accuracy"
+    task: Task = CLASSIFICATION
 
     def cells(self, hashes: Mapping[str, str]) -> list[Cell]:
         """First repeats first, so that a table of all entries is there early."""
@@ -151,8 +156,12 @@ def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultT
         ResultTable(
             study.name, study.title, LABELS[study.measure], rows,
             summary=_summary(rows, study), notes=_notes(study),
-            greater_is_better=MEASURES[study.measure],
-            library=[each.label for each in study.methods if get_method(each.name).ours],
+            greater_is_better=MEASURES[study.measure].greater_is_better,
+            library=[
+                each.label
+                for each in study.methods
+                if get_method(each.name, study.task.name).ours
+            ],
         )
     ]  # fmt: skip
 
@@ -169,7 +178,8 @@ def _of(results: Sequence[CellResult], dataset: str, method: MethodPoint) -> lis
 def _row(
     dataset: str, method: MethodPoint, results: Sequence[CellResult], study: Study
 ) -> ResultRow:
-    scores = [each for each in map(scores_of, results) if each is not None]
+    read = [scores_of(each, study.task) for each in results]
+    scores = [each for each in read if each is not None]
     values = [getattr(each, study.measure) for each in scores]
     numbers = np.array([each for each in values if each is not None], dtype=float)
     errors = [each.error for each in results if each.error]
@@ -178,11 +188,11 @@ def _row(
         dataset, method.label, None,
         float(numbers.mean()) if len(numbers) else None,
         corrected_error(numbers, study.splits.share), len(numbers), len(errors),
-        "gives no probabilities" if silent and not errors else _note(errors, scores),
+        f"gives no {study.task.beside}" if silent and not errors else _note(errors, scores),
     )  # fmt: skip
 
 
-def _note(errors: Sequence[str], scores: Sequence[Scores]) -> str:
+def _note(errors: Sequence[str], scores: Sequence[Scores | NumberScores]) -> str:
     if errors:
         return f"{len(errors)} failed: {errors[0]}"
     warned = [each.warnings[0] for each in scores if each.warnings]
@@ -214,14 +224,15 @@ def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
         return []
     scores = np.array([row.ours for row in rows], dtype=float).reshape(-1, len(labels))
     whole = scores[~np.isnan(scores).any(axis=1)]
-    greater = MEASURES[study.measure]
+    measure = MEASURES[study.measure]
+    greater = measure.greater_is_better
     if not len(whole):
         return ["No dataset has values of every method yet, so there is no ranking."]
     if len(whole) == 1:
         # folds of one dataset are no evidence about others, so there is no test
         order = np.argsort(-whole[0] if greater else whole[0], kind="stable")
-        first, second = (f"{labels[i]} ({whole[0, i]:.4f})" for i in order[:2])
-        return [f"Best mean {LABELS[study.measure]}: {first}, then {second}."]
+        first, second = (f"{labels[i]} ({measure.written(whole[0, i], 4)})" for i in order[:2])
+        return [f"Best mean {measure.label}: {first}, then {second}."]
     found = compare_methods(whole, greater_is_better=greater, names=labels)
     left_out = len(scores) - len(whole)
     rest = f"Datasets without values of every method, left out of the ranking: {left_out}."

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from ensemblage.datasets import Dataset, dataset_fingerprint, open_dataset
-from ensemblage.messages import listed
+from ensemblage.datasets import Dataset, dataset_fingerprint, fold_labels, open_dataset
+from ensemblage.messages import REGRESSION, listed
 from ensemblage.methods._fold_scores import score_predictions
-from ensemblage.methods._registry import METHODS, Method, get_method, make_model
+from ensemblage.methods._method import Method
+from ensemblage.methods._number_scores import score_numbers
+from ensemblage.methods._registry import get_method, make_model
 from ensemblage.methods._study import Splits, Study, StudyParams, summarise_study
 from ensemblage.parallel import Fold
 from ensemblage.runs import Cell, DatasetEntry, Experiment, Plain, recorded_warnings
@@ -52,7 +54,7 @@ def study_experiment(
     places: Mapping[str, Place],
     hashes: Mapping[str, str],
     data_dir: str | None = None,
-    methods: Mapping[str, Method] = METHODS,
+    methods: Mapping[str, Method] = MappingProxyType({}),
 ) -> Experiment:
     """Make a study something to run, given where each dataset lies and the hash of its rows."""
     own = {each.name: methods[each.name] for each in study.methods if each.digest}
@@ -76,11 +78,9 @@ def score_cell(
     """
     params = StudyParams.of(cell)
     dataset = _same_rows(places[params.dataset], data_dir, cell)
-    splits = params.splits
-    method = own[params.method] if params.method in own else get_method(params.method)
-    fold = splits.rows(dataset, params.repeat, params.fold)
-    if splits.quick:
-        fold = fewer_rows(fold, dataset.y, method, splits.fold_seed(params.repeat, params.fold))
+    splits, task = params.splits, dataset.task
+    method = own[params.method] if params.method in own else get_method(params.method, task.name)
+    fold = fold_rows(dataset, method, params)
     learned, asked = (_sources(dataset, rows) for rows in fold)
     extra = method.fit_params(learned, splits.new_sources)
     told = method.predict_params(asked, splits.new_sources)
@@ -88,13 +88,23 @@ def score_cell(
         light = dict(method.quick or {}) if splits.quick else {}
         model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
-        scores = score_predictions(model, dataset.X[fold.test], dataset.y[fold.test], told)
+        score: Any = score_numbers if task is REGRESSION else score_predictions
+        scores = score(model, dataset.X[fold.test], dataset.y[fold.test], told)
     warned = tuple(dict.fromkeys(said))
     return dict(msgspec.to_builtins(msgspec.structs.replace(scores, warnings=warned)))
 
 
 def _sources(dataset: Dataset, rows: NDArray[np.intp]) -> NDArray[Any] | None:
     return None if dataset.sources is None else dataset.sources[rows]
+
+
+def fold_rows(dataset: Dataset, method: Method, params: StudyParams) -> Fold:
+    """Rows that a cell trains on and tests on."""
+    splits, place = params.splits, (params.repeat, params.fold)
+    fold = splits.rows(dataset, *place)
+    if not splits.quick:
+        return fold
+    return fewer_rows(fold, fold_labels(dataset.y), method, splits.fold_seed(*place))
 
 
 def fit_seed(cell: Cell) -> int:
@@ -130,7 +140,7 @@ def open_entry(entry: DatasetEntry, data_dir: str | None) -> Dataset:
     """Open what a study's file names."""
     return open_dataset(
         entry.file or entry.name, entry.target, data_dir=data_dir, drop=entry.drop,
-        source_column=entry.source,
+        source_column=entry.source, task=entry.task,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import msgspec
 from sklearn.model_selection import GridSearchCV
 
 from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
-from ensemblage.messages import suggestion
-from ensemblage.methods._registry import METHODS, get_method, make_model
+from ensemblage.messages import Task, suggestion
+from ensemblage.methods._registry import METHODS_OF, get_method, make_model
 from ensemblage.methods._study import MethodPoint, Splits, Study
 from ensemblage.methods._study_cell import (
     open_entry,
@@ -60,46 +60,72 @@ def read_experiment(
     """
     file = read_study_file(path)
     try:
+        for i, entry in enumerate(file.methods, start=1):
+            _check_name(entry, f"methods[{i}]")
+        opened = {each.name: open_entry(each, data_dir) for each in file.datasets}
+        task = _one_task(opened)
         methods = tuple(
             point
             for i, entry in enumerate(file.methods, start=1)
-            for point in _points(entry, f"methods[{i}]")
+            for point in _points(entry, f"methods[{i}]", task)
         )
         check_different((each.label for each in methods), "methods", "label")
+        measure = _measure(file, task)
     except ExperimentFileError as error:
         raise ExperimentFileError(f"{Path(path).name}: {error}") from None
     splits = Splits(file.seed if seed is None else seed, file.repeats, file.folds, file.test_share)
-    study = Study(
-        file.name, file.title, tuple(each.name for each in file.datasets), methods, splits,
-        file.measure,
-    )  # fmt: skip
+    study = Study(file.name, file.title, tuple(opened), methods, splits, measure, task)
     places = {entry.name: entry for entry in file.datasets}
-    hashes, cards = _checked_data(file, study, data_dir)
+    hashes, cards = _checked_data(opened, study)
     return replace(study_experiment(study, places, hashes, data_dir), data=cards)
 
 
+def _one_task(opened: Mapping[str, Dataset]) -> Task:
+    """Tell whether classes or numbers are predicted, in all datasets alike."""
+    tasks = {each.task.name: name for name, each in opened.items()}
+    if len(tasks) > 1:
+        told = ", ".join(f"{name} has {opened[name].task.targets}" for name in tasks.values())
+        raise ExperimentFileError(
+            f"datasets: either classes or numbers are predicted in one study, but {told}. Declare "
+            'two studies, or say task = "classification" or "regression" for a file.'
+        )
+    return next(iter(opened.values())).task
+
+
+def _measure(file: StudyFile, task: Task) -> str:
+    return (
+        task.usual if file.measure is None else check_choice(file.measure, task.deciding, "measure")
+    )
+
+
 def _checked_data(
-    file: StudyFile, study: Study, data_dir: str | None
+    opened: Mapping[str, Dataset], study: Study
 ) -> tuple[dict[str, str], tuple[DataCard, ...]]:
-    """Open each dataset, see that splits and parameters suit it, and give its hash and card."""
+    """See that splits and parameters suit each dataset, and give its hash and card."""
     hashes: dict[str, str] = {}
     cards = []
-    for entry in file.datasets:
-        dataset = open_entry(entry, data_dir)
+    for name, dataset in opened.items():
         check_splits(dataset, study.splits)
         for method in study.methods:
             check_method(method, dataset)
-        hashes[entry.name] = dataset_fingerprint(dataset)
-        cards.append(msgspec.structs.replace(DataCard.of_dataset(dataset), name=entry.name))
+        hashes[name] = dataset_fingerprint(dataset)
+        cards.append(msgspec.structs.replace(DataCard.of_dataset(dataset), name=name))
     return hashes, tuple(cards)
 
 
-def _points(entry: MethodEntry, where: str) -> list[MethodPoint]:
-    """One point of the grid after the other: a list of values is tried one by one."""
+def _check_name(entry: MethodEntry, where: str) -> None:
+    """Refuse what no method is called, before any dataset is opened."""
+    every = list(dict.fromkeys(name for methods in METHODS_OF.values() for name in methods))
     if entry.name is None:
-        raise ExperimentFileError(f"{where} needs a name, one of: {', '.join(METHODS)}.")
-    name = check_choice(entry.name, METHODS, f"{where}: name")
-    label = METHODS[name].label if entry.label is None else entry.label
+        raise ExperimentFileError(f"{where} needs a name, one of: {', '.join(every)}.")
+    check_choice(entry.name, every, f"{where}: name")
+
+
+def _points(entry: MethodEntry, where: str, task: Task) -> list[MethodPoint]:
+    """One point of the grid after the other: a list of values is tried one by one."""
+    known = METHODS_OF[task.name]
+    name = check_choice(entry.name, known, f"{where}: {task.targets} are predicted, and name")
+    label = known[name].label if entry.label is None else entry.label
     grid = {key: each if isinstance(each, list) else [each] for key, each in entry.params.items()}
     varied = [key for key, values in grid.items() if len(values) > 1]
     n_points = math.prod(len(values) for values in grid.values())
@@ -119,12 +145,12 @@ def _point_label(label: str, point: Mapping[str, Any], varied: list[str]) -> str
 
 def check_splits(dataset: Dataset, splits: Splits) -> None:
     """Refuse folds or shares that cannot be drawn."""
-    most = max(dataset.classes.values())
+    most = dataset.most_folds
     if splits.folds is not None and most < splits.folds:
-        raise ExperimentFileError(
-            f"folds is {splits.folds}, but no class of {dataset.name!r} has more than {most} rows: "
-            "use fewer folds."
-        )
+        few = f"no class of {dataset.name!r} has more than {most} rows"
+        if not dataset.classes:
+            few = f"{dataset.name!r} has {len(dataset.y)} rows, and each fold needs two"
+        raise ExperimentFileError(f"folds is {splits.folds}, but {few}: use fewer folds.")
     if splits.folds is None:
         try:
             splits.rows(dataset, 0, 0)
@@ -137,12 +163,13 @@ def check_splits(dataset: Dataset, splits: Splits) -> None:
 def check_method(point: MethodPoint, dataset: Dataset) -> None:
     """Refuse parameters that a method does not have or take."""
     where = f"The method {point.label!r}"
-    if get_method(point.name).needs_sources and dataset.sources is None:
+    task = dataset.task.name
+    if get_method(point.name, task).needs_sources and dataset.sources is None:
         raise ExperimentFileError(
             f"{where} needs to know where rows come from, but the dataset {dataset.name!r} has no "
             'source: name the column by source = "...".'
         )
-    model = make_model(point.name, dataset.columns, seed=0)
+    model = make_model(point.name, dataset.columns, seed=0, task=task)
     inner = model[-1].estimator if isinstance(model[-1], GridSearchCV) else model[-1]
     known = [name for name in inner.get_params() if not name.endswith("random_state")]
     for name, value in point.params.items():

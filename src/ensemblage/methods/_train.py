@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
+from ensemblage.messages import count
 from ensemblage.methods._compare import compare
+from ensemblage.methods._measures import AUTO
+from ensemblage.methods._method import Method
 from ensemblage.methods._method_costs import expected_seconds
 from ensemblage.methods._method_documents import Comparison
 from ensemblage.methods._own_scores import own_comparison
-from ensemblage.methods._registry import Method, get_method, make_model
+from ensemblage.methods._registry import get_method, make_model
 from ensemblage.parallel import worth_workers
 from ensemblage.runs import recorded_warnings
 
@@ -32,6 +36,8 @@ class Trained:
         The same as it was fitted, with the search for parameters if there was one.
     comparison : Comparison
         The method's scores on folds of the same rows.
+    method : str
+        Its name.
     warnings : tuple of str
         What the fit warned of.
     """
@@ -39,6 +45,7 @@ class Trained:
     model: Pipeline
     fitted: Pipeline
     comparison: Comparison
+    method: str
     warnings: tuple[str, ...] = ()
 
 
@@ -60,9 +67,10 @@ def train(
     dataset : Dataset
         The rows.
     method : str
-        The name of a method.
+        The name of a method; "auto" is a pool for classes, and for numbers the method that a
+        comparison of all says to take.
     n_splits : int, default=5
-        Folds of the score; at most the rows of the largest class.
+        Folds of the score; at most the rows of the largest class, or half of all for numbers.
     seed : int, default=0
         Folds and fits derive from it.
     n_jobs : int, default=None
@@ -85,21 +93,39 @@ def train(
     >>> trained.model.predict([[5.1, 3.5, 1.4, 0.2]])
     array(['setosa'], dtype='<U10')
     """
-    chosen = get_method(method)
-    extra = chosen.fit_params(dataset.sources, new_sources=False)
-    folds = max(2, min(n_splits, max(dataset.classes.values())))
-    if chosen.judges_itself:
-        return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
-    total = folds + 1
-    step = None if progress is None else _WithFinalFit(progress, folds)
+    asked = None if method == AUTO and not dataset.classes else [method]
+    folds = max(2, min(n_splits, dataset.most_folds))
+    if asked is not None:
+        chosen = get_method(method, dataset.task.name)
+        chosen.fit_params(dataset.sources, new_sources=False)
+        if chosen.judges_itself:
+            return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
+    step = None if progress is None else _WithFinalFit(progress)
     scores = compare(
-        dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
+        dataset, methods=asked, n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
     )
-    model = make_model(method, dataset.columns, seed, _jobs_for(scores, n_jobs))
-    said = _fit(model, dataset, extra)
-    if progress is not None:
-        progress(total, total)
-    return Trained(_bare(model), model, scores, said)
+    if asked is None:
+        scores = _of_choice(scores)
+    chosen = get_method(scores.methods[0].name, dataset.task.name)
+    model = make_model(chosen, dataset.columns, seed, _jobs_for(scores, n_jobs))
+    said = _fit(model, dataset, chosen.fit_params(dataset.sources, new_sources=False))
+    if step is not None:
+        step.finish()
+    return Trained(_bare(model), model, scores, chosen.name, said)
+
+
+def _of_choice(scores: Comparison) -> Comparison:
+    """Keep the method to take, with a note that it was chosen by the scores that are shown."""
+    name = scores.summary[0].method if scores.choice is None else scores.choice.method
+    note = (
+        f"{count(len(scores.methods), 'method')} were compared. {scores.verdict} Its score is of "
+        "the folds by which it was chosen, and so a little too good."
+    )
+    return replace(
+        scores, methods=tuple(each for each in scores.methods if each.name == name),
+        summary=tuple(row for row in scores.summary if row.method == name),
+        notes=(*scores.notes, note),
+    )  # fmt: skip
 
 
 class Folds(NamedTuple):
@@ -130,7 +156,7 @@ def _train_once(
     scores = own_comparison(dataset, method, model[-1], perf_counter() - started)
     if progress is not None:
         progress(1, 1)
-    return Trained(_bare(model), model, scores, said)
+    return Trained(_bare(model), model, scores, method.name, said)
 
 
 def _fit(model: Pipeline, dataset: Dataset, extra: dict[str, Any]) -> tuple[str, ...]:
@@ -144,16 +170,21 @@ def _fit(model: Pipeline, dataset: Dataset, extra: dict[str, Any]) -> tuple[str,
 class _WithFinalFit:
     """Tells of folds and of one more fit, on all rows, after them."""
 
-    def __init__(self, progress: Callable[[int, int], Any], folds: int) -> None:
-        self._progress, self._folds = progress, folds
+    def __init__(self, progress: Callable[[int, int], Any]) -> None:
+        self._progress, self._total = progress, 0
         self._left: float | None = None
 
     def __call__(self, done: int, total: int) -> Any:
+        self._total = total + 1
         if self._left is not None and hasattr(self._progress, "expect"):
-            waiting = self._folds - done
+            waiting = total - done
             last = self._left / waiting if waiting else None
             self._progress.expect(None if last is None else self._left + last)
-        return self._progress(done, total + 1)
+        return self._progress(done, self._total)
+
+    def finish(self) -> None:
+        """Tell that the last fit is done."""
+        self._progress(self._total, self._total)
 
     def expect(self, seconds: float | None) -> None:
         """Note what the folds will take."""

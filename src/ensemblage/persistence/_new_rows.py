@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.datasets import Reading, Table, align_table, is_missing, naming_file, read_table
+from ensemblage.datasets import (
+    EITHER,
+    Reading,
+    Table,
+    align_table,
+    is_missing,
+    naming_file,
+    read_table,
+)
 from ensemblage.messages import count, listing
 from ensemblage.persistence._familiar import SHOWN, unfamiliar
 from ensemblage.persistence._models import SavedModel
@@ -90,7 +98,11 @@ def read_rows(
     """
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
     source = None if saved.source is None else saved.source.name
-    kinds |= {name: "word" for name in (saved.target, source) if name is not None}
+    if saved.target is not None:
+        # classes as they are written; a target of numbers may not be known yet
+        kinds[saved.target] = "word" if saved.classes else EITHER
+    if source is not None:
+        kinds[source] = "word"
     as_they_are = dict.fromkeys(keep, "word")  # the identifier 007 is no number
     table = read_table(path, kinds=as_they_are | kinds, reading=reading)
     with naming_file(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ensemblage.datasets import ColumnCard, DataCard
+from ensemblage.datasets import ColumnCard, DataCard, range_text
 from ensemblage.messages import count
 from ensemblage.pages import (
     MINUS,
@@ -43,20 +43,33 @@ def datasets_section(cards: Sequence[DataCard]) -> list[Section]:
         return data_section(cards[0] if cards else None)
     heads = [
         Column("dataset"),
-        *(Column(name, numeric=True) for name in ("rows", "columns", "gaps", "classes")),
-        Column("largest class", numeric=True),
+        *(Column(name, numeric=True) for name in ("rows", "columns", "gaps")),
+        *_target_heads(cards[0]),
     ]
     rows = [
         [
             Field(card.name), count_field(card.n_rows), count_field(len(card.columns)),
-            count_field(card.n_missing), count_field(len(card.classes)),
-            Field(f"{max(card.class_shares.values()):.0%}", max(card.class_shares.values())),
+            count_field(card.n_missing), *_target_fields(card),
         ]
         for card in cards
     ]  # fmt: skip
     notes = [f"{card.name}: {text}" for card in cards for text in card.notes]
     table = TableBlock(heads, rows, "What the datasets hold")
     return [Section("Data", [table, NotesBlock(notes)] if notes else [table])]
+
+
+def _target_heads(card: DataCard) -> list[Column]:
+    if card.numbers is not None:
+        return [Column("numbers", wide=True)]
+    return [Column("classes", numeric=True), Column("largest class", numeric=True)]
+
+
+def _target_fields(card: DataCard) -> list[Field]:
+    """Tell the range of the numbers, or how many classes there are and how large the largest."""
+    if card.numbers is not None:
+        return [Field(_range(card.numbers))]
+    largest = max(card.class_shares.values())
+    return [count_field(len(card.classes)), Field(f"{largest:.0%}", largest)]
 
 
 def _card_blocks(card: DataCard) -> list[Block]:
@@ -66,7 +79,8 @@ def _card_blocks(card: DataCard) -> list[Block]:
     if card.sources:
         blocks.append(_shares(card.sources, "Rows of each source."))
     blocks.append(_columns(card))
-    return [*blocks, NotesBlock(card.notes)] if card.notes else blocks
+    notes = [*([card.task_reason] if card.number_like else []), *card.notes]
+    return [*blocks, NotesBlock(notes)] if notes else blocks
 
 
 def _facts(card: DataCard) -> list[tuple[str, str]]:
@@ -78,6 +92,8 @@ def _facts(card: DataCard) -> list[tuple[str, str]]:
     facts = [("data", card.name), ("rows", f"{card.n_rows:,}"), ("columns", kinds), ("gaps", gaps)]
     most = max((each for each in card.columns if each.kind == "word"),
                key=lambda each: each.distinct, default=None)  # fmt: skip
+    if card.numbers is not None:
+        facts.append((f"numbers of {card.target}", _range(card.numbers)))
     if most is not None:
         facts.append(("most categories", f"{most.distinct:,} in {most.name}"))
     return facts
@@ -117,11 +133,9 @@ def _columns(card: DataCard) -> TableBlock:
 
 def _typical(column: ColumnCard, n_rows: int) -> str:
     if column.low is not None:
-        ends = (column.low, column.middle, column.high)
-        low, middle, high = (each if isinstance(each, str) else _number(each) for each in ends)
-        return f"{low} to {high}, half up to {middle}"
+        return _range(column)
     return ", ".join(f"{word} ({rows / n_rows:.0%})" for word, rows in column.common.items())
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}".replace("-", MINUS)
+def _range(column: ColumnCard) -> str:
+    return range_text(column).replace("-", MINUS) if column.kind == "number" else range_text(column)

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from ensemblage.messages import count
+from ensemblage.messages import MEASURES, count
 from ensemblage.methods import (
     ALPHA,
-    LABELS,
     Choice,
     Comparison,
     Design,
@@ -40,9 +39,11 @@ def difference_blocks(document: Comparison) -> list[Block]:
         return []
     whole = [each for each in document.methods if None not in values_of(each, document.measure)]
     design = Design(document.measure, 1 / document.n_splits, document.n_rows)
+    measure = MEASURES[document.measure]
+    places = measure.places(choice.score, 4)
     bars = [
         Bar(
-            each.label, each.mean, signed_field(each.mean, 4).text, error=each.reach,
+            each.label, each.mean, signed_field(each.mean, places).text, error=each.reach,
             reference=0.0, ours=each.ours, group=APART if each.apart else ALIKE,
         )
         for each in differences(whole, choice, design)
@@ -50,7 +51,7 @@ def difference_blocks(document: Comparison) -> list[Block]:
     best = next(each.label for each in whole if each.name == choice.leader)
     figure = BarsBlock(
         bars,
-        f"Mean {LABELS[document.measure]} of each method less that of {best}, the best, with an "
+        f"Mean {measure.label} of each method less that of {best}, the best, with an "
         "interval (±). Where that leaves out zero, the upright line, the paired test behind the "
         f"verdict tells the two apart at the level of {ALPHA:.1%}: the corrected resampled t-test "
         "over the folds, with Holm's correction for the number of methods.",
@@ -85,7 +86,7 @@ def differences(
     found = []
     for each in others:
         level = ALPHA / (len(others) - min(order.index(each.name), n_apart))
-        quantile = float(student.ppf(1 - level / 2, len(each.accuracy) - 1))
+        quantile = float(student.ppf(1 - level / 2, len(each.usual) - 1))
         gap = gaps[each.name]
         apart = each.name not in choice.not_told_apart
         found.append(Difference(each.label, gap.mean, quantile * gap.error, apart, each.ours))

@@ -9,6 +9,7 @@ import msgspec
 
 from ensemblage.datasets import DataCard
 from ensemblage.explain import Explanation
+from ensemblage.messages import MEASURES
 from ensemblage.pages import FactsBlock, Page, Section, TextBlock
 from ensemblage.report._data_section import data_section
 
@@ -20,6 +21,8 @@ class Training(msgspec.Struct, frozen=True):
     n_rows: int | None = None
     accuracy: float | None = None
     accuracy_se: float | None = None
+    rmse: float | None = None
+    rmse_se: float | None = None
     learned: list[str] = []
     data: DataCard | None = None
 
@@ -36,8 +39,8 @@ def explanation_page(
     name : str
         Of the model.
     details : mapping, default=None
-        What was noted when it was saved: ``dataset``, ``n_rows``, ``accuracy``, ``accuracy_se``,
-        ``learned`` and ``data``.
+        What was noted when it was saved: ``dataset``, ``n_rows``, ``accuracy`` or ``rmse`` with
+        their standard errors ``accuracy_se`` and ``rmse_se``, ``learned`` and ``data``.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def explanation_page(
     noted = [] if shown.complete else _learned(training)
     sections = [*shown.sections, *noted, *data_section(training.data)]
     return Page(
-        f"What {name} learned", "explanation", [*shown.summary, *_accuracy(training)],
+        f"What {name} learned", "explanation", [*shown.summary, *_score(training)],
         FactsBlock([*shown.facts, *_trained_on(training)]), sections,
     )  # fmt: skip
 
@@ -59,12 +62,16 @@ def _trained_on(training: Training) -> list[tuple[str, str]]:
     return facts if training.n_rows is None else [*facts, ("rows", f"{training.n_rows:,}")]
 
 
-def _accuracy(training: Training) -> list[str]:
-    if training.accuracy is None:
-        return []
-    spread = "" if training.accuracy_se is None else f" ± {training.accuracy_se:.4f}"
+def _score(training: Training) -> list[str]:
+    noted = {
+        "accuracy": (training.accuracy, training.accuracy_se),
+        "rmse": (training.rmse, training.rmse_se),
+    }
     return [
-        f"When it was trained, its cross-validated accuracy was {training.accuracy:.4f}{spread}."
+        f"When it was trained, its cross-validated {MEASURES[name].label} was "
+        f"{MEASURES[name].with_error(value, error, 4)}."
+        for name, (value, error) in noted.items()
+        if value is not None
     ]
 
 

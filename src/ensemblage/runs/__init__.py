@@ -13,7 +13,6 @@ from ensemblage.runs._runner import ExperimentInterrupt, run_experiment
 from ensemblage.runs._runner import recorded_warnings as recorded_warnings
 from ensemblage.runs._store import ResultStore, ResultStoreError, plain_values
 from ensemblage.runs._study_file import DEFAULT_FOLDS as DEFAULT_FOLDS
-from ensemblage.runs._study_file import MEASURES as MEASURES
 from ensemblage.runs._study_file import DatasetEntry as DatasetEntry
 from ensemblage.runs._study_file import ExperimentFileError
 from ensemblage.runs._study_file import MethodEntry as MethodEntry

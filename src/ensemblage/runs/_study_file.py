@@ -11,13 +11,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from ensemblage.messages import suggestion
+from ensemblage.messages import MEASURES, TASKS, suggestion
 from ensemblage.runs._store import plain_values
-
-MEASURES = {
-    "accuracy": True, "balanced_accuracy": True, "log_loss": False, "auc": True, "f1": True,
-}  # fmt: skip
-"""Measures, and whether more is better."""
 
 LARGEST_SEED = 2**32 - 1
 DEFAULT_FOLDS = 5
@@ -39,6 +34,7 @@ class DatasetEntry(Struct, frozen=True):
     target: Text | None = None
     drop: Annotated[tuple[str, ...], Meta(description="a list of column names")] = ()
     source: Text | None = None
+    task: Any = None
 
 
 class MethodEntry(Struct, frozen=True):
@@ -67,7 +63,7 @@ class StudyFile(Struct, frozen=True):
         Annotated[float, Meta(gt=0, lt=1, description="a number between 0 and 1, such as 0.3")]
         | None
     ) = None
-    measure: Any = "accuracy"
+    measure: Any = None
     datasets: tuple[DatasetEntry, ...] = ()
     methods: tuple[MethodEntry, ...] = ()
 
@@ -121,7 +117,9 @@ def _study(facts: dict[str, Any], path: Path) -> StudyFile:
     shape = _shaped(facts, StudyFile, "the file")
     if shape.folds is not None and shape.test_share is not None:
         raise ExperimentFileError("folds and test_share exclude each other: keep one of them.")
-    check_choice(shape.measure, MEASURES, "measure")
+    if shape.measure is not None:
+        known = [name for name, each in MEASURES.items() if each.decides]
+        check_choice(shape.measure, known, "measure")
     datasets = [
         _dataset(table, f"datasets[{i}]", path.parent) for i, table in _tables(facts, "datasets")
     ]
@@ -177,12 +175,14 @@ def _tables(facts: Mapping[str, Any], key: str) -> Iterable[tuple[int, dict[str,
 def _dataset(facts: dict[str, Any], where: str, folder: Path) -> DatasetEntry:
     entry = _shaped(facts, DatasetEntry, where)
     if entry.file is None:
-        for key in ("target", "drop", "source"):
+        for key in ("target", "drop", "source", "task"):
             if key in facts:
                 raise ExperimentFileError(f"{where}: {key} needs a file; a name has its own.")
         if not entry.name:
             raise ExperimentFileError(f"{where} needs a name, or a file and its target.")
         return entry
+    if entry.task is not None:
+        check_choice(entry.task, TASKS, f"{where}: task")
     if entry.target is None:
         raise ExperimentFileError(f"{where} has a file but no target: name the column to predict.")
     file = Path(entry.file)

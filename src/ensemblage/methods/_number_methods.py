@@ -1,0 +1,80 @@
+"""The methods that predict numbers: strong baselines, and ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+
+from ensemblage.methods._method import Method, tuned
+
+RIDGE_GRID: dict[str, list[Any]] = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
+SVR_GRID: dict[str, list[Any]] = {
+    "regressor__C": [0.1, 1.0, 10.0, 100.0],
+    "regressor__gamma": ["scale", 0.01, 0.1],
+}
+
+
+def _mean(seed: int, n_jobs: int | None) -> Any:
+    del seed, n_jobs
+    return DummyRegressor()
+
+
+def _ridge(seed: int, n_jobs: int | None) -> Any:
+    return tuned(Ridge(), RIDGE_GRID, seed, n_jobs)
+
+
+def _svm(seed: int, n_jobs: int | None) -> Any:
+    from sklearn.compose import TransformedTargetRegressor  # noqa: PLC0415  as below
+
+    # its margin of 0.1 means something if the numbers have a standard deviation of 1
+    scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    return tuned(scaled, SVR_GRID, seed, n_jobs)
+
+
+def _forest(seed: int, n_jobs: int | None) -> Any:
+    return RandomForestRegressor(n_estimators=200, random_state=seed, n_jobs=n_jobs)
+
+
+def _boosting(seed: int, n_jobs: int | None) -> Any:
+    del n_jobs
+    return HistGradientBoostingRegressor(random_state=seed)
+
+
+def _tree(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.inner import InnerTreeRegressor  # noqa: PLC0415  only what is asked for
+
+    return InnerTreeRegressor(random_state=seed, n_jobs=n_jobs)
+
+
+NUMBER_METHODS = {
+    method.name: method
+    for method in (
+        Method("mean", "mean", "always the mean", _mean, effort=0),
+        Method("ridge", "ridge regression", "alpha tuned by inner folds", _ridge, effort=1),
+        Method(
+            "svm",
+            "RBF SVM",
+            "C and gamma tuned by inner folds, numbers standardised",
+            _svm,
+            steep=True,
+            quick={"regressor__gamma": "scale"},
+        ),
+        Method("forest", "random forest", "200 trees", _forest, effort=2),
+        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
+        Method(
+            "tree",
+            "crowd tree",
+            "one tree of 16 leaves at most, its thresholds placed by 30 samples",
+            _tree,
+            ours=True,
+            effort=1,
+            takes_tables=True,
+            takes=("groups",),
+        ),
+    )
+}

@@ -1,0 +1,176 @@
+"""Numbers as targets, the whole way: compare, fit, predict, explain, run, and what is refused."""
+
+import json
+
+import pytest
+
+from methods.homes import write_homes
+
+SOME = ["-m", "mean", "-m", "ridge", "--folds", 2, "-j", 1]
+
+
+@pytest.fixture
+def homes(tmp_path):
+    return write_homes(tmp_path / "homes.csv", 80)
+
+
+@pytest.fixture
+def model(run, homes):
+    done = run("fit", homes, "-t", "price", "--drop", "id", "-m", "ridge", "--folds", 2, "-j", 1,
+               "-o", "m.skops")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return "m.skops"
+
+
+def test_compare_says_what_is_predicted_and_why(run, homes):
+    done = run("compare", homes, "-t", "price", "--drop", "id", *SOME)
+    assert done.exit_code == 0
+    assert "78 rows, 5 columns, numbers; 2 folds" in done.output
+    assert "'price' holds 78 different numbers, so that numbers are predicted" in done.output
+    assert "for classes set --task." in done.output
+    assert "Take ridge regression (RMSE " in done.output
+    assert "Column 'price' is read without its '$'." in done.output
+
+
+def test_compare_writes_a_table_a_report_and_a_document(run, homes, tmp_path):
+    done = run("compare", homes, "-t", "price", "--drop", "id", "--source", "site", *SOME,
+               "-o", "t.csv", "--report", "r.html", "--json")  # fmt: skip
+    document = json.loads(done.stdout)
+    assert (document["task"], document["measure"]) == ("regression", "rmse")
+    assert document["data"]["task_reason"].startswith("'price' holds")
+    assert len(document["residuals"]["sources"]) == 4
+    head = (tmp_path / "t.csv").read_text(encoding="utf-8").partition("\n")[0].split(",")
+    assert "rmse" in head
+    assert "accuracy" not in head
+    assert "What is missed, source by source" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("measure", ["mae", "r2"])
+def test_another_measure_can_decide(run, homes, measure):
+    done = run(
+        "compare", homes, "-t", "price", "--drop", "id", *SOME, "--measure", measure, "--json"
+    )
+    assert json.loads(done.stdout)["choice"]["measure"] == measure
+
+
+def test_fit_tells_the_error_beside_that_of_the_mean(run, homes):
+    done = run("fit", homes, "-t", "price", "--drop", "id", "-m", "ridge", "--folds", 2, "-j", 1,
+               "-o", "m.skops", "--json")  # fmt: skip
+    document = json.loads(done.stdout)
+    assert (document["task"], document["classes"], document["accuracy"]) == ("regression", {}, None)
+    assert document["rmse"] < document["deviation"]
+    again = run("fit", homes, "-t", "price", "--drop", "id", "-m", "mean", "--folds", 2, "-j", 1,
+                "-o", "n.skops")  # fmt: skip
+    assert "numbers of 'price'" in again.output
+    assert "mean: RMSE " in again.output
+    assert "(the mean alone: " in again.output
+
+
+def test_predict_writes_numbers(run, homes, model):
+    done = run("predict", model, homes, "--keep", "id")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "id,prediction"
+    assert len(lines) == 81
+    assert float(lines[1].partition(",")[2]) > 1000
+    assert "against its 78 numbers predictions have an RMSE of" in done.output
+    assert "probabilities" not in done.output
+    document = json.loads(run("predict", model, homes, "--json").stdout)
+    assert isinstance(document["predictions"][0], float)
+    assert (document["classes"], document["spread"], document["intervals"]) == ([], None, None)
+
+
+def test_predict_takes_a_target_that_is_not_known_yet(run, model, tmp_path):
+    lines = (tmp_path / "homes.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "new.csv").write_text("\n".join([lines[0], "H1,90,3,flat,2020-01-01,hill,soon"]))
+    done = run("predict", model, "new.csv")
+    assert done.exit_code == 0
+    assert "'price' is not needed for predicting." in done.output
+
+
+def test_explain_adds_up_to_the_number(run, homes, model):
+    document = json.loads(run("explain", model, homes, "--row", 3, "--json").stdout)
+    decision = document["decision"]
+    amounts = sum(each["amount"] for each in decision["contributions"])
+    assert decision["value"] == pytest.approx(decision["base"] + amounts)
+    assert float(document["prediction"]) == pytest.approx(decision["value"], rel=1e-4)
+    done = run("explain", model, homes, "--row", 3)
+    assert "for the number" in done.output
+    page = run("explain", model, homes, "--row", 3, "--report", "e.html")
+    assert page.exit_code == 0
+
+
+def test_explain_tells_which_columns_a_forest_needs(run, homes, tmp_path):
+    run("fit", homes, "-t", "price", "--drop", "id", "-m", "boosting", "--folds", 2, "-j", 1,
+        "-o", "b.skops")  # fmt: skip
+    lines = (tmp_path / "homes.csv").read_text(encoding="utf-8").splitlines()
+    whole = [line for line in lines if not line.endswith("n/a")]
+    (tmp_path / "known.csv").write_text("\n".join(whole), encoding="utf-8")
+    done = run("explain", "b.skops", "known.csv")
+    assert "rise of RMSE" in done.output
+    assert run("explain", "b.skops", "known.csv", "-o", "e.html").exit_code == 0
+    assert "give rows with their target" in run("explain", "b.skops").output
+
+
+def test_a_study_of_numbers(run, homes, tmp_path):
+    (tmp_path / "study.toml").write_text(
+        'folds = 2\n[[datasets]]\nname = "diabetes"\n[[datasets]]\nfile = "homes.csv"\n'
+        'target = "price"\ndrop = ["id"]\n[[methods]]\nname = "mean"\n[[methods]]\nname = "ridge"\n'
+        'params = { alpha = [1.0, 10.0] }\n',
+        encoding="utf-8",
+    )  # fmt: skip
+    done = run("run", "study.toml", "-j", 1, "--report", "s.html", "--json")
+    assert done.exit_code == 0, done.output
+    (table,) = json.loads(done.stdout)["tables"]
+    assert (table["measure"], table["greater_is_better"]) == ("RMSE", False)
+    assert len(table["rows"]) == 6
+    assert ">numbers</th>" in (tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('datasets = [{name = "iris"}, {name = "diabetes"}]\nmethods = [{name = "forest"}]',
+         "either classes or numbers are predicted in one study"),
+        ('[[datasets]]\nname = "diabetes"\n[[methods]]\nname = "logistic"',
+         "numbers are predicted, and name is 'logistic'"),
+        ('measure = "auc"\n[[datasets]]\nname = "diabetes"\n[[methods]]\nname = "ridge"',
+         "measure is 'auc'"),
+        ('[[datasets]]\nname = "diabetes"\ntask = "regression"\n[[methods]]\nname = "ridge"',
+         "task needs a file"),
+    ],
+)  # fmt: skip
+def test_a_study_that_does_not_fit_is_refused(run, tmp_path, text, problem):
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    done = run("run", "study.toml", "-j", 1)
+    assert done.exit_code == 2
+    assert problem in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["compare", "homes.csv", "-t", "price", "--task", "classification", "--drop", "id"],
+         "No class has as many rows as there are folds (5): use at most 2 folds, or more rows."),
+        (["compare", "homes.csv", "-t", "kind", "--task", "regression"],
+         "holds 'loft', which is not a finite number, and --task asks for numbers"),
+        (["compare", "homes.csv", "-t", "price", "-m", "logistic"], "'logistic' predicts classes"),
+        (["compare", "homes.csv", "-t", "price", "--measure", "auc"], "does not judge"),
+        (["audit", "homes.csv", "-t", "price", "--source", "site"],
+         "An audit is of classes, and 'price' holds numbers"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_gets_one_sentence(run, homes, arguments, problem):
+    done = run(*arguments)
+    assert done.exit_code in {1, 2}
+    assert problem in done.output
+    assert done.stderr.count("Error:") == 1
+
+
+def test_labels_that_are_numbers_stay_classes(run, tmp_path):
+    rows = "\n".join(f"{i % 7},{i % 3},{'012'[i % 3]}" for i in range(60))
+    (tmp_path / "c.csv").write_text(f"a,b,label\n{rows}\n", encoding="utf-8")
+    done = run("compare", "c.csv", "-t", "label", "-m", "majority", "--folds", 2, "-j", 1)
+    assert "60 rows, 2 columns, 3 classes" in done.output
+    assert "'label' holds 3 different numbers, few enough for classes; for numbers set --task." in (
+        done.output
+    )

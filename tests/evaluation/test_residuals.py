@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from ensemblage.evaluation import PredictedNumbers, source_residuals
+from ensemblage.evaluation._residuals import binned_means
+
+ROWS = PredictedNumbers.of(
+    [1.0, 2.0, 3.0, 10.0], [0.0, 2.0, 2.0, 12.0], [[-1, 1], [1, 3], [1.9, 2.1], [11, 13]],
+    ["a", "a", "a", "b"],
+)  # fmt: skip
+
+
+def test_residuals_of_each_source_by_hand():
+    first, second = source_residuals(ROWS)
+    assert (first.source, first.rows, second.source, second.rows) == ("a", 3, "b", 1)
+    assert first.bias == pytest.approx(2 / 3)
+    assert first.rmse == pytest.approx(np.sqrt(2 / 3))
+    assert first.coverage == pytest.approx(2 / 3)
+    assert (second.bias, second.rmse, second.coverage) == (-2.0, 2.0, 0.0)
+
+
+def test_without_sources_or_intervals_there_is_nothing_to_tell():
+    plain = PredictedNumbers.of([1.0, 2.0], [1.0, 1.0])
+    assert (plain.names, source_residuals(plain)) == ([], ())
+    (found,) = source_residuals(PredictedNumbers.of([1.0], [2.0], sources=["x"]))
+    assert found.coverage is None
+
+
+def test_means_are_of_rows_in_order_of_prediction():
+    y, predicted = np.arange(40.0), np.arange(40.0)[::-1]
+    means = binned_means(PredictedNumbers.of(y, predicted))
+    np.testing.assert_allclose(means[0], [4.5, 14.5, 24.5, 34.5])
+    np.testing.assert_allclose(means[1], [34.5, 24.5, 14.5, 4.5])
+    few = binned_means(PredictedNumbers.of(y[:3], predicted[:3]))
+    assert [len(each) for each in few] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (([1.0], [1.0, 2.0]), "One prediction per number"),
+        (([1.0, np.inf], [1.0, 2.0]), "finite"),
+        (([1.0], [1.0], None, ["a", "b"]), "One source per row"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, problem):
+    with pytest.raises(ValueError, match=problem):
+        PredictedNumbers.of(*given)
