@@ -20,7 +20,7 @@ from ensemblage.datasets._openml import fetch_dataset, is_cached
 from ensemblage.datasets._reading_options import Reading
 from ensemblage.datasets._table import EITHER, NUMBER, WORD, Table
 from ensemblage.datasets._targets import check_task
-from ensemblage.messages import CLASSIFICATION, REGRESSION, listing, suggestion
+from ensemblage.messages import listing, suggestion
 
 OPENML_PREFIX = "openml:"
 
@@ -231,7 +231,6 @@ def _bundled(name: str) -> Dataset:
         name=name,
         origin="scikit-learn",
         description=title.strip(),
-        task=(CLASSIFICATION if BUNDLED[name].number is None else REGRESSION).name,
     )
 
 

@@ -45,8 +45,20 @@ def _boosting(seed: int, n_jobs: int | None) -> Any:
     return HistGradientBoostingRegressor(random_state=seed)
 
 
+def _strata(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import StrataEnsembleRegressor  # noqa: PLC0415  only what is asked for
+
+    return StrataEnsembleRegressor(random_state=seed, n_jobs=n_jobs)
+
+
+def _strata_sources(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import SourceStrata, StrataEnsembleRegressor  # noqa: PLC0415
+
+    return StrataEnsembleRegressor(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
+
+
 def _tree(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.inner import InnerTreeRegressor  # noqa: PLC0415  only what is asked for
+    from ensemblage.inner import InnerTreeRegressor  # noqa: PLC0415
 
     return InnerTreeRegressor(random_state=seed, n_jobs=n_jobs)
 
@@ -66,6 +78,25 @@ NUMBER_METHODS = {
         ),
         Method("forest", "random forest", "200 trees", _forest, effort=2),
         Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
+        Method(
+            "strata",
+            "strata ensemble",
+            "a member per stratum, their densities behind a gate",
+            _strata,
+            ours=True,
+            steep=True,
+            takes=("groups",),
+        ),
+        Method(
+            "strata-sources",
+            "strata of sources",
+            "a member per known source behind a gate, pooled with an SVM; needs sources",
+            _strata_sources,
+            ours=True,
+            steep=True,
+            takes=("sources", "groups"),
+            needs_sources=True,
+        ),
         Method(
             "tree",
             "crowd tree",

@@ -107,8 +107,8 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def scores_of(result: CellResult, task: Task) -> Scores | NumberScores | None:
-    """Read the values of a cell; None if it failed."""
+def scores_of(result: CellResult, task: Task = CLASSIFICATION) -> Any:
+    """Read the values of a cell, Scores or NumberScores; None if it failed."""
     kind: Any = NumberScores if task is REGRESSION else Scores
     return None if result.error else msgspec.convert(result.values, kind)
 

@@ -100,7 +100,8 @@ def read_rows(
     source = None if saved.source is None else saved.source.name
     if saved.target is not None:
         # classes as they are written; a target of numbers may not be known yet
-        kinds[saved.target] = "word" if saved.classes else EITHER
+        numbers = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
+        kinds[saved.target] = EITHER if numbers else "word"
     if source is not None:
         kinds[source] = "word"
     as_they_are = dict.fromkeys(keep, "word")  # the identifier 007 is no number
