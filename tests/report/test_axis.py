@@ -88,3 +88,10 @@ def test_differences_without_errors_are_bars_from_zero_to_both_sides():
     assert (axis.span(-1.0), axis.span(3.0)) == (("0", "25"), ("25", "75"))
     errors = BarsBlock([Bar("a", 1.0, "", error=0.5)], "", signed=True)
     assert not bar_axis(errors).bars
+
+
+def test_shares_end_at_one_whatever_their_errors():
+    bars = [Bar("a", 1.0, "100%", error=0.02), Bar("b", 0.6, "60%")]
+    assert bar_axis(BarsBlock(bars, "", percent=True, from_zero=True)).high == 1.0
+    bars.append(Bar("c", 1.2, "120%"))
+    assert bar_axis(BarsBlock(bars, "", percent=True, from_zero=True)).high > 1.0

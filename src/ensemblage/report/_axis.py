@@ -50,6 +50,8 @@ def bar_axis(block: BarsBlock) -> Axis:
     """Choose an axis: from zero if the numbers come near it, else from a round one below them."""
     values = [value for bar in block.bars for value in _extent(bar, block.signed)]
     low, high = min(values, default=0.0), max(values, default=1.0)
+    if block.percent and all((bar.value or 0.0) <= 1 for bar in block.bars):
+        high = min(high, 1.0)  # an error beyond all is no reason to draw what cannot be
     if block.signed:
         low, high = min(low, 0.0), max(high, 0.0)
     if high <= low:
