@@ -23,11 +23,12 @@ from ensemblage.datasets import load_dataset
 from ensemblage.inner import InnerBayesNetClassifier
 
 MODELS = {
-    "crowd": InnerBayesNetClassifier(random_state=0),
-    "crowd, T=1": InnerBayesNetClassifier(random_state=0, calibration=None),
-    "plain": BayesNetClassifier(calibration="temperature"),
-    "plain, T=1": BayesNetClassifier(),
-    "bagging": BaggingClassifier(BayesNetClassifier(), 30, random_state=0),
+    "crowd": InnerBayesNetClassifier(random_state=0, arc_confidence=False),
+    "crowd, T=1": InnerBayesNetClassifier(random_state=0, calibration=None, arc_confidence=False),
+    "plain": BayesNetClassifier(),
+    "plain, T=1": BayesNetClassifier(calibration=None),
+    "tree": BayesNetClassifier(search="tan"),
+    "bagging": BaggingClassifier(BayesNetClassifier(calibration=None), 30, random_state=0),
 }
 MOST_ROWS = 1000
 LEAST = 1e-15

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ensemblage.bayes._coding import CodedRows
+from ensemblage.bayes._search_space import ArcRules, SearchSpace
 from ensemblage.kernels import Nodes
 
 
@@ -21,3 +22,8 @@ def draw(seed, n_rows=24, sizes=(2, 3, 2, 2)):
 def as_lists(rows):
     """Give rows and sizes as the reference takes them."""
     return rows.nodes.codes.T.tolist(), rows.nodes.n_categories.tolist()
+
+
+def space(order, init="naive", max_parents=3, local=False):
+    """Give a search all arcs."""
+    return SearchSpace(list(order), init, max_parents, ArcRules.free(len(order) + 1), local)

@@ -7,36 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from bayes.coded import as_lists, draw
+from bayes.coded import as_lists, draw, space
 from ensemblage.bayes import BayesNetClassifier, _k2_search
 from ensemblage.bayes._coding import CodedRows
 from ensemblage.bayes._k2_search import (
-    Candidates,
     LeaveOneOutMeasure,
-    Structure,
     compress_views,
-    first_best,
     k2_search,
     make_measure,
 )
+from ensemblage.bayes._search_space import Candidates, Structure
 from ensemblage.inner import InnerEnsemble
 from ensemblage.kernels import NO_EXTRA, PROBABILITY, Nodes
 from reference import k2 as slow
-
-
-def test_of_equal_scores_the_first_is_best():
-    assert first_best([0.5, 0.5 + 1e-11, 0.4]) == 0
-    assert first_best([0.5, 0.5 + 1e-9, 0.6, 0.6]) == 2
-
-
-def test_a_structure_grows_into_a_new_one():
-    start = Structure.start(2, "naive")
-    grown = start.add(2, 1)
-    assert start.parents == ((), (0,), (0,))
-    assert grown.parents == ((), (0,), (0, 1))
-    assert grown.others(2) == (1,)
-    assert list(grown.features) == [1, 2]
-    assert Structure.start(2, "empty").parents == ((), (), ())
 
 
 def test_a_step_that_is_true_keeps_what_there_is():
@@ -47,7 +30,7 @@ def test_a_step_that_is_true_keeps_what_there_is():
         assert candidates.extras[0] == NO_EXTRA
         return np.arange(len(candidates.extras), dtype=float)
 
-    found = k2_search(last, [3, 1, 2], "empty", 2, lambda: next(steps))
+    found = k2_search(last, space([3, 1, 2], "empty", 2), lambda: next(steps))
     assert found.parents == ((), (3, 0), (), (0,))
 
 
@@ -59,7 +42,7 @@ def test_structures_equal_algorithm_2(metric, init):
         lists, sizes = as_lists(rows)
         view = np.ones(rows.n_rows)
         measure = make_measure(metric, rows, 0.5)
-        found = k2_search(partial(measure, view=view), [1, 2, 3], init, 3).parents
+        found = k2_search(partial(measure, view=view), space([1, 2, 3], init)).parents
         expected = slow.k2(
             lambda s, r=lists, z=sizes: slow.leave_one_out(r, [1.0] * len(r), z, s, metric),
             len(sizes), init, 3,
@@ -79,7 +62,7 @@ def test_inner_structures_equal_algorithm_4():
             ),
             len(sizes), "naive", 3,
         )  # fmt: skip
-        found = k2_search(crowd, [1, 2, 3], "naive", 3).parents
+        found = k2_search(crowd, space([1, 2, 3])).parents
         assert [list(parents) for parents in found] == expected
 
 

@@ -16,7 +16,7 @@ def fit_chain(seed=0, n_columns=5, **settings):
             np.where(rng.random(300) < 0.6, (columns[-1] + y) % 3, rng.integers(0, 3, 300))
         )
     X = pd.DataFrame(np.array(columns).T.astype(str), columns=[*"abcde"[:n_columns]])
-    return BayesNetClassifier(missing="marginal", **settings).fit(X, y), X
+    return BayesNetClassifier(missing="marginal", calibration=None, **settings).fit(X, y), X
 
 
 def enumerate_slowly(network, row):

@@ -6,8 +6,8 @@ import pytest
 
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.bayes._coding import CodedRows, Coder, Sample
-from ensemblage.bayes._k2_search import Structure
 from ensemblage.bayes._network_tables import fit_network, fit_prior, fit_table
+from ensemblage.bayes._search_space import Structure
 from ensemblage.kernels import Nodes
 from ensemblage.messages import DamagedStateError
 

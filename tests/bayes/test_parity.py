@@ -35,7 +35,10 @@ def test_structures_and_predictions(case, number):
     golden, X, y = case
     fit = golden["fits"][number]
     network = BayesNetClassifier(
-        max_parents=fit["max_parents"], init=fit["init"], criterion=fit["score"]
+        max_parents=fit["max_parents"],
+        init=fit["init"],
+        criterion=fit["score"],
+        calibration=None,
     ).fit(X, y)
     names = [*X.columns, "class"]
     expected = {names[j]: [names[p] for p in parents] for j, parents in enumerate(fit["parents"])}

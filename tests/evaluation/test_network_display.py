@@ -57,3 +57,10 @@ def test_names_with_dollar_signs_are_not_formulas():
 def test_an_unfitted_classifier_is_refused():
     with pytest.raises(NotFittedError):
         NetworkDisplay.from_estimator(BayesNetClassifier())
+
+
+def test_arrows_that_few_choose_are_thin():
+    parents = {"c": [], "a": ["c"], "b": ["c", "a"]}
+    display = NetworkDisplay(parents, "c", {"a": {"c": 1.0}, "b": {"a": 0.1, "c": 1.0}}).plot()
+    lines = [patch for patch in display.ax_.patches if type(patch).__name__ == "PathPatch"]
+    assert sorted(line.get_linewidth() for line in lines) == pytest.approx([0.67, 2.2, 2.2])

@@ -8,6 +8,7 @@ from ensemblage.datasets import load_dataset
 from ensemblage.explain import explain_model
 from ensemblage.explain._network_model import NetworkExplanation, NetworkFacts, _how_many_depend
 from ensemblage.explain._probability_tables import NodeTable
+from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.pages import NOTHING, TableBlock
 
 TABLES = {"class": NodeTable(["a", "b"], None, [], np.zeros((1, 0), int), np.full((1, 2), 0.5))}
@@ -102,3 +103,18 @@ def test_gaps_are_said_to_be_filled(iris):
     decision = explain_model(network, holed, columns=iris.feature_names, row=0).document.decision
     assert decision.measure.endswith("gaps are filled with the most frequent value here")
     assert {each.value for each in decision.contributions} >= {"missing"}
+
+
+def test_the_share_of_a_crowd_is_told_with_each_arc(iris):
+    network = InnerBayesNetClassifier(3, random_state=0).fit(iris.X, iris.y)
+    explained = explain_model(network, columns=iris.feature_names)
+    shares = explained.document.confidence
+    assert set(shares) == {network.target_name_, *iris.feature_names}
+    node = iris.feature_names[0]
+    assert shares[node][network.target_name_] == 1.0
+    _, table = explained.text()
+    assert table.rows[1][1].text.startswith(f"{network.target_name_} (100%)")
+    figure = explained.page().sections[0].blocks[0]
+    assert figure.confidence == shares
+    assert "wider" in figure.caption
+    assert SMALL.document.confidence is None

@@ -3,7 +3,8 @@ import pytest
 
 from bayes.coded import draw
 from ensemblage.bayes import _k2_search
-from ensemblage.bayes._k2_search import Candidates, Structure, make_measure
+from ensemblage.bayes._k2_search import make_measure
+from ensemblage.bayes._search_space import Candidates, Structure
 from ensemblage.kernels import NO_EXTRA
 from ensemblage.kernels import _k2 as kernels
 

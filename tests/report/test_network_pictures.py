@@ -32,3 +32,11 @@ def test_names_in_the_drawing_are_escaped_and_printable():
     assert "<script>alert" not in text
     assert "&lt;script&gt;" in text
     assert "\x00" not in text
+
+
+def test_arrows_are_as_wide_as_the_crowd_is_sure():
+    parents = {"y": [], "a": ["y"], "b": ["y", "a"]}
+    shares = {"a": {"y": 1.0}, "b": {"a": 0.5}}
+    (picture,) = network_pictures(NetworkBlock(parents, "y", "", "", shares))
+    found = {line.title: line.width for line in picture.lines}
+    assert found == {"y to a: chosen by 100%": 2.2, "a to b: chosen by 50%": 1.35, "": None}

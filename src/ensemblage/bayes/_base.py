@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.bayes._arc_constraints import NetworkConstraints
 from ensemblage.bayes._coding import (
     Sample,
     Training,
@@ -21,19 +22,15 @@ from ensemblage.bayes._coding import (
     code_sample,
     fill_missing,
 )
-from ensemblage.bayes._k2_search import (
-    GLOBAL_CRITERIA,
-    LOCAL_CRITERIA,
-    Score,
-    Structure,
-    k2_search,
-    make_measure,
-)
+from ensemblage.bayes._expected_tables import Estimation
+from ensemblage.bayes._k2_search import GLOBAL_CRITERIA, LOCAL_CRITERIA, make_measure
 from ensemblage.bayes._marginals import marginal_log_joint
 from ensemblage.bayes._network import BayesNetwork
-from ensemblage.bayes._network_tables import FittedNetwork, fit_network
+from ensemblage.bayes._network_tables import FittedNetwork
 from ensemblage.bayes._probability_table import ProbabilityTable
 from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._search_space import Score, SearchSpace, Structure
+from ensemblage.bayes._searches import SEARCHES, criterion_of, plan_search
 from ensemblage.bayes._temperature import fit_temperature
 from ensemblage.kernels import CLASS
 from ensemblage.messages import expect
@@ -49,51 +46,6 @@ from ensemblage.tables import MISSING, read_features
 N_FOLDS = 5
 """Folds in which a network without bootstraps is calibrated."""
 
-NETWORK_DOCS = """
-max_parents : int or None, default=3
-    Upper bound on each feature's parents, the class included; None for no bound.
-init : {"naive", "empty"}, default="naive"
-    Where the search starts: with the class as every feature's parent, or with no parents.
-smoothing : float, default=0.5
-    Added to each count of a table.
-order : array-like of str or int, default=None
-    Features by name or position, each once; a feature's parents come before it. None for
-    the columns' order.
-discretizer : {"mdlp", None}, default="mdlp"
-    How numbers become categories; None takes each number as a category of its own.
-missing : {"mode", "marginal"}, default="mode"
-    At prediction, a gap is filled with the column's mode, or summed over.
-categories : "auto", list or dict, default="auto"
-    Categories of columns whose type does not declare them, also of those that never occur: a
-    list per column, None where there are none, or lists by the column's name.
-temperature_ : float
-    What the log probabilities of class and row are divided by before they are made to add up to
-    one; 1 without calibration.
-parents_ : dict of str to list of str
-    Parents of each node, in the order in which they were added; the class under its own
-    name.
-order_ : list of str
-    The class, then the features in the order of the search.
-categories_ : dict of str to list
-    What each node's codes stand for.
-modes_ : ndarray of shape (n_features,)
-    Code that fills a gap.
-class_log_prior_ : ndarray of shape (n_classes,)
-    Log probability of each class, in the order of ``categories_``.
-target_name_ : str
-    Name of the class: that of ``y``, or "class".
-classes_ : ndarray of shape (n_classes,)
-    Classes, sorted; those that a categorical ``y`` declares, even if they do not occur.
-class_codes_ : ndarray of shape (n_classes,)
-    Position of each of them in ``categories_``.
-network_ : object
-    What prediction reads: how columns become codes, and all tables.
-n_features_in_ : int
-    Number of features.
-feature_names_in_ : ndarray of shape (n_features,)
-    Names of the features, if they have any.
-"""
-
 
 class Learned(NamedTuple):
     """A network, and what tables that had not seen a row say of it, (n_rows, n_classes).
@@ -106,10 +58,23 @@ class Learned(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a fit goes on once its rows are coded: what K2 decides by, and whence the tables come."""
+    """How a fit goes on once its rows are coded.
+
+    The score is what the search decides by, ``voices`` what each of a crowd would decide by alone;
+    ``learn`` makes the tables.
+    """
 
     score: Score
     learn: Callable[[Structure], Learned]
+    voices: Sequence[Score] = ()
+
+
+class Found(NamedTuple):
+    """A structure, those that each of a crowd would have chosen, and what was learned with it."""
+
+    structure: Structure
+    chosen: list[Structure]
+    learned: Learned
 
 
 class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -119,10 +84,12 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "max_parents": [Interval(Integral, 1, None, closed="left"), None],
         "init": [StrOptions({"naive", "empty"})],
         "criterion": [StrOptions({*GLOBAL_CRITERIA, *LOCAL_CRITERIA})],
+        "search": [StrOptions(set(SEARCHES))],
+        "constraints": [NetworkConstraints, None],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "order": ["array-like", None],
         "discretizer": [StrOptions({"mdlp"}), None],
-        "missing": [StrOptions({"mode", "marginal"})],
+        "missing": [StrOptions({"mode", "marginal", "em"})],
         "calibration": [StrOptions({"temperature"}), None],
         "categories": [StrOptions({"auto"}), dict, list, tuple],
         "max_entries": [Interval(Integral, 1, None, closed="left")],
@@ -138,7 +105,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            Numbers, categories, truth values; gaps are filled with the column's mode.
+            Numbers, categories, truth values; for gaps see ``missing``.
         y : array-like of shape (n_samples,)
             Classes; a categorical column keeps the classes that it declares.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -151,39 +118,58 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Fitted network.
         """
         training = read_training(self, X, y, sample_weight)
-        order = training.resolve_order(self.order)
-        with fit_progress(self, "node", len(order)) as step:
-            learned = self._learn(training, order, step)
-        self._store(training, order, learned.network)
+        space = plan_search(self, training)
+        n_steps = len(space.order) if self.search in {"k2", "tan"} else None
+        with fit_progress(self, "node" if n_steps else "move", n_steps) as step:
+            found = self._find(training, space, step)
+        self._store(training, space, found)
         self.temperature_ = 1.0
-        free = self.calibration == "auto" and learned.held_out is not None
-        if self.calibration == "temperature" or free:
-            self.temperature_ = self._cool(training, order, learned.held_out)
+        if self.calibration == "temperature":
+            self.temperature_ = self._cool(training, found)
         return self
 
-    def _learn(self, training: Training, order: list[int], step: Callable[[], bool]) -> Learned:
+    def _find(self, training: Training, space: SearchSpace, step: Callable[[], bool]) -> Found:
         """Cut the columns, search the structure, estimate the tables."""
         sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
         if sample.rows.one_class():  # there is nothing to tell apart
-            empty = Structure.start(len(order), "empty")
-            return Learned(fit_network(sample, self.smoothing, empty))
-        score, learn = self._plan(training, sample)
-        limit = len(order) + 1 if self.max_parents is None else self.max_parents
-        return learn(k2_search(score, order, self.init, limit, step))
+            empty = Structure.start(len(space.order), "empty")
+            return Found(empty, [], Learned(self._estimation.network(training, sample, empty)))
+        score, learn, voices = self._plan(training, sample)
+        search = SEARCHES[self.search]
+        structure = search(score, space, step)
+        chosen = [search(voice, space, lambda: False) for voice in voices]
+        return Found(structure, chosen, learn(structure))
 
-    def _cool(self, training: Training, order: list[int], held_out: Any) -> float:
+    def _cool(self, training: Training, found: Found) -> float:
         """Find the temperature, on rows that the bootstraps have left or in folds."""
         labels, weights = training.target.labels, training.weights
+        held_out = found.learned.held_out
         if held_out is None:
-            held_out = np.full((len(labels), len(training.target.categories)), np.nan)
-            folds = deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
-            for train, test in folds:
-                network = self._learn(training.take(train), order, lambda: False).network
-                columns = [column.take(test) for column in training.columns]
-                codes = fill_missing(code_columns(columns, network.coders), network.coders)
-                held_out[test] = network.log_joint(codes)
+            held_out = self._held_out(training, found.structure)
         known = np.isfinite(held_out).all(axis=1)
         return fit_temperature(held_out[known], labels[known], weights[known])
+
+    def _held_out(self, training: Training, structure: Structure) -> NDArray[np.float64]:
+        """Let bins and tables from four folds speak of the rows of the fifth."""
+        labels = training.target.labels
+        held_out = np.full((len(labels), len(training.target.categories)), np.nan)
+        for train, test in deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0)):
+            seen, rest = training.take(train), [column.take(test) for column in training.columns]
+            sample = code_sample(seen, self.discretizer, self.max_entries)
+            network = self._estimation.network(seen, sample, structure)
+            held_out[test] = self._joint(network, code_columns(rest, network.coders))
+        return held_out
+
+    @property
+    def _estimation(self) -> Estimation:
+        """Whence the tables come."""
+        return Estimation(self.smoothing, self.missing == "em")
+
+    def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Log of class and row together, up to a constant per row, classes as coded."""
+        if self.missing != "mode" and (codes == MISSING).any():
+            return marginal_log_joint(network, codes, self.max_entries)
+        return network.log_joint(fill_missing(codes, network.coders))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each class.
@@ -360,20 +346,21 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Score on all rows as they are, and estimate the tables from them."""
-        measure = make_measure(self.criterion, sample.rows, self.smoothing)
+        measure = make_measure(criterion_of(self), sample.rows, self.smoothing)
         return Plan(
             partial(measure, view=sample.weights),
-            lambda structure: Learned(fit_network(sample, self.smoothing, structure)),
+            lambda structure: Learned(self._estimation.network(training, sample, structure)),
         )
 
-    def _store(self, training: Training, order: list[int], network: FittedNetwork) -> None:
+    def _store(self, training: Training, space: SearchSpace, found: Found) -> None:
         """Set the fitted attributes."""
-        target, names = training.target, training.names
+        target, names, network = training.target, training.names, found.learned.network
         labels = [target.categories.tolist(), *(coder.labels for coder in network.coders)]
         self.network_ = network
         self.target_name_ = target.name
         self.class_codes_ = target.sorted_codes
         self.classes_ = target.categories[self.class_codes_]
+        order = found.structure.sorted_features(space.order)
         self.order_ = [names[node] for node in (CLASS, *order)]
         self.categories_ = dict(zip(names, labels, strict=True))
         self.cut_points_ = {
@@ -395,12 +382,9 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return code_columns(read_features(self, X, reset=False), self.network_.coders)
 
     def _log_joint(self, X: Any) -> NDArray[np.float64]:
-        """Log of class and row together, up to a constant per row, classes as coded."""
+        """Ask the fitted network."""
         check_is_fitted(self)
-        codes = self._codes(X)
-        if self.missing == "marginal" and (codes == MISSING).any():
-            return marginal_log_joint(self.network_, codes, self.max_entries)
-        return self.network_.log_joint(fill_missing(codes, self.network_.coders))
+        return self._joint(self.network_, self._codes(X))
 
     def __check_state__(self) -> None:
         """Refuse a temperature that no fit finds."""

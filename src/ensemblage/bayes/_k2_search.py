@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.bayes._coding import CodedRows
+from ensemblage.bayes._search_space import Candidates, Score, SearchSpace, Structure, first_best
 from ensemblage.kernels import (
     ACCURACY,
     BDEU,
     BIC,
     CLASS,
     K2,
+    LIKELIHOOD,
     LOG,
     NO_EXTRA,
     PROBABILITY,
@@ -37,51 +38,11 @@ Floats = NDArray[np.float64]
 
 GLOBAL_CRITERIA = {"accuracy": ACCURACY, "probability": PROBABILITY, "log": LOG}
 LOCAL_CRITERIA = {"k2": K2, "bdeu": BDEU, "bic": BIC}
+TREE_CRITERION = "likelihood"
+"""What a tree between the features is judged by; it needs no penalty, as its size is given."""
 
 # exp of what exceeds this overflows; a class this far behind or ahead decides alone anyway
 LOG_LIMIT = 650.0
-
-# scores are means of many rounded terms: what differs by less is equal
-TOLERANCE = 1e-10
-
-
-@dataclass(frozen=True)
-class Structure:
-    """Parents of every node, in the order in which they were added; the class has none."""
-
-    parents: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def start(cls, n_features: int, init: str) -> Structure:
-        """Begin with the class as every feature's parent ("naive"), or with no parents."""
-        first = (CLASS,) if init == "naive" else ()
-        return cls(((), *(first for _ in range(n_features))))
-
-    @property
-    def features(self) -> range:
-        """All nodes but the class."""
-        return range(CLASS + 1, len(self.parents))
-
-    def others(self, node: int) -> tuple[int, ...]:
-        """Parents of a node besides the class."""
-        return tuple(parent for parent in self.parents[node] if parent != CLASS)
-
-    def add(self, node: int, parent: int) -> Structure:
-        """Give a node one more parent."""
-        family = (*self.parents[node], parent)
-        return Structure((*self.parents[:node], family, *self.parents[node + 1 :]))
-
-
-class Candidates(NamedTuple):
-    """One decision of K2: which of the extras becomes a parent of the node, or ``NO_EXTRA``."""
-
-    structure: Structure
-    node: int
-    extras: NDArray[np.int64]
-
-
-Score = Callable[[Candidates], NDArray[np.float64]]
-"""From candidates to one score for each extra: a measure on one view, or an inner ensemble."""
 
 
 def compress_views(views: Floats) -> RowViews:
@@ -145,17 +106,18 @@ class RestOfNetwork:
         self._log_ratios = np.log((prior[view] + smoothing) / kept[:, None])
         self._log_ratios[np.arange(len(labels)), labels] = 0.0
         self._included: dict[int, tuple[int, ...]] = {}
-        self._left_out: int | None = None
+        self._left_out: tuple[int, Any] | None = None
         self._ratios = np.empty_like(self._log_ratios)
 
     def without(self, structure: Structure, node: int) -> Rest:
-        """Give the ratios without a node; the others have not changed since it was last asked."""
-        if node != self._left_out:
+        """Give the ratios without a node."""
+        others = structure.parents[:node], structure.parents[node + 1 :]
+        if (node, others) != self._left_out:
             for other in structure.features:
                 self._include(other, structure.parents[other] if other != node else None)
             np.minimum(np.maximum(self._log_ratios, -LOG_LIMIT), LOG_LIMIT, out=self._ratios)
             np.exp(self._ratios, out=self._ratios)
-            self._left_out = node
+            self._left_out = node, others
         return Rest(self._ratios, self.smoothing)
 
     def _include(self, node: int, parents: tuple[int, ...] | None) -> None:
@@ -234,26 +196,15 @@ def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMe
     """Make the measure that the user named; only the global criteria are smoothed."""
     if criterion in GLOBAL_CRITERIA:
         return LeaveOneOutMeasure(rows, GLOBAL_CRITERIA[criterion], smoothing)
-    return LocalMeasure(rows, LOCAL_CRITERIA[criterion])
-
-
-def first_best(scores: Sequence[float]) -> int:
-    """Find the first score that no later one exceeds by more than the tolerance."""
-    best = 0
-    for position in range(1, len(scores)):
-        if scores[position] > scores[best] + TOLERANCE:
-            best = position
-    return best
+    local = {**LOCAL_CRITERIA, TREE_CRITERION: LIKELIHOOD}
+    return LocalMeasure(rows, local[criterion])
 
 
 def add_parents(
-    score: Score, structure: Structure, node: int, earlier: Sequence[int], max_parents: int
+    score: Score, structure: Structure, node: int, earlier: Sequence[int], space: SearchSpace
 ) -> Structure:
     """Give one node its parents (Algorithm 2, lines 3 to 12)."""
-    while len(structure.parents[node]) < max_parents:
-        possible = [z for z in earlier if z not in structure.parents[node]]
-        if not possible:
-            break
+    while possible := space.candidates(structure, node, earlier):
         extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
         scores = score(Candidates(structure, node, extras))
         chosen = int(extras[first_best(scores.tolist())])
@@ -264,21 +215,16 @@ def add_parents(
 
 
 def k2_search(
-    score: Score,
-    order: Sequence[int],
-    init: str,
-    max_parents: int,
-    step: Callable[[], bool] = lambda: False,
+    score: Score, space: SearchSpace, step: Callable[[], bool] = lambda: False
 ) -> Structure:
     """Search the structure of a network (Algorithm 2).
 
-    Each feature may have the class and the features before it in the order as parents;
-    ``max_parents`` counts the class. A step that is true ends the search with what there is.
+    Each feature may have the class and the features before it in the order as parents.
     """
-    structure = Structure.start(len(order), init)
-    for position, node in enumerate(order):
-        earlier = [CLASS, *order[:position]]
-        structure = add_parents(score, structure, node, earlier, max_parents)
+    structure = space.first()
+    for position, node in enumerate(space.order):
+        earlier = [CLASS, *space.order[:position]]
+        structure = add_parents(score, structure, node, earlier, space)
         if step():
             break
     return structure

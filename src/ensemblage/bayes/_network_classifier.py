@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ensemblage.bayes._base import NETWORK_DOCS, BaseBayesNet
+from ensemblage.bayes._arc_constraints import NetworkConstraints
+from ensemblage.bayes._base import BaseBayesNet
+from ensemblage.bayes._network_words import NETWORK_DOCS
 from ensemblage.bayes._probability_table import MAX_ENTRIES
 from ensemblage.messages import with_shared
 
 
 @with_shared(NETWORK_DOCS)
 class BayesNetClassifier(BaseBayesNet):
-    r"""Bayesian network classifier learned by K2.
+    r"""Bayesian network classifier learned by K2 or another search.
 
     Numeric columns are cut into bins (:class:`MDLPDiscretizer`), gaps are filled with the
     column's mode, and each feature in turn takes the parents, among the class and the features
@@ -33,9 +35,11 @@ class BayesNetClassifier(BaseBayesNet):
     n_jobs : int, default=None
         Columns cut into bins at the same time.
     {categories}
-    calibration : {"temperature"} or None, default=None
+    calibration : {"temperature"} or None, default="temperature"
         Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
-        learned in five folds. Decisions stay as they are.
+        learned in five folds, in which bins and tables of the one structure are fitted again.
+        Decisions stay as they are.
+    {search, constraints}
 
     Attributes
     ----------
@@ -60,7 +64,13 @@ class BayesNetClassifier(BaseBayesNet):
     declared ones included. The leave-one-out score (Algorithm 3 of the paper) takes a row out
     of its own entries only. A parent must raise the score by more than 1e-10; of equal
     candidates the earliest wins. With a single class or row the network stays empty and
-    predicts the prior. Rows with an integer weight count as so many rows, and one of them is
+    predicts the prior.
+
+    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. ``predict_proba``,
+    sums over gaps and ``explain`` agree; ``graph`` and its exports hold the network itself,
+    :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T and made to add up to one.
+
+    Rows with an integer weight count as so many rows, and one of them is
     left out at a time; a weight below one is left out whole.
 
     References
@@ -95,7 +105,9 @@ class BayesNetClassifier(BaseBayesNet):
         max_entries: int = MAX_ENTRIES,
         n_jobs: int | None = None,
         categories: Any = "auto",
-        calibration: str | None = None,
+        calibration: str | None = "temperature",
+        search: str = "k2",
+        constraints: NetworkConstraints | None = None,
     ) -> None:
         self.max_parents = max_parents
         self.init = init
@@ -108,3 +120,5 @@ class BayesNetClassifier(BaseBayesNet):
         self.n_jobs = n_jobs
         self.categories = categories
         self.calibration = calibration
+        self.search = search
+        self.constraints = constraints

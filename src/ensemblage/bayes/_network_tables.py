@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.bayes._coding import Coder, Grid, Sample
-from ensemblage.bayes._k2_search import Structure
 from ensemblage.bayes._probability_table import ProbabilityTable
+from ensemblage.bayes._search_space import Structure
 from ensemblage.kernels import (
     CLASS,
     LookUp,

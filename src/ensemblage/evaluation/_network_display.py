@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import require
-from ensemblage.pages import FONT, HEAD, LINE, Arrow, Box, NetworkDrawing, draw_network
+from ensemblage.pages import FONT, HEAD, LINE, Arrow, Box, NetworkDrawing, arrow_width, draw_network
 
 CLASS_COLOURS, FEATURE_COLOURS = ("#d5e4e4", "#1a5f6e"), ("#f5f3ee", "#5b636e")
 """Inside and edge of a box."""
@@ -27,6 +27,9 @@ class NetworkDisplay:
         The graph.
     target_name : str, default=None
         The class: on top, in colour, its arrows faint.
+    confidence : dict of str to dict of str to float, default=None
+        For each node, the share of a crowd that chooses each parent: arrows that few choose are
+        thin.
 
     Attributes
     ----------
@@ -61,9 +64,15 @@ class NetworkDisplay:
     5
     """
 
-    def __init__(self, parents: dict[str, list[str]], target_name: str | None = None) -> None:
+    def __init__(
+        self,
+        parents: dict[str, list[str]],
+        target_name: str | None = None,
+        confidence: dict[str, dict[str, float]] | None = None,
+    ) -> None:
         self.parents = parents
         self.target_name = target_name
+        self.confidence = confidence
         self.positions = self._drawing.positions
 
     @property
@@ -72,7 +81,7 @@ class NetworkDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> NetworkDisplay:
-        """Draw a fitted classifier's network.
+        """Draw a fitted classifier's network, with the confidence of its crowd if it has one.
 
         Parameters
         ----------
@@ -87,7 +96,8 @@ class NetworkDisplay:
             Drawn.
         """
         check_is_fitted(estimator, "parents_")
-        return cls(estimator.parents_, estimator.target_name_).plot(ax=ax)
+        confidence = getattr(estimator, "arc_confidence_", None)
+        return cls(estimator.parents_, estimator.target_name_, confidence).plot(ax=ax)
 
     @classmethod
     def from_network(cls, network: Any, *, ax: Any = None) -> NetworkDisplay:
@@ -127,7 +137,8 @@ class NetworkDisplay:
             ax = figure.add_axes((0, 0, 1, 1))
         ax.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
         for arrow in sorted(drawing.arrows, key=lambda each: not each.from_target):
-            _draw_arrow(ax, arrow)
+            share = (self.confidence or {}).get(arrow.child, {}).get(arrow.parent)
+            _draw_arrow(ax, arrow, None if share is None else arrow_width(share))
         box = ax.get_window_extent().width * POINTS / ax.figure.dpi
         size = FONT * min(1.0, box / drawing.width)
         self.text_ = [_draw_box(ax, each, size) for each in drawing.boxes]
@@ -136,13 +147,14 @@ class NetworkDisplay:
         return self
 
 
-def _draw_arrow(ax: Any, arrow: Arrow) -> None:
+def _draw_arrow(ax: Any, arrow: Arrow, width: float | None = None) -> None:
     patches, path = (require(f"matplotlib.{name}", "NetworkDisplay", extra="plot")
                      for name in ("patches", "path"))  # fmt: skip
     colour = FAINT if arrow.from_target else ARROW
     points = [arrow.stops[0], *(point for curve in arrow.curves for point in curve[1:])]
     codes = [path.Path.MOVETO] + [path.Path.CURVE4] * (len(points) - 1)
-    ax.add_patch(patches.PathPatch(path.Path(points, codes), edgecolor=colour, facecolor="none"))
+    line = path.Path(points, codes)
+    ax.add_patch(patches.PathPatch(line, edgecolor=colour, facecolor="none", linewidth=width))
     (x, y), (half, length) = arrow.stops[-1], HEAD
     corners = [(x - half, y - length), (x + half, y - length), (x, y)]
     ax.add_patch(patches.Polygon(corners, facecolor=colour))

@@ -45,20 +45,32 @@ MOST_OPEN = 24
 """A longer list of nodes waits until somebody opens it."""
 
 Parents = Mapping[str, Sequence[str]]
+Confidence = dict[str, dict[str, float]]
 
 
 class NetworkDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A Bayesian network."""
 
     parents: Annotated[dict[str, list[str]], Meta(description="What each node depends on.")]
+    confidence: Annotated[
+        dict[str, dict[str, float]] | None,
+        Meta(
+            description="For each node, the share of the crowd that chooses each parent when its "
+            "members search alone; null without a crowd."
+        ),
+    ] = None
 
 
 class NetworkFacts(NamedTuple):
-    """Parents of each node, the class first, and the nodes' tables, in the columns' names."""
+    """Parents of each node, the class first, and the nodes' tables, in the columns' names.
+
+    The confidence is the share of a crowd that chooses an arc, by node and parent.
+    """
 
     parents: dict[str, list[str]]
     target: str
     tables: dict[str, NodeTable]
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True)
@@ -94,38 +106,41 @@ class NetworkExplanation(Explanation):
         parents = _named_parents(estimator, columns)
         target = estimator.target_name_
         story = None if subject.row is None else network_decision(subject, subject.row)
-        return cls(NetworkFacts(parents, target, _tables(estimator, columns)), story)
+        tables, confidence = _tables(estimator, columns), _named_confidence(estimator, columns)
+        return cls(NetworkFacts(parents, target, tables, confidence), story)
 
     @property
     def document(self) -> NetworkDocument | RowDecision:
         """The decision about the row if one was named, else the graph."""
-        return NetworkDocument(self.facts.parents) if self.story is None else self.story
+        if self.story is not None:
+            return self.story
+        return NetworkDocument(self.facts.parents, self.facts.confidence)
 
     def text(self) -> list[str | TableBlock]:
         """List what each node depends on, or what each said of the row."""
         if self.story is not None:
             return row_text(self.story)
         parents = self.facts.parents
-        rows = [[Field(node), _joined(above)] for node, above in parents.items()]
+        rows = [[Field(node), self._depends_on(node)] for node in parents]
         columns = [Column("node"), Column("depends on")]
         return [f"A network of {count(len(parents), 'node')}.", TableBlock(columns, rows, "")]
 
     def page(self) -> ModelPage:
         """Show the drawing, the nodes, the tables."""
-        parents, target, tables = self.facts
+        parents, target, tables, confidence = self.facts
         arrows = sum(map(len, parents.values()))
         linked = [node for node, above in parents.items() if len(above) > 1]
         beside = [node for node, above in parents.items() if node != target and target in above]
         depend = _how_many_depend(len(parents) - 1, len(beside), len(linked))
         rows = [
-            [Field(node), _joined(above), Field(str(len(above)), len(above))]
+            [Field(node), self._depends_on(node), Field(str(len(above)), len(above))]
             for node, above in parents.items()
         ]
         columns = [Column("node"), Column("depends on"), Column("parents", numeric=True)]
         said, many = "Each node and what it depends on", len(rows) > MOST_OPEN
         nodes = TableBlock(columns, rows, said, folded=many)
         sections = [
-            Section("Network", [network_figure(parents, target)]),
+            Section("Network", [network_figure(parents, target, confidence)]),
             Section("Nodes", [nodes]),
             Section("Tables", probability_tables(tables)),
         ]
@@ -139,8 +154,15 @@ class NetworkExplanation(Explanation):
 
     def draw(self, picture: str = "png") -> bytes:
         """Draw the network in layers, the class on top."""
-        display = NetworkDisplay(self.facts.parents, self.facts.target).plot()
+        parents, target, _, confidence = self.facts
+        display = NetworkDisplay(parents, target, confidence).plot()
         return saved_picture(display, picture, bbox_inches="tight")
+
+    def _depends_on(self, node: str) -> Field:
+        """List a node's parents, with the share of the crowd that chooses each."""
+        above, shares = self.facts.parents[node], (self.facts.confidence or {}).get(node, {})
+        told = [f"{each} ({shares[each]:.0%})" if each in shares else each for each in above]
+        return Field(", ".join(told)) if told else NOTHING
 
 
 def network_decision(subject: Subject, row: int) -> RowDecision:
@@ -182,14 +204,29 @@ def _named_parents(estimator: Any, columns: Sequence[str]) -> dict[str, list[str
     }
 
 
-def network_figure(parents: Parents, target: str) -> NetworkBlock:
+def _named_confidence(estimator: Any, columns: Sequence[str]) -> Confidence | None:
+    found = getattr(estimator, "arc_confidence_", None)
+    if found is None:
+        return None
+    names = column_names(estimator, columns)
+    return {
+        names.get(node, node): {names.get(each, each): share for each, share in shares.items()}
+        for node, shares in found.items()
+    }
+
+
+def network_figure(
+    parents: Parents, target: str, confidence: Confidence | None = None
+) -> NetworkBlock:
     """Draw the network in layers, the class on top."""
     arrows = sum(map(len, parents.values()))
+    wide = " An arrow is wider the more of the crowd choose it when they search alone."
     return NetworkBlock(
         parents, target,
         f"Network of {len(parents)} nodes and {arrows} arrows. {_arrows_in_words(parents)}",
         "An arrow leads from a node to one whose probabilities depend on it. Arrows from the "
-        "class are drawn faintly.",
+        f"class are drawn faintly.{wide if confidence else ''}",
+        confidence or {},
     )  # fmt: skip
 
 
@@ -223,10 +260,6 @@ def _how_many_depend(features: int, on_class: int, further: int) -> str:
         direct = f"{on_class} of the {features} features depend{'s' * (on_class == 1)}"
     more = f"; {further} depend{'s' * (further == 1)} on further features too" if further else ""
     return f"{direct} on the class directly{more}."
-
-
-def _joined(above: Sequence[str]) -> Field:
-    return Field(", ".join(above)) if above else NOTHING
 
 
 def _arrows_in_words(parents: Parents) -> str:

@@ -1,249 +1,54 @@
 """A Bayesian network whose structure and tables are a crowd's decision.
 
 Views score the candidates of the search. Bootstraps refit bins and tables, and are averaged on one
-grid: a bag is a :class:`ensemblage.bayes.Sample`, all rows on a bootstrap's bins, each with the
-weight that it has in the bootstrap.
+grid.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import logsumexp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensemblage.bayes import (
     MAX_ENTRIES,
     NETWORK_DOCS,
     BaseBayesNet,
-    Coder,
-    FittedNetwork,
-    Grid,
+    Found,
     Learned,
-    NodeTable,
+    NetworkConstraints,
     Plan,
     Sample,
+    SearchSpace,
     Structure,
     Training,
-    code_sample,
-    fit_network,
-    fit_prior,
-    fit_table,
+    criterion_of,
     make_measure,
 )
+from ensemblage.inner._crowd_tables import draw_bag, pool_bags
 from ensemblage.inner._inner_ensemble import (
     COMBINATIONS,
     InnerEnsemble,
     VoicesMeasure,
     draw_weighted_views,
 )
-from ensemblage.kernels import CLASS
 from ensemblage.messages import with_shared
 from ensemblage.parallel import draw_seeds, run_tasks
-from ensemblage.tables import MISSING, Column
-
-Floats = NDArray[np.float64]
-
-GRID_ENTRIES = 2**14
-"""A table on the common grid has at most so many entries per class; bins are merged beyond."""
 
 
-def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed: int) -> Sample:
-    """Draw a bootstrap, and cut the columns by it."""
-    n_rows = len(training.weights)
-    drawn = np.random.default_rng(seed).integers(n_rows, size=n_rows)
-    weights = np.bincount(drawn, minlength=n_rows) * training.weights
-    return code_sample(training._replace(weights=weights), discretizer, max_entries)
-
-
-class CommonColumn(NamedTuple):
-    """A column on the grid of all bags.
-
-    The masses are the weight of the rows with each code, a little above zero if there is none;
-    ``bag_codes`` say, for each bag, which of its codes the middle row of each code of the grid
-    has. Where bins are merged, a code may lie in several of a bag's: ``shares`` then say how much
-    of each of the bag's codes (rows) lies in each of the grid's (columns); None for the others.
-    """
-
-    coder: Coder
-    masses: Floats
-    bag_codes: list[NDArray[np.int64]]
-    shares: list[Floats | None]
-
-
-def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> dict[int, Floats]:
-    """Put all bags' cut points on one grid per numeric column, by node.
-
-    Every other cut is left out of the widest column of a table that would be too large.
-    """
-    cuts: dict[int, Floats] = {}
-    for node, coders in enumerate(zip(*(bag.coders for bag in bags), strict=True), CLASS + 1):
-        numeric = [coder.cuts for coder in coders if coder.cuts is not None]
-        if numeric:
-            cuts[node] = np.unique(np.concatenate(numeric))
-    n_categories, n_classes = bags[0].rows.nodes.n_categories, bags[0].rows.n_classes
-    for node in structure.features:
-        family = (node, *structure.others(node))
-        while True:
-            sizes = {j: len(cuts[j]) + 1 if j in cuts else int(n_categories[j]) for j in family}
-            entries = n_classes * int(np.prod(list(sizes.values()), dtype=object))
-            cuttable = [j for j in family if j in cuts and sizes[j] > 2]
-            if entries <= max_entries or not cuttable:
-                break
-            widest = max(cuttable, key=lambda j: sizes[j])
-            cuts[widest] = cuts[widest][1::2]
-    return cuts
-
-
-def common_coders(training: Training, plain: Sample, cuts: dict[int, Floats]) -> dict[int, Coder]:
-    """Make the coders of the common grid, by node.
-
-    A number's mode is where the middle row of the plain mode lies.
-    """
-    coders = {}
-    for node, (column, coder) in enumerate(
-        zip(training.columns, plain.coders, strict=True), CLASS + 1
-    ):
-        coders[node] = coder
-        if node in cuts:
-            inside = column.as_numbers()[coder.code(column) == coder.mode]
-            mode = int(np.searchsorted(cuts[node], np.median(inside))) if len(inside) else 0
-            coders[node] = Coder(cuts[node], mode=mode)
-    return coders
-
-
-def common_columns(
-    bags: list[Sample], training: Training, coders: dict[int, Coder]
-) -> dict[int, CommonColumn]:
-    """Count the rows on the common grid, and find it in each bag's, by node."""
-    common = {}
-    for j, (node, coder) in enumerate(coders.items()):
-        column = training.columns[j]
-        masses = coder.masses(column, training.weights)
-        own = [bag.coders[j] for bag in bags]
-        common[node] = CommonColumn(
-            coder,
-            masses + 0.5 / len(masses),
-            _bag_codes(column, coder, own),
-            [_overlaps(column, training.weights, bag, coder) for bag in own],
-        )
-    return common
-
-
-def _bag_codes(column: Column, common: Coder, bags: list[Coder]) -> list[NDArray[np.int64]]:
-    """Find the bags' codes of each code on the common grid."""
-    if common.cuts is None:
-        return [np.arange(bag.n_codes) for bag in bags]
-    middles = _middles(column.as_numbers(), common.cuts)
-    cuts = [bag.cuts for bag in bags if bag.cuts is not None]
-    return [np.searchsorted(each, middles, side="left") for each in cuts]
-
-
-def _middles(values: Floats, cuts: Floats) -> Floats:
-    """Give the middle value inside each bin; where there is none, the bin's right edge."""
-    ordered = np.sort(values[~np.isnan(values)])
-    ends = np.append(np.searchsorted(ordered, cuts, side="right"), len(ordered))
-    starts = np.append(0, ends[:-1])
-    edges = np.append(cuts, np.inf)
-    if len(ordered) == 0:
-        return edges
-    return np.where(ends > starts, ordered[np.minimum((starts + ends) // 2, ends - 1)], edges)
-
-
-def _overlaps(column: Column, weights: Floats, bag: Coder, common: Coder) -> Floats | None:
-    """Tell how much of each of a bag's bins lies in each common one, by the rows in both."""
-    if bag.cuts is None or common.cuts is None or np.isin(bag.cuts, common.cuts).all():
-        return None
-    inner, outer = bag.code(column), common.code(column)
-    known = outer != MISSING
-    joint = np.zeros((bag.n_codes, common.n_codes))
-    np.add.at(joint, (inner[known], outer[known]), weights[known])
-    joint += 0.5 / joint.size  # a bin without rows is shared out evenly
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
-def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> NodeTable:
-    r"""Pool a node's tables, one from each bag, for all configurations of the common grid.
-
-    A bag's probability of one of its bins is shared out among the common bins by the rows in
-    both, whatever their class: :math:`P_b(u) = \sum_v P_b(v) m_{uv} / m_v`. The pool is
-    :math:`\exp \frac1B \sum_b \log P_b`, made to add up to one. A parent's common bin is looked
-    up where its middle row lies.
-    """
-    node, parents = tables[0].node, tables[0].parents
-    others, masses = [common[parent] for parent in parents if parent != CLASS], common[node].masses
-    grid = Grid.full([len(other.masses) for other in others])
-    axes = np.indices((*grid.sizes, len(masses) + 1), sparse=True)
-    total = np.zeros(1)
-    for b, table in enumerate(tables):
-        maps = [column.bag_codes[b] for column in others]
-        given = [m[axis] for m, axis in zip(maps, axes[:-1], strict=True)]
-        if common[node].shares[b] is None:
-            own = common[node].bag_codes[b]
-            within = np.bincount(own, weights=masses)[own]
-            shares = np.append(np.log(masses / within), 0.0)
-            own = np.append(own, table.n_categories)  # a value never seen
-            total = total + table.log_probabilities([own[axes[-1]], *given]) + shares[:, None]
-        else:
-            total = total + _merged(table, given, common[node].shares[b])
-    log_table = total.reshape(-1, len(masses) + 1, total.shape[-1]) / len(tables)
-    log_table -= logsumexp(log_table[:, :-1], axis=1, keepdims=True)
-    return NodeTable.make(node, parents, grid, log_table)
-
-
-class LeftRows:
-    """What bags say of the rows that they have not drawn, node by node, in the log mean."""
-
-    def __init__(self, bags: list[Sample], priors: list[Floats]) -> None:
-        self.bags = bags
-        self.left = [bag.weights == 0 for bag in bags]
-        self.total = sum(
-            left[:, None] * prior for left, prior in zip(self.left, priors, strict=True)
-        )
-
-    def hear(self, tables: list[NodeTable]) -> None:
-        """Add the tables of one node, one from each bag."""
-        for bag, left, table in zip(self.bags, self.left, tables, strict=True):
-            said = np.zeros_like(self.total)
-            table.add_log_likelihood(bag.rows.nodes.codes, said)
-            self.total += left[:, None] * said
-
-    def mean(self) -> Floats:
-        """Give the mean over the bags that have left a row; NaN where none has."""
-        counts = np.sum(self.left, axis=0)[:, None]
-        return np.where(counts > 0, self.total / np.maximum(counts, 1), np.nan)
-
-
-def _merged(table: NodeTable, given: list[NDArray[np.int64]], shares: Any) -> Floats:
-    """Look a bag's table up for merged bins: the sum over its own bins' parts of them."""
-    own = np.arange(table.n_categories + 1)
-    found = table.log_probabilities([own, *given])
-    parts = np.einsum("...vc,vu->...uc", np.exp(found[..., :-1, :]), shares)
-    return np.concatenate([np.log(parts), found[..., -1:, :]], axis=-2)
-
-
-def pool_bags(
-    bags: list[Sample], training: Training, plain: Sample, smoothing: float, structure: Structure
-) -> Learned:
-    """Fit a structure's tables to each bag, and pool them into one network."""
-    n_classes, max_entries = plain.rows.n_classes, plain.rows.max_entries
-    cuts = common_cuts(bags, structure, min(max_entries, n_classes * GRID_ENTRIES))
-    coders = common_coders(training, plain, cuts)
-    common = common_columns(bags, training, coders)
-    priors = [fit_prior(bag, smoothing) for bag in bags]
-    prior = np.mean(priors, axis=0)
-    left = LeftRows(bags, priors)
-    pooled = []
-    for node in structure.features:
-        tables = [fit_table(bag, node, structure.parents[node], smoothing) for bag in bags]
-        pooled.append(average_table(tables, common))
-        left.hear(tables)
-    return Learned(FittedNetwork([*coders.values()], pooled, prior - logsumexp(prior)), left.mean())
+def count_arcs(found: Found, names: list[str]) -> dict[str, dict[str, float]]:
+    """Give, by node and parent, the share of structures that have the arc."""
+    shares: dict[str, dict[str, float]] = {}
+    for node, name in enumerate(names):
+        votes = Counter(parent for each in found.chosen for parent in each.parents[node])
+        votes.update(dict.fromkeys(found.structure.parents[node], 0))
+        most = max(len(found.chosen), 1)
+        shares[name] = {names[parent]: votes[parent] / most for parent in sorted(votes)}
+    return shares
 
 
 @with_shared(NETWORK_DOCS)
@@ -260,7 +65,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
     ----------
     n_views : int, default=30
         Size of the crowd: samples behind each score, and bootstraps behind each table.
-    view_size : float or int, default=0.3
+    view_size : float or int, default=0.6
         Share (float) or number (int) of rows in each sample.
     replace : bool, default=False
         Sample with replacement. A row's copies then stay in training when one of them is left
@@ -281,10 +86,14 @@ class InnerBayesNetClassifier(BaseBayesNet):
     n_jobs : int, default=None
         Columns or bootstraps at the same time.
     {categories}
-    calibration : {"auto", "temperature"} or None, default="auto"
+    calibration : {"temperature"} or None, default="temperature"
         Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
         learned from rows that the bootstraps have left out, or in five folds where tables are
-        plain. ``"auto"`` does so where it costs no further fit, with pooled tables.
+        plain.
+    {search, constraints}
+    arc_confidence : bool, default=True
+        Let each view search alone as well, and keep how many of them choose each arc. That takes
+        about as long as the crowd's own search.
 
     Attributes
     ----------
@@ -292,6 +101,10 @@ class InnerBayesNetClassifier(BaseBayesNet):
     tables_ : dict of str to ProbabilityTable
         Parents and probabilities of each node.
     {order_, categories_}
+    arc_confidence_ : dict of str to dict of str to float
+        For each node, the share of the views that choose each parent when they search alone;
+        parents that none chooses are not listed unless the network has them. Only with
+        ``arc_confidence``.
     cut_points_ : dict of str to ndarray
         Cut points of the numeric columns: all the bootstraps', for pooled tables.
     {temperature_, modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
@@ -342,13 +155,13 @@ class InnerBayesNetClassifier(BaseBayesNet):
         "tables": [StrOptions({"ensemble", "plain"})],
         "combine": [StrOptions(set(COMBINATIONS) - {"vote"}), callable],
         "random_state": ["random_state"],
-        "calibration": [StrOptions({"auto", "temperature"}), None],
+        "arc_confidence": ["boolean"],
     }
 
     def __init__(
         self,
         n_views: int = 30,
-        view_size: float = 0.3,
+        view_size: float = 0.6,
         replace: bool = False,
         tables: str = "ensemble",
         combine: Any = "mean",
@@ -363,7 +176,10 @@ class InnerBayesNetClassifier(BaseBayesNet):
         random_state: Any = None,
         n_jobs: int | None = None,
         categories: Any = "auto",
-        calibration: str | None = "auto",
+        calibration: str | None = "temperature",
+        search: str = "k2",
+        constraints: NetworkConstraints | None = None,
+        arc_confidence: bool = True,
     ) -> None:
         self.n_views = n_views
         self.view_size = view_size
@@ -382,6 +198,9 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.n_jobs = n_jobs
         self.categories = categories
         self.calibration = calibration
+        self.search = search
+        self.constraints = constraints
+        self.arc_confidence = arc_confidence
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Let views score; let bootstraps, on bins of their own, make the tables."""
@@ -393,16 +212,27 @@ class InnerBayesNetClassifier(BaseBayesNet):
             view_size=self.view_size,
             replace=self.replace,
         )
-        measure: Any = make_measure(self.criterion, sample.rows, self.smoothing)
+        criterion = criterion_of(self)
+        measure: Any = make_measure(criterion, sample.rows, self.smoothing)
         learn: Callable[[Structure], Learned] = lambda structure: Learned(  # noqa: E731
-            fit_network(sample, self.smoothing, structure)
+            self._estimation.network(training, sample, structure)
         )
         if self.tables == "ensemble":
             bootstraps = seeds[self.n_views :]
             tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
             bags = run_tasks(draw_bag, tasks, self.n_jobs)
-            learn = partial(pool_bags, bags, training, sample, self.smoothing)
+            learn = partial(pool_bags, bags, training, sample, self._estimation)
             if any(coder.cuts is not None for coder in sample.coders):
-                voices = [make_measure(self.criterion, bag.rows, self.smoothing) for bag in bags]
-                measure = VoicesMeasure(voices)
-        return Plan(InnerEnsemble(measure, sampler, self.combine), learn)
+                measure = VoicesMeasure(
+                    [make_measure(criterion, bag.rows, self.smoothing) for bag in bags]
+                )
+        crowd = InnerEnsemble(measure, sampler, self.combine)
+        return Plan(crowd, learn, crowd.voices() if self.arc_confidence else ())
+
+    def _store(self, training: Training, space: SearchSpace, found: Found) -> None:
+        """Set the fitted attributes, with the crowd's votes on arcs."""
+        super()._store(training, space, found)
+        if hasattr(self, "arc_confidence_"):
+            del self.arc_confidence_  # of an earlier fit
+        if self.arc_confidence:
+            self.arc_confidence_: dict[str, dict[str, float]] = count_arcs(found, training.names)

@@ -6,6 +6,7 @@ Each voice of the crowd has a view of the data: which rows, or which features, i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Protocol
 
@@ -293,6 +294,18 @@ class InnerEnsemble:
         """
         views = self.views if view is None else self.views * view
         return self.combine(self._score_views(candidates, views))
+
+    def voices(self) -> list[Callable[[Any], Scores]]:
+        """Give what each view would decide by alone, from candidates to scores.
+
+        Returns
+        -------
+        list of callable
+            One for each view.
+        """
+        own = getattr(self.measure, "voices", [self.measure] * len(self.views))
+        pairs = zip(own, self.views, strict=True)
+        return [partial(measure, view=view) for measure, view in pairs]
 
     def _score_views(self, candidates: Any, views: NDArray[np.float64]) -> Scores:
         together = getattr(self.measure, "score_views", None)

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ensemblage.kernels._k2 import BIC as BIC
     from ensemblage.kernels._k2 import CLASS as CLASS
     from ensemblage.kernels._k2 import K2 as K2
+    from ensemblage.kernels._k2 import LIKELIHOOD as LIKELIHOOD
     from ensemblage.kernels._k2 import LOG as LOG
     from ensemblage.kernels._k2 import NO_EXTRA as NO_EXTRA
     from ensemblage.kernels._k2 import PROBABILITY as PROBABILITY

@@ -22,7 +22,7 @@ NO_EXTRA = -1
 """The candidate that leaves a node's parents as they are."""
 
 ACCURACY, PROBABILITY, LOG = 0, 1, 2
-K2, BDEU, BIC = 0, 1, 2
+K2, BDEU, BIC, LIKELIHOOD = 0, 1, 2, 3
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -346,8 +346,9 @@ def local_scores(  # noqa: C901  views, candidates, groups, categories
 ) -> Floats:
     """Decomposable log score of a node with each extra parent, on each view.
 
-    The metric is ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1) or ``BIC``;
-    ``n_possible`` counts the possible configurations of the parents, observed or not.
+    The metric is ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1), ``BIC``, or
+    ``LIKELIHOOD``, which is BIC without its penalty; ``n_possible`` counts the possible
+    configurations of the parents, observed or not.
     """
     n_views, n_extras, n_own = len(views.starts) - 1, len(extras), nodes.n_categories[family.node]
     own, configuration = nodes.codes[family.node], family.configuration
@@ -357,6 +358,7 @@ def local_scores(  # noqa: C901  views, candidates, groups, categories
             widest = max(widest, nodes.n_categories[extras[c]])
     counts = np.empty(family.n_configurations * widest * n_own)
     scores = np.empty((n_views, n_extras))
+    by_likelihood = metric in (BIC, LIKELIHOOD)
     for e in range(n_views):
         for c in range(n_extras):
             extra = extras[c]
@@ -377,11 +379,11 @@ def local_scores(  # noqa: C901  views, candidates, groups, categories
                 for v in range(n_own):
                     n = counts[g * n_own + v]
                     total += n
-                    if metric == BIC:
+                    if by_likelihood:
                         score += n * np.log(n) if n > 0.0 else 0.0
                     elif n > 0.0:
                         score += lgamma(n + prior) - lgamma(prior)
-                if metric == BIC:
+                if by_likelihood:
                     score -= total * np.log(total) if total > 0.0 else 0.0
                 elif total > 0.0:
                     score += lgamma(n_own * prior) - lgamma(total + n_own * prior)

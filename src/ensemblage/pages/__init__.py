@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ensemblage.pages._network_drawing import HEAD as HEAD
     from ensemblage.pages._network_drawing import LINE as LINE
     from ensemblage.pages._network_drawing import NetworkDrawing as NetworkDrawing
+    from ensemblage.pages._network_drawing import arrow_width as arrow_width
     from ensemblage.pages._network_drawing import draw_network as draw_network
     from ensemblage.pages._page_parts import (
         Bar,

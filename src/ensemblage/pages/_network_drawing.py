@@ -46,6 +46,11 @@ class NetworkDrawing:
         return {box.name: (box.x / self.width, 1 - box.y / self.height) for box in self.boxes}
 
 
+def arrow_width(share: float) -> float:
+    """Width of the line of an arrow that so large a share of a crowd chooses."""
+    return 0.5 + 1.7 * share
+
+
 def draw_network(parents: Parents, target: str | None = None, width: float = 900) -> NetworkDrawing:
     """Lay a network out in rows as wide as the drawing may be: it grows downwards."""
     cell = _cell_width(parents, width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ensemblage.pages._figure_parts import CardsBlock, RanksBlock, ShadesBlock, TreeBlock
@@ -125,12 +125,15 @@ class NetworkBlock:
         What can be seen, for those who cannot see it.
     caption : str
         What it shows and how to read it.
+    confidence : mapping of str to mapping of str to float
+        For each node, the share of a crowd that chooses each parent: the width of an arrow.
     """
 
     parents: Mapping[str, Sequence[str]]
     target: str
     alt: str
     caption: str
+    confidence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # Beyond scikit-learn's public estimators, NumPy arrays and plain Python values, a model of ours
 # needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
+    "ensemblage.bayes._arc_constraints.NetworkConstraints",
     "ensemblage.bayes._coding.Coder",
     "ensemblage.bayes._discretizer.MDLPDiscretizer",
     "ensemblage.bayes._network_classifier.BayesNetClassifier",

@@ -61,7 +61,7 @@ def _subspaces() -> Recipe:
 
 
 def _network() -> Recipe:
-    candidates = (InnerBayesNetClassifier(),)
+    candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
     return Recipe("network", "decisions", candidates, most_rows=20_000, reads_tables=True)
 
 

@@ -11,6 +11,7 @@ from ensemblage.pages import (
     Box,
     NetworkBlock,
     NetworkDrawing,
+    arrow_width,
     draw_network,
     printable,
 )
@@ -24,6 +25,8 @@ class NetworkLine(NamedTuple):
     line: str
     head: str
     faint: bool
+    width: float | None = None
+    title: str = ""
 
 
 class NetworkPicture(NamedTuple):
@@ -44,11 +47,11 @@ def network_pictures(block: NetworkBlock) -> list[NetworkPicture]:
     widths = (WIDE, NARROW)
     wide, narrow = (draw_network(block.parents, block.target, width) for width in widths)
     if wide.width <= NARROW:
-        return [_picture("any", wide)]
-    return [_picture("wide", wide), _picture("narrow", narrow)]
+        return [_picture("any", wide, block)]
+    return [_picture("wide", wide, block), _picture("narrow", narrow, block)]
 
 
-def _picture(width: str, drawing: NetworkDrawing) -> NetworkPicture:
+def _picture(width: str, drawing: NetworkDrawing, block: NetworkBlock) -> NetworkPicture:
     # what is faint lies below
     arrows = sorted(drawing.arrows, key=lambda arrow: not arrow.from_target)
     lines = []
@@ -60,5 +63,10 @@ def _picture(width: str, drawing: NetworkDrawing) -> NetworkPicture:
         x, y = arrow.stops[-1]
         half, length = HEAD
         head = f"M{x - half:.1f} {y - length:.1f}H{x + half:.1f}L{x:.1f} {y:.1f}Z"
-        lines.append(NetworkLine("".join(path), head, arrow.from_target))
+        share = block.confidence.get(arrow.child, {}).get(arrow.parent)
+        line = NetworkLine("".join(path), head, arrow.from_target)
+        if share is not None:
+            named = printable(f"{arrow.parent} to {arrow.child}: chosen by {share:.0%}")
+            line = line._replace(width=arrow_width(share), title=named)
+        lines.append(line)
     return NetworkPicture(width, drawing, lines)

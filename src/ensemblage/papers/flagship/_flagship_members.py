@@ -65,7 +65,7 @@ def everybody(fold: OuterFold, seed: int, draws: int) -> dict[str, Spoken]:
     """
     recipes = [
         *resolve_pool("full"),
-        Recipe(PLAIN, "generic", (BayesNetClassifier(),), reads_tables=True),
+        Recipe(PLAIN, "generic", (BayesNetClassifier(calibration=None),), reads_tables=True),
         Recipe(DEFAULT, "generic", (LightGBMTrees(100, learning_rate=0.1),)),
     ]
     _, *seeds, last = draw_seeds(seed, 2 + len(recipes))

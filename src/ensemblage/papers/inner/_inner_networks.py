@@ -14,7 +14,9 @@ from ensemblage.datasets import Dataset
 from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.parallel import draw_seeds
 
-PAPER_NETWORK: dict[str, Any] = {"init": "empty", "criterion": "probability", "max_parents": None}
+PAPER_NETWORK: dict[str, Any] = {
+    "init": "empty", "criterion": "probability", "max_parents": None, "calibration": None,
+}  # fmt: skip
 """The network that reproduces the paper's column BN."""
 
 
@@ -67,10 +69,10 @@ def paper_model(method: str, seed: int, **setting: Any) -> Any:
     """
     if method == "inner":
         return InnerBayesNetClassifier(
-            **setting, tables="plain", random_state=seed, **PAPER_NETWORK
+            **setting, tables="plain", random_state=seed, arc_confidence=False, **PAPER_NETWORK
         )
     if method == "bagging":
         return BaggedNetworks(BayesNetClassifier(**PAPER_NETWORK), setting["n_views"], seed)
     if method == "crowd":
-        return InnerBayesNetClassifier(random_state=seed, **setting)
+        return InnerBayesNetClassifier(random_state=seed, arc_confidence=False, **setting)
     return BayesNetClassifier(**(PAPER_NETWORK if method == "plain" else {}))
