@@ -93,6 +93,12 @@ def test_slope_at_the_optimum_is_nothing(seed, decay):
     )
 
 
+def test_copies_without_a_penalty_share_their_coefficient():
+    features = np.tile(np.random.default_rng(0).normal(size=20), (3, 1))
+    top = squared_optimum(features, 6 * features[0] + 1, np.full(20, 0.05), 0.0)
+    np.testing.assert_allclose(top, [[2, 2, 2, 1]], atol=1e-4)
+
+
 def test_loss_by_hand():
     # residuals 1 and -2: half of .5 * 1 + .25 * 4, and half of .1 * 9 as penalty
     features, numbers = np.array([[1.0, 0.0]]), np.array([5.0, -1.0])

@@ -18,6 +18,8 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 # A fit with a smaller share of the numbers' variance left counts as perfect.
 NOTHING_LEFT = 1e-12
+# Weakest ridge penalty under which normal equations can be solved, beside their mean diagonal.
+FAINTEST_RIDGE = 1e-11
 
 
 def squared_loss(
@@ -41,13 +43,17 @@ def squared_loss(
 def squared_optimum(
     features: Floats, numbers: NDArray[Any], weights: Floats, decay: float
 ) -> NDArray[np.float64]:
-    """Parameters, (1, n_features + 1), at which :func:`squared_loss` is least; ``decay`` > 0."""
+    """Parameters, (1, n_features + 1), at which :func:`squared_loss` is least.
+
+    A penalty too small to tell copies of a feature apart counts as the smallest that can.
+    """
     shares = weights.astype(float) / float(weights.sum())
     means, mean = features @ shares, float(numbers @ shares)
     centred = features - means[:, None]
     weighted = centred * weights
     normal = weighted @ centred.T
-    normal[np.diag_indices_from(normal)] += decay
+    least = FAINTEST_RIDGE * max(float(np.trace(normal)) / len(normal), float(weights.sum()))
+    normal[np.diag_indices_from(normal)] += max(decay, least)
     coef = np.linalg.solve(normal, weighted @ (numbers - mean))
     return np.append(coef, mean - coef @ means)[None]
 

@@ -16,6 +16,8 @@ Indices = NDArray[np.intp]
 # Bends of the linear spline: these shares of the rows lie below.
 KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 MOST_COLUMNS = 10_000
+# A column that spreads less counts as constant.
+SMALLEST_SCALE = 1e-6
 
 
 class FeatureBasis(BaseEstimator):
@@ -37,15 +39,14 @@ class FeatureBasis(BaseEstimator):
             return self
         self.knots_ = np.empty((0, self.n_features_), features.dtype)
         if self.kind == "spline":
-            spread = np.broadcast_to(weights, features.shape)
-            self.knots_ = np.quantile(
-                features, KNOTS, axis=1, method="inverted_cdf", weights=spread
-            ).astype(features.dtype)  # fmt: skip
+            each = np.broadcast_to(weights, features.shape)
+            knots = np.quantile(features, KNOTS, axis=1, method="inverted_cdf", weights=each)
+            self.knots_ = knots.astype(features.dtype)
         columns = self._columns(features)
         mean = columns @ weights
         spread = np.sqrt(np.maximum((columns - mean[:, None]) ** 2 @ weights, 0.0))
         self.column_mean_ = mean.astype(features.dtype)
-        self.column_scale_ = np.where(spread > 1e-6, spread, 1.0).astype(features.dtype)
+        self.column_scale_ = np.where(spread >= SMALLEST_SCALE, spread, 1.0).astype(features.dtype)
         return self
 
     def expand(self, features: Floats) -> Floats:
@@ -99,6 +100,7 @@ class FeatureBasis(BaseEstimator):
         """Refuse scales that no fit makes."""
         expect(self.kind in {"linear", "quadratic", "spline"}, "kind is none of a basis")
         if self.kind != "linear":
-            expect_array(self, "knots_", (None, self.n_features_))
+            n_knots = len(KNOTS) if self.kind == "spline" else 0
+            expect_array(self, "knots_", (n_knots, self.n_features_))
             expect_array(self, "column_mean_", (self.n_columns(),))
-            expect_array(self, "column_scale_", (self.n_columns(),), low=0)
+            expect_array(self, "column_scale_", (self.n_columns(),), low=SMALLEST_SCALE)
