@@ -36,7 +36,6 @@ def methods(n_sources, seed):
         BASE: tuned_svr(),
         "HistGradientBoosting" if LGBMRegressor is None else "LightGBM": boosting(seed),
         "strata, automatic size": StrataEnsembleRegressor(random_state=seed),
-        "the same, with anchor": StrataEnsembleRegressor(anchor="svm", random_state=seed),
         "mixture of 20, gated": StrataEnsembleRegressor(MixtureStrata(20), random_state=seed),
         "mixture told the sources": StrataEnsembleRegressor(
             MixtureStrata(n_sources), random_state=seed

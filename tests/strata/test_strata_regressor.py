@@ -23,6 +23,7 @@ from ensemblage.strata import (
     fit_held_out,
     tuned_svr,
 )
+from ensemblage.strata._strata_targets import NumberTarget
 
 STRATA = HISS(n_strata=3, stratum_size=1 / 3)
 PROCESS = GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None)
@@ -68,11 +69,19 @@ def test_every_fusion_tells_mean_spread_and_interval(fusion, membership):
 
 
 @pytest.mark.parametrize(
-    "stratifier", [None, MixtureStrata(3), MixtureStrata(3, assignment="soft"),
-                   HISS(3, 1 / 3, class_balance=True)], ids=repr,
-)  # fmt: skip
+    "stratifier", [None, MixtureStrata(3), MixtureStrata(3, assignment="soft")], ids=repr
+)
 def test_any_stratifier(stratifier):
     assert rmse(fitted(stratifier)) < 0.5
+
+
+def test_strata_may_be_balanced_by_tenths_of_the_target():
+    model = fitted(HISS(3, 1 / 3, class_balance=True))
+    tenths = NumberTarget(1.0).labels(Y)
+    for tenth in range(10):
+        sizes = model.stratifier_.memberships_[tenths == tenth].sum(axis=0)
+        np.testing.assert_allclose(sizes, 8.0, atol=0.1)
+    assert rmse(model) < rmse(LinearRegression().fit(X, Y))
 
 
 def test_bags_are_strata_too():

@@ -59,17 +59,17 @@ def own_outputs(outputs: Array, strata: Indices, n_strata: int) -> Array:
     return np.asarray(by_kind[:, strata, np.arange(len(strata))].mean(axis=0))
 
 
-def learn_pull(fused: Array | None, trial: Trial, data: Training) -> float:
+def learn_pull(fused: Array | None, trial: Trial, data: Training, target: Target) -> float:
     """Choose the pull on rows that neither members nor fusion have seen, where there are such."""
     if data.sources is None or trial.outputs is None or fused is None:
         return DEFAULT_PULL
     memberships = np.asarray(final_step(trial.stratifier).memberships_)
     strata, counts = memberships.argmax(axis=1), memberships.sum(axis=0)
-    own = own_outputs(trial.outputs, strata, trial.n_strata)
+    own = target.own_voice(own_outputs(trial.outputs, strata, trial.n_strata), strata)
     known = np.isfinite(fused).all(axis=1) & np.isfinite(own).all(axis=1)
     if not known.any():
         return DEFAULT_PULL
-    by_own, by_all = (data.target.likelihoods(each[known], data.y[known]) for each in (own, fused))
+    by_own, by_all = (target.likelihoods(each[known], data.y[known]) for each in (own, fused))
     if by_own is None or by_all is None:
         return DEFAULT_PULL
     return choose_pull(HeldOutPair(by_own, by_all, strata[known], data.weights[known]), counts)
@@ -89,6 +89,7 @@ def answer_given(
     known = np.flatnonzero(strata >= 0)
     shares = own_shares(ensemble.member_sizes_.astype(float), ensemble.source_pull_)
     own = own_outputs(outputs[:, known], strata[known], ensemble.n_strata_)
+    own = target.own_voice(own, strata[known])
     fused[known] = target.mix(own, fused[known], shares[strata[known]])
     return fused
 

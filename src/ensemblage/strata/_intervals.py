@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from ensemblage.kernels import Scored, source_thresholds, weighted_threshold
 from ensemblage.messages import expect_array
+from ensemblage.strata._given_source import own_outputs
 from ensemblage.strata._strata_choice import Trial, closest_strata
 from ensemblage.strata._strata_rows import Training
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BORROWED = 20.0
+"""All rows count as much as so many of a stratum's own."""
 
 MOST_KEPT = 20_000
 """So many residuals tell as much as more would."""
@@ -47,11 +52,24 @@ class HeldOutScores:
         expect_array(self, "weights", [n_rows], low=0)
 
 
-def score_held_out(fused: Array, trial: Trial, data: Training) -> HeldOutScores | None:
-    """Score rows by fused outputs that had not seen them, NaN where there are none."""
-    known = np.flatnonzero(np.isfinite(fused).all(axis=1) & (data.weights > 0))
-    if len(known) == 0:
-        return None
+def own_variances(outputs: Array, trial: Trial, known: Indices, data: Training) -> Array:
+    """Mean squared residual of each stratum's member on known rows; outputs are of these.
+
+    A stratum's is drawn towards that of all as by ``BORROWED`` rows.
+    """
+    strata = closest_strata(trial.stratifier, data.X, in_training=True)[known]
+    means = own_outputs(outputs, strata, trial.n_strata)[:, 0]
+    squares = (data.y[known] - means) ** 2
+    weights = data.weights[known] / data.weights[known].mean()
+    whole = float(np.average(squares, weights=weights))
+    sums = np.bincount(strata, weights * squares, trial.n_strata)
+    sizes = np.bincount(strata, weights, trial.n_strata)
+    least = np.finfo(float).tiny
+    return np.asarray(np.maximum((sums + BORROWED * whole) / (sizes + BORROWED), least))
+
+
+def score_held_out(fused: Array, known: Indices, trial: Trial, data: Training) -> HeldOutScores:
+    """Score known rows by fused outputs that had not seen them."""
     step = -(-len(known) // MOST_KEPT)
     kept = known[::step]
     scores = np.abs(data.y[kept] - fused[kept, 0]) / np.sqrt(fused[kept, 1])

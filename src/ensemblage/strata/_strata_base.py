@@ -229,9 +229,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         fused = None
         if trial.outputs is not None and data.folds is not None:
             fused = fuse_held_out(self.fusion_, trial.outputs, data, trial.context)
-        self.source_pull_ = learn_pull(fused, trial, data)
+            fused = self._learn_held_out(fused, trial, data)
+        self.source_pull_ = learn_pull(fused, trial, data, self._target())
         self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
-        self._learn_held_out(fused, trial, data)
         shares = self.fusion_.importance(len(members))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return trial, data
@@ -304,7 +304,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
 
     def _scores(self, X: Any, sources: Any = None) -> Array:
         asked = self._ask(X)
-        fused = self.fusion_.combine(asked.outputs, asked.context)
+        fused = self._correct(self.fusion_.combine(asked.outputs, asked.context), asked.outputs)
         if sources is None:
             return fused
         return answer_given(self, asked.outputs, fused, self._target(), sources)
@@ -378,8 +378,8 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         kept = object if hasattr(self, "encoder_") else None
         row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
         X, outputs, context = self._ask(row)
-        scores = self.fusion_.combine(outputs, context)[0]
-        weights = self.fusion_.row_weights(outputs, context)
+        scores = self._correct(self.fusion_.combine(outputs, context), outputs)[0]
+        weights = self._correct_shares(self.fusion_.row_weights(outputs, context))
         strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))
         return {
             "prediction": self._prediction(scores),
@@ -409,5 +409,14 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         """Give the loss of each row, whose truth is given as the user writes it."""
         raise NotImplementedError  # look: ok
 
-    def _learn_held_out(self, fused: Array | None, trial: Trial, data: Training) -> None:
-        """Learn what else there is to learn from rows that were held out, if there are such."""
+    def _learn_held_out(self, fused: Array, trial: Trial, data: Training) -> Array:
+        """Learn what else there is to learn from rows that were held out; give them corrected."""
+        return fused
+
+    def _correct(self, fused: Array, outputs: Array) -> Array:
+        """Correct fused outputs as held-out rows taught, beside what members say."""
+        return fused
+
+    def _correct_shares(self, shares: Array | None) -> Array | None:
+        """Correct the members' shares in rows, (n_rows, n_members), in the same way."""
+        return shares

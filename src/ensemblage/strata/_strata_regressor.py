@@ -12,8 +12,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from ensemblage.messages import expect, with_shared
-from ensemblage.strata._intervals import HeldOutScores, interval_factors, score_held_out
+from ensemblage.messages import expect, expect_array, with_shared
+from ensemblage.strata._intervals import (
+    HeldOutScores,
+    interval_factors,
+    own_variances,
+    score_held_out,
+)
+from ensemblage.strata._last_word import AS_FUSED, LastWord, learn_last_word
 from ensemblage.strata._strata_base import STRATA_DOCS, StrataEnsembleMixin
 from ensemblage.strata._strata_choice import Trial
 from ensemblage.strata._strata_recipe import REGRESSORS
@@ -81,6 +87,15 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         Root of the mean squared error on each stratum's rows, by membership, where neither
         members nor fusion had seen them; None where that is not known.
     {held_out_error_}
+    anchor_, anchor_share_ : int, float
+        The anchor with the least error, and its share beside what is fused: that with the least
+        squared error on rows that neither members nor fusion had seen.
+    spread_factor_, spread_floor_ : float
+        By which the fused variance is multiplied, and what is added to it: as makes those rows most
+        likely, so that the spread is no worse than one for all where it tells nothing.
+    own_variances_ : ndarray of shape (n_strata,) or None
+        Mean squared residual of each stratum's member on the rows closest to it; None where
+        nothing was held out.
     held_out_scores_ : HeldOutScores or None
         Residuals of the rows held out, in units of the spread that was told, for intervals.
     {stratum_size_, n_strata_, trials_, n_left_out_, member_sizes_}
@@ -212,9 +227,13 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
 
     def _keep_target(self, target: NumberTarget) -> None:
         self.target_scale_ = target.scale
+        # as it stays where nothing is held out
+        self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = AS_FUSED
+        self.own_variances_: Array | None = None
+        self.held_out_scores_: HeldOutScores | None = None
 
     def _target(self) -> NumberTarget:
-        return NumberTarget(self.target_scale_)
+        return NumberTarget(self.target_scale_, self.own_variances_)
 
     def _prediction(self, fused: Array) -> float:
         return float(fused[0])
@@ -222,15 +241,47 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
     def _row_losses(self, X: Any, y: Any) -> Array:
         return np.asarray((self.predict(X) - column_or_1d(y)) ** 2)
 
-    def _learn_held_out(self, fused: Array | None, trial: Trial, data: Training) -> None:
-        self.held_out_scores_: HeldOutScores | None = (
-            None if fused is None else score_held_out(fused, trial, data)
-        )
+    def _learn_held_out(self, fused: Array, trial: Trial, data: Training) -> Array:
+        known = np.flatnonzero(np.isfinite(fused).all(axis=1) & (data.weights > 0))
+        if len(known) == 0:
+            return fused
+        outputs, y, weights = np.asarray(trial.outputs), data.y[known], data.weights[known]
+        anchored = self._anchored(outputs)
+        word = learn_last_word(fused[known], anchored[:, known], y, weights)
+        self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = word
+        self.own_variances_ = own_variances(outputs[:, known], trial, known, data)
+        fused = word.say(fused, anchored)
+        self.held_out_scores_ = score_held_out(fused, known, trial, data)
+        return fused
+
+    def _anchored(self, outputs: Array) -> Array:
+        """Give the anchors' means."""
+        return outputs[len(outputs) - len(self.anchors_) :, :, 0]
+
+    def _last_word(self) -> LastWord:
+        return LastWord(self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_)
+
+    def _correct(self, fused: Array, outputs: Array) -> Array:
+        return self._last_word().say(fused, self._anchored(outputs))
+
+    def _correct_shares(self, shares: Array | None) -> Array | None:
+        if shares is None or self.anchor_share_ == 0:
+            return shares
+        shares = shares * (1 - self.anchor_share_)
+        shares[:, len(self.estimators_) + self.anchor_] += self.anchor_share_
+        return shares
 
     def __check_state__(self) -> None:
         """Refuse members and residuals that do not go together as those of a fit do."""
         super().__check_state__()
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
+        expect(0 <= self.anchor_ < max(len(self.anchors_), 1), "anchor_ is none of the anchors")
+        expect(0 <= self.anchor_share_ <= 1, "anchor_share_ is no share")
+        spread = (self.spread_factor_, self.spread_floor_)
+        sound = all(0 <= each < np.inf for each in spread) and max(spread) > 0
+        expect(sound, "the spread is not above zero")
+        if self.own_variances_ is not None:
+            expect_array(self, "own_variances_", (self.n_strata_,), low=0)
         if self.held_out_scores_ is not None:
             strata = np.asarray(self.held_out_scores_.strata)
             expect(self.held_out_scores_.n_strata == self.n_strata_, "scores are of other strata")

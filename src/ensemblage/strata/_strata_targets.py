@@ -73,6 +73,10 @@ class Target(Protocol):
         """Mix what the own member and all together say of rows, by the own one's share of each."""
         ...
 
+    def own_voice(self, own: Array, strata: NDArray[np.intp]) -> Array:
+        """Give what the rows' own members say, as it can be mixed with what all say."""
+        ...
+
     def can_mix(self, fused: Array, responses: list[str]) -> bool:
         """Tell whether what members and fusion say can be mixed."""
         ...
@@ -133,6 +137,9 @@ class ClassTarget(NamedTuple):
     def mix(self, own: Array, fused: Array, shares: Array) -> Array:
         return np.asarray(shares[:, None] * own + (1 - shares[:, None]) * fused)
 
+    def own_voice(self, own: Array, strata: NDArray[np.intp]) -> Array:
+        return own
+
     def can_mix(self, fused: Array, responses: list[str]) -> bool:
         return are_probabilities(fused) and {*responses} == {"predict_proba"}
 
@@ -145,9 +152,13 @@ class ClassTarget(NamedTuple):
 
 
 class NumberTarget(NamedTuple):
-    """Numbers, with their standard deviation; outputs are a mean and a variance."""
+    """Numbers, with their standard deviation; outputs are a mean and a variance.
+
+    ``own_variances`` are those of the members of each stratum on its rows, where they are known.
+    """
 
     scale: float
+    own_variances: Array | None = None
     of_classes: bool = False
     one_value: str = (
         "one value of the target only; their members always say it. Larger or fewer strata would "
@@ -191,6 +202,11 @@ class NumberTarget(NamedTuple):
         both = np.stack([own, fused])
         weights = np.column_stack([shares, 1 - shares])
         return np.column_stack(normal_mixture(Normals(both[..., 0], both[..., 1]), weights))
+
+    def own_voice(self, own: Array, strata: NDArray[np.intp]) -> Array:
+        if self.own_variances is None:
+            return own
+        return np.column_stack([own[:, 0], self.own_variances[strata]])
 
     def can_mix(self, fused: Array, responses: list[str]) -> bool:
         return True
