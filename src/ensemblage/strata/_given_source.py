@@ -75,6 +75,11 @@ def learn_pull(fused: Array | None, trial: Trial, data: Training, target: Target
     return choose_pull(HeldOutPair(by_own, by_all, strata[known], data.weights[known]), counts)
 
 
+def mix_given(own: Array, fused: Array, strata: Indices, target: Target, shares: Array) -> Array:
+    """Mix what rows' own members say with what all say, by the shares of their strata."""
+    return target.mix(target.own_voice(own, strata), fused, shares[strata])
+
+
 def answer_given(
     ensemble: Any, outputs: Array, fused: Array, target: Target, sources: Any
 ) -> Array:
@@ -89,8 +94,7 @@ def answer_given(
     known = np.flatnonzero(strata >= 0)
     shares = own_shares(ensemble.member_sizes_.astype(float), ensemble.source_pull_)
     own = own_outputs(outputs[:, known], strata[known], ensemble.n_strata_)
-    own = target.own_voice(own, strata[known])
-    fused[known] = target.mix(own, fused[known], shares[strata[known]])
+    fused[known] = mix_given(own, fused[known], strata[known], target, shares)
     return fused
 
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ensemblage.kernels import Scored, source_thresholds, weighted_threshold
 from ensemblage.messages import expect_array
+from ensemblage.parallel import final_step
 from ensemblage.strata._given_source import own_outputs
-from ensemblage.strata._strata_choice import Trial, closest_strata
+from ensemblage.strata._strata_choice import Trial
 from ensemblage.strata._strata_rows import Training
 
 Array = NDArray[np.float64]
@@ -53,11 +54,11 @@ class HeldOutScores:
 
 
 def own_variances(outputs: Array, trial: Trial, known: Indices, data: Training) -> Array:
-    """Mean squared residual of each stratum's member on known rows; outputs are of these.
+    """Mean squared residual of each stratum's member on known rows in it; outputs are of these.
 
     A stratum's is drawn towards that of all as by ``BORROWED`` rows.
     """
-    strata = closest_strata(trial.stratifier, data.X, in_training=True)[known]
+    strata = own_strata(trial)[known]
     means = own_outputs(outputs, strata, trial.n_strata)[:, 0]
     squares = (data.y[known] - means) ** 2
     weights = data.weights[known] / data.weights[known].mean()
@@ -68,13 +69,19 @@ def own_variances(outputs: Array, trial: Trial, known: Indices, data: Training) 
     return np.asarray(np.maximum((sums + BORROWED * whole) / (sizes + BORROWED), least))
 
 
-def score_held_out(fused: Array, known: Indices, trial: Trial, data: Training) -> HeldOutScores:
-    """Score known rows by fused outputs that had not seen them."""
-    step = -(-len(known) // MOST_KEPT)
-    kept = known[::step]
+def own_strata(trial: Trial) -> Indices:
+    """Give the stratum in which each training row is most: that of its source, if it is known."""
+    memberships: Array = np.asarray(final_step(trial.stratifier).memberships_)
+    return np.asarray(memberships.argmax(axis=1))
+
+
+def score_held_out(
+    fused: Array, known: Indices, strata: Indices, n_strata: int, data: Training
+) -> HeldOutScores:
+    """Score known rows by outputs that had not seen them; ``strata`` are of all rows."""
+    kept = known[:: -(-len(known) // MOST_KEPT)]
     scores = np.abs(data.y[kept] - fused[kept, 0]) / np.sqrt(fused[kept, 1])
-    strata = closest_strata(trial.stratifier, data.X, in_training=True)[kept]
-    return HeldOutScores(scores, strata.astype(np.int64), data.weights[kept], trial.n_strata)
+    return HeldOutScores(scores, strata[kept].astype(np.int64), data.weights[kept], n_strata)
 
 
 def interval_factors(held_out: HeldOutScores, coverage: float) -> Array:

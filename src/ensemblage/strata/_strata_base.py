@@ -32,6 +32,7 @@ from ensemblage.strata._member_report import (
     report_members,
     tell_errors,
 )
+from ensemblage.strata._source_codes import UNKNOWN
 from ensemblage.strata._strata_choice import (
     Search,
     Trial,
@@ -231,8 +232,12 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             fused = fuse_held_out(self.fusion_, trial.outputs, data, trial.context)
             fused = self._learn_held_out(fused, trial, data)
         self.source_pull_ = learn_pull(fused, trial, data, self._target())
+        if fused is not None and data.sources is not None:
+            self._learn_told(fused, trial, data)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
         shares = self.fusion_.importance(len(members))
+        if shares is not None:
+            shares = np.ravel(self._correct_shares(shares[None]))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
         return trial, data
 
@@ -316,13 +321,12 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         outputs = ask_members(members, self.responses_, X, self._target())
         return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
 
-    def _closest(self, X: Any, sources: Any = None) -> NDArray[np.intp]:
-        """Give the number of the stratum that each row is closest to, or that its source is."""
+    def _strata_of(self, X: Any, sources: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Give the strata that rows are closest to, and those of their sources, -1 if not known."""
         closest = closest_strata(self.stratifier_, read_rows(self, X))
         if sources is None:
-            return closest
-        given = given_strata(self, sources, len(closest))
-        return np.where(given >= 0, given, closest)
+            return closest, np.full(len(closest), UNKNOWN)
+        return closest, given_strata(self, sources, len(closest))
 
     def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
         """Tell what each stratum is: the columns in which it differs most from all rows.
@@ -379,14 +383,14 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
         X, outputs, context = self._ask(row)
         scores = self._correct(self.fusion_.combine(outputs, context), outputs)[0]
-        weights = self._correct_shares(self.fusion_.row_weights(outputs, context))
+        weights = self.fusion_.row_weights(outputs, context)
         strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))
         return {
             "prediction": self._prediction(scores),
             "scores": scores,
             "strata": np.asarray(strata)[0],
             "members": outputs[:, 0],
-            "weights": None if weights is None else weights[0],
+            "weights": None if weights is None else self._correct_shares(weights)[0],
         }
 
     def _read_target(self, y: Any, weights: Array) -> tuple[NDArray[Any], Target]:
@@ -413,10 +417,13 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         """Learn what else there is to learn from rows that were held out; give them corrected."""
         return fused
 
+    def _learn_told(self, fused: Array, trial: Trial, data: Training) -> None:
+        """Learn from held-out rows what there is to learn for rows whose source is told."""
+
     def _correct(self, fused: Array, outputs: Array) -> Array:
         """Correct fused outputs as held-out rows taught, beside what members say."""
         return fused
 
-    def _correct_shares(self, shares: Array | None) -> Array | None:
+    def _correct_shares(self, shares: Array) -> Array:
         """Correct the members' shares in rows, (n_rows, n_members), in the same way."""
         return shares

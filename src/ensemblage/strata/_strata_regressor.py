@@ -13,15 +13,17 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import column_or_1d
 
 from ensemblage.messages import expect, expect_array, with_shared
+from ensemblage.strata._given_source import mix_given, own_outputs, own_shares
 from ensemblage.strata._intervals import (
     HeldOutScores,
     interval_factors,
+    own_strata,
     own_variances,
     score_held_out,
 )
 from ensemblage.strata._last_word import AS_FUSED, LastWord, learn_last_word
 from ensemblage.strata._strata_base import STRATA_DOCS, StrataEnsembleMixin
-from ensemblage.strata._strata_choice import Trial
+from ensemblage.strata._strata_choice import Trial, closest_strata
 from ensemblage.strata._strata_recipe import REGRESSORS
 from ensemblage.strata._strata_rows import Training
 from ensemblage.strata._strata_targets import NumberTarget, read_numbers
@@ -98,6 +100,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         nothing was held out.
     held_out_scores_ : HeldOutScores or None
         Residuals of the rows held out, in units of the spread that was told, for intervals.
+    told_scores_ : HeldOutScores or None
+        The same where the source was told; None without sources.
     {stratum_size_, n_strata_, trials_, n_left_out_, member_sizes_}
     constant_strata_ : ndarray of int
         Strata with one value of the target only, whose member always says it.
@@ -191,13 +195,18 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
             raise TypeError(f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9.")
         if not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
-        (mean, variance), strata = self._scores(X, sources).T, self._closest(X, sources)
+        mean, variance = self._scores(X, sources).T
         if self.held_out_scores_ is None:
             raise ValueError(
                 f"Intervals need rows that were held out, and cv={self.cv!r} holds out none. "
                 "Fit with folds, such as cv=5."
             )
-        half = interval_factors(self.held_out_scores_, coverage)[strata] * np.sqrt(variance)
+        closest, given = self._strata_of(X, sources)
+        reach = interval_factors(self.held_out_scores_, coverage)[closest]
+        if self.told_scores_ is not None:
+            own = interval_factors(self.told_scores_, coverage)
+            reach = np.where(given >= 0, own[given], reach)
+        half = reach * np.sqrt(variance)
         return np.column_stack([mean - half, mean + half])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
@@ -231,6 +240,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = AS_FUSED
         self.own_variances_: Array | None = None
         self.held_out_scores_: HeldOutScores | None = None
+        self.told_scores_: HeldOutScores | None = None
 
     def _target(self) -> NumberTarget:
         return NumberTarget(self.target_scale_, self.own_variances_)
@@ -251,8 +261,18 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = word
         self.own_variances_ = own_variances(outputs[:, known], trial, known, data)
         fused = word.say(fused, anchored)
-        self.held_out_scores_ = score_held_out(fused, known, trial, data)
+        closest = closest_strata(trial.stratifier, data.X, in_training=True)
+        self.held_out_scores_ = score_held_out(fused, known, closest, trial.n_strata, data)
         return fused
+
+    def _learn_told(self, fused: Array, trial: Trial, data: Training) -> None:
+        strata, outputs = own_strata(trial), np.asarray(trial.outputs)
+        own = own_outputs(outputs, strata, trial.n_strata)
+        shares = own_shares(self.member_sizes_.astype(float), self.source_pull_)
+        told = mix_given(own, fused, strata, self._target(), shares)
+        known = np.flatnonzero(np.isfinite(told).all(axis=1) & (data.weights > 0))
+        if len(known) > 0:
+            self.told_scores_ = score_held_out(told, known, strata, trial.n_strata, data)
 
     def _anchored(self, outputs: Array) -> Array:
         """Give the anchors' means."""
@@ -264,8 +284,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
     def _correct(self, fused: Array, outputs: Array) -> Array:
         return self._last_word().say(fused, self._anchored(outputs))
 
-    def _correct_shares(self, shares: Array | None) -> Array | None:
-        if shares is None or self.anchor_share_ == 0:
+    def _correct_shares(self, shares: Array) -> Array:
+        if self.anchor_share_ == 0:
             return shares
         shares = shares * (1 - self.anchor_share_)
         shares[:, len(self.estimators_) + self.anchor_] += self.anchor_share_
@@ -282,7 +302,6 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         expect(sound, "the spread is not above zero")
         if self.own_variances_ is not None:
             expect_array(self, "own_variances_", (self.n_strata_,), low=0)
-        if self.held_out_scores_ is not None:
-            strata = np.asarray(self.held_out_scores_.strata)
-            expect(self.held_out_scores_.n_strata == self.n_strata_, "scores are of other strata")
-            expect(bool((strata < self.n_strata_).all()), "a score is of no stratum")
+        for scores in (self.held_out_scores_, self.told_scores_):
+            known = scores is None or scores.n_strata == self.n_strata_
+            expect(known, "scores are of other strata")
