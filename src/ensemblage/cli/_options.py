@@ -18,7 +18,7 @@ METHOD_NAMES = (
     "strata, strata-sources, strata-paper, "
     "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
-NUMBER_METHOD_NAMES = "mean, ridge, svm, forest, boosting, strata, strata-sources, tree"
+NUMBER_METHOD_NAMES = "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree"
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
 RESULTS = Path("ensemblage-results.sqlite")

@@ -57,6 +57,12 @@ def _strata_sources(seed: int, n_jobs: int | None) -> Any:
     return StrataEnsembleRegressor(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
 
 
+def _subspace(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.subspace import JointSubspaceRegressor  # noqa: PLC0415
+
+    return JointSubspaceRegressor(C="auto", random_state=seed, n_jobs=n_jobs)
+
+
 def _tree(seed: int, n_jobs: int | None) -> Any:
     from ensemblage.inner import InnerTreeRegressor  # noqa: PLC0415
 
@@ -96,6 +102,15 @@ NUMBER_METHODS = {
             steep=True,
             takes=("sources", "groups"),
             needs_sources=True,
+        ),
+        Method(
+            "subspace",
+            "joint subspaces",
+            "members on features chosen while they learn; product of their densities",
+            _subspace,
+            ours=True,
+            steep=True,
+            quick={"C": 1.0},
         ),
         Method(
             "tree",
