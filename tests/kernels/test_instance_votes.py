@@ -91,7 +91,7 @@ def test_the_plain_function_gives_what_the_compiled_one_gives(replace):
     for kernel in (_vote_by_instance.python, _vote_by_instance):
         labels, counts = np.full(8, -1, np.int32), np.zeros(8, np.int32)
         with np.errstate(over="ignore"):
-            ballot = Ballot(rows, centers, np.zeros((6, 1)), slack_of(rows))
+            ballot = Ballot(rows, centers, np.zeros((6, 1)), slack_of(rows, rows.shape[1]))
             kernel(ballot, Draws(4, 2, replace, np.uint64(7)), labels, counts)
         results.append((labels.tolist(), counts.tolist()))
     assert results[0] == results[1]

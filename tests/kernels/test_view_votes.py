@@ -109,7 +109,7 @@ def test_the_plain_functions_give_what_the_compiled_ones_give():
     rows, centers, views = draw(3)
     everyone = np.arange(len(rows))
     results = []
-    ballot = Ballot(rows, centers, np.ascontiguousarray(views.T), slack_of(rows))
+    ballot = Ballot(rows, centers, np.ascontiguousarray(views.T), slack_of(rows, rows.shape[1]))
     for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
                                      (_squares, _count, _bound)):  # fmt: skip
         squares = np.zeros((len(rows) * 4, 5))

@@ -1,4 +1,4 @@
-"""The loop of Inner K-means: passes over the rows, new centres, and the two schedules.
+"""The loop of Inner K-means: passes over the rows, new centres, and rest.
 
 A pass assigns the rows of each block by votes, and adds up for the centres. Centres are of shape
 (n_clusters, n_features). A block's carry is of dtype ``ROW_STATE``.
@@ -7,7 +7,7 @@ A pass assigns the rows of each block by votes, and adds up for the centres. Cen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,9 +35,6 @@ Crowd: TypeAlias = Array | Draws
 """The voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
 
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
-
-ANNEALED_PASSES = 30
-AVERAGED_PASSES = 15
 
 
 class PassStatistics(NamedTuple):
@@ -197,22 +194,6 @@ def run_until_rest(
         if step() or rests or index == max_iter:
             return Run(done.centers, index, n_evaluated, rests)
     raise AssertionError("passes never end by themselves")
-
-
-def anneal(
-    source: BlockSource, centers: Array, voters: Voters, n_passes: int, step: Callable[[], bool]
-) -> Run:
-    """Stir the centres by voting passes; give their mean over the last 15 of them."""
-    trail: list[Array] = []
-    n_evaluated = 0
-    for done in islice(passes(source, centers, voters), n_passes):
-        n_evaluated += done.n_evaluated
-        trail.append(done.centers)
-        if step():
-            break
-    last = trail[-AVERAGED_PASSES:] or [centers]
-    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
-    return Run(mean, len(trail), n_evaluated, False)
 
 
 def spread(source: BlockSource) -> float:

@@ -59,7 +59,8 @@ def move_row(found: ClusterSums, row: Array, weight: float, label: int, target: 
 
 def _add(one: Array, one_lost: Array, other: Array, other_lost: Array) -> tuple[Array, Array]:
     total, lost = two_sum.python(one, other)
-    return two_sum.python(total, lost + (one_lost + other_lost))
+    whole: tuple[Array, Array] = two_sum.python(total, lost + (one_lost + other_lost))
+    return whole
 
 
 @compiled

@@ -43,7 +43,8 @@ def instance_votes(
     counts = np.zeros(len(rows), np.int32)
     seeded = draws._replace(seed=np.uint64(draws.seed))
     view = np.zeros((rows.shape[1], 1), rows.dtype)  # the one that is voting
-    _vote_by_instance(Ballot(rows, centers, view, slack_of(rows)), seeded, labels, counts)
+    ballot = Ballot(rows, centers, view, slack_of(rows, draws.n_draws))
+    _vote_by_instance(ballot, seeded, labels, counts)
     return Votes(labels, counts)
 
 
@@ -102,7 +103,8 @@ def _nearest(ballot: Ballot, index: int, distances: Array, drawn: Array) -> int:
     view[:] = 0
     for feature in drawn:
         view[feature] += 1
-    return nearest_exactly(ballot.rows[index], ballot.centers, view, distances, limit)
+    exact: int = nearest_exactly(ballot.rows[index], ballot.centers, view, distances, limit)
+    return exact
 
 
 @compiled

@@ -53,9 +53,9 @@ class Ballot(NamedTuple):
     slack: float  # distances that differ by no more, relatively, are compared exactly
 
 
-def slack_of(rows: Array) -> float:
-    """Bound twice the relative rounding of a sum of non-negative products of so many features."""
-    return (rows.shape[1] + 8) * float(np.finfo(rows.dtype).eps)
+def slack_of(rows: Array, n_terms: int) -> float:
+    """Bound the relative rounding of two sums of so many products, none of them negative."""
+    return float((n_terms + 8) * np.finfo(rows.dtype).eps)
 
 
 def view_votes(
@@ -125,7 +125,7 @@ def _run(
     n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
-    ballot = Ballot(rows, centers, weights, slack_of(rows))
+    ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
     chunk = _chunk(centers, views)
     squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
     products = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
