@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from ensemblage.kernels._pooled_normal import squared_error as squared_error
     from ensemblage.kernels._prices import priced_memberships as priced_memberships
     from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
+    from ensemblage.kernels._resampled_pairs import PairCounts as PairCounts
+    from ensemblage.kernels._resampled_pairs import resampled_pairs as resampled_pairs
     from ensemblage.kernels._sharing import N_BINS as N_BINS
     from ensemblage.kernels._sharing import bin_shares as bin_shares
     from ensemblage.kernels._sharing import share_rows as share_rows
