@@ -41,19 +41,20 @@ def test_a_column_called_rows_does_not_hide_the_count(run, tmp_path):
     assert [each["typical"]["cluster"] for each in found] == [9, 9]
 
 
-@pytest.mark.parametrize("method", ["average", "mcla"])
-def test_a_consensus_finds_the_number_itself(run, iris_file, method):
+@pytest.mark.parametrize("method", ["average", "inner"])
+def test_the_number_is_found_if_it_is_not_given(run, iris_file, method):
     result = run("cluster", iris_file, "-m", method, "--drop", "kind", "--json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
-    assert found["agreement"] is None
-    assert found["clusters"] == len(found["prototypes"]) == len(set(found["labels"]))
+    assert found["clusters"] == len(found["prototypes"]) == len(set(found["labels"])) == 2
+    assert found["reason"].startswith("2 clusters: of 2 to 15, the largest number that")
+    told = run("cluster", iris_file, "-m", method, "--drop", "kind")
+    assert found["reason"] in " ".join(told.stdout.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "needs the number of clusters"),
         (("-k", 3, "-m", "magic"), "no clustering method 'magic'"),
         (("-k", 3, "--drop", "height"), "height"),
         (("-k", 999), "n_clusters=999 is more than the n_samples=150"),

@@ -22,8 +22,8 @@ every_method = pytest.mark.parametrize("method", METHODS)
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [CSPA(n_partitions=5), HBGF(n_partitions=5), HGPA(n_partitions=5), MCLA(n_partitions=5),
-     EvidenceAccumulation(n_partitions=5)]
+    [CSPA(2, n_partitions=5), HBGF(2, n_partitions=5), HGPA(2, n_partitions=5),
+     MCLA(n_partitions=5), EvidenceAccumulation(2, n_partitions=5)]
 )  # fmt: skip
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -43,6 +43,13 @@ def test_the_truth_behind_noisy_partitions_is_found(method):
 def test_the_number_of_clusters_is_chosen_by_lifetime(method):
     model = method(random_state=0).fit_partitions(noisy_partitions(TRUTH, share=0.1))
     assert model.n_clusters_ == 3
+
+
+def test_the_number_of_clusters_is_chosen_by_stability():
+    X, truth = make_blobs(120, centers=4, cluster_std=0.4, random_state=2)
+    model = MCLA(random_state=0).fit(X)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(truth, model.labels_) == 1
 
 
 @every_method

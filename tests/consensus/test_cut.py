@@ -23,6 +23,13 @@ def test_the_longest_range_of_heights_gives_the_number():
     assert largest_lifetime(np.array([[0, 1, 0.0, 2], [2, 3, 0.1, 3]])) == 1
 
 
+def test_stray_rows_do_not_count_as_clusters():
+    # rows 0-1 and 2-3 are pairs; row 4 joins one of them only at .7, and the pairs join at .9
+    merges = np.array([[0, 1, 0.1, 2], [2, 3, 0.1, 2], [4, 5, 0.7, 3], [6, 7, 0.9, 5]])
+    assert largest_lifetime(merges) == 3
+    assert largest_lifetime(merges, 2) == 2
+
+
 def test_a_sample_of_many_rows_tells_the_number():
     truth = np.repeat(np.arange(4), 1000)
     partitions = np.stack([np.random.default_rng(i).permutation(4)[truth] for i in range(5)])

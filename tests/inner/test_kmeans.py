@@ -64,16 +64,25 @@ def test_predict_gives_the_labels_and_votes_are_shares(mode, replace):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.votes_.min() >= 0
     assert model.votes_.max() <= 1
-    assert model.views_.shape == (9, 4)
+    assert model.views_.shape == (9 if mode["schedule"] == "paper" else 36, 4)
     assert model.inertia_ == pytest.approx(-model.score(X))
     assert 1 <= model.n_iter_ <= 20
 
 
-def test_the_annealed_schedule_ends_at_the_nearest_prototype():
-    model = InnerKMeans(4, random_state=0).fit(X)
+def test_the_annealed_schedule_can_end_at_the_nearest_prototype():
+    model = InnerKMeans(4, assign="nearest", random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, model.transform(X).argmin(axis=1))
     means = [X[model.labels_ == k].mean(axis=0) for k in range(4)]
     np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-10)
+
+
+def test_assignments_that_stand_end_the_passes():
+    data, truth = make_blobs(300, centers=3, cluster_std=0.2, random_state=3)
+    model = InnerKMeans(3, random_state=0).fit(data)
+    assert len(np.unique(np.c_[truth, model.labels_], axis=0)) == 3
+    assert model.n_iter_ <= 4
+    means = [data[model.labels_ == k].mean(axis=0) for k in range(3)]
+    np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-12)
 
 
 @may_not_rest

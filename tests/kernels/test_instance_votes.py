@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemblage.kernels._instance_votes import Draws, _vote_by_instance, instance_votes
+from ensemblage.kernels._view_votes import Ballot, slack_of
 from reference.inner_kmeans import vote
 
 MASK = 2**64 - 1
@@ -56,6 +57,16 @@ def test_equals_the_papers_loop_on_the_rows_own_views(seed, replace):
         assert (label, count) == (expected, tally[expected])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_distances_go_to_the_lowest_index(seed):
+    rng = np.random.default_rng(seed)
+    rows, centers = rng.integers(-2, 3, size=(40, 6)) / 10, rng.integers(-6, 7, size=(4, 6)) / 30
+    labels, counts = instance_votes(rows, centers, Draws(9, 3, True, seed))
+    for row, label, count in zip(rows, labels, counts, strict=True):
+        expected, tally = vote(row, centers, row_views(row, 9, 3, True, seed), -1)
+        assert (label, count) == (expected, tally[expected])
+
+
 @given(st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
 def test_a_rows_views_do_not_depend_on_where_it_stands(seed):
@@ -80,6 +91,7 @@ def test_the_plain_function_gives_what_the_compiled_one_gives(replace):
     for kernel in (_vote_by_instance.python, _vote_by_instance):
         labels, counts = np.full(8, -1, np.int32), np.zeros(8, np.int32)
         with np.errstate(over="ignore"):
-            kernel(rows, centers, Draws(4, 2, replace, np.uint64(7)), 1e-15, labels, counts)
+            ballot = Ballot(rows, centers, np.zeros((6, 1)), slack_of(rows, rows.shape[1]))
+            kernel(ballot, Draws(4, 2, replace, np.uint64(7)), labels, counts)
         results.append((labels.tolist(), counts.tolist()))
     assert results[0] == results[1]

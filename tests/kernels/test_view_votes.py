@@ -4,13 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemblage.kernels._view_votes import (
+    Ballot,
     _bound,
     _count,
     _squares,
     agreeing_views,
     bounded_view_votes,
     center_drift,
-    rounding_of,
+    slack_of,
     view_votes,
 )
 from reference.inner_kmeans import vote
@@ -54,7 +55,7 @@ def test_equals_the_papers_loop(seed, dtype):
     incumbents = np.random.default_rng(seed).integers(-1, 4, len(rows)).astype(np.int32)
     labels, counts = view_votes(rows, centers, views, incumbents)
     for row, label, count, incumbent in zip(rows, labels, counts, incumbents, strict=True):
-        expected, tally = vote(row.astype(float), centers.astype(float), views, incumbent)
+        expected, tally = vote(row, centers, views, incumbent)
         assert (label, count) == (expected, tally[expected])
 
 
@@ -91,20 +92,33 @@ def test_a_drift_is_the_own_move_and_the_largest_other():
     np.testing.assert_allclose(center_drift(before[:1], after[:1], np.ones((1, 2))), [3])
 
 
+@given(st.integers(0, 10_000), st.sampled_from([np.float32, np.float64]))
+@settings(max_examples=40, deadline=None)
+def test_equal_distances_are_equal_and_go_to_the_lowest_index(seed, dtype):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-2, 3, size=(12, 4)).astype(dtype)
+    centers = (rng.integers(-6, 7, size=(5, 4)) / 3).astype(dtype)
+    views = rng.multinomial(3, np.full(4, 0.25), size=9).astype(float)
+    labels, counts = view_votes(rows, centers, views)
+    for row, label, count in zip(rows, labels, counts, strict=True):
+        expected, tally = vote(row, centers, views, -1)
+        assert (label, count) == (expected, tally[expected])
+
+
 def test_the_plain_functions_give_what_the_compiled_ones_give():
     rows, centers, views = draw(3)
     everyone = np.arange(len(rows))
     results = []
-    rounding = rounding_of(rows.dtype, 5)
+    ballot = Ballot(rows, centers, np.ascontiguousarray(views.T), slack_of(rows, rows.shape[1]))
     for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
                                      (_squares, _count, _bound)):  # fmt: skip
         squares = np.zeros((len(rows) * 4, 5))
         labels, counts = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
         bounds = np.zeros(len(rows))
-        squares_of(rows, centers, everyone, rounding.grain, squares)
+        squares_of(rows, centers, everyone, squares)
         distances = (squares @ views.T).reshape(len(rows), 4, len(views))
-        count(distances, rounding.slack, everyone, labels, counts, True)
-        bound(rows, distances, rounding, views.max(), everyone, labels, bounds)
+        count(ballot, distances, everyone, labels, counts, True)
+        bound(distances, ballot.slack, everyone, labels, bounds)
         results.append((squares, labels, counts, bounds))
     for plain, compiled in zip(*results, strict=True):
         np.testing.assert_allclose(plain, compiled, atol=1e-12)

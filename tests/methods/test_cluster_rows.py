@@ -19,10 +19,19 @@ def test_prototypes_by_hand():
 
 
 def test_a_parameter_is_named_as_the_library_does():
-    with pytest.raises(ValueError, match="give `n_clusters`, or choose a consensus"):
-        cluster_table(TABLE, None)
+    with pytest.raises(ValueError, match="no clustering method 'magic'"):
+        cluster_table(TABLE, 2, method="magic")
     with pytest.raises(ValueError, match="No column is left"):
         cluster_table(TABLE, 2, drop=("size", "rows", "kind"))
+
+
+def test_a_number_that_is_not_given_is_chosen_and_explained():
+    sizes = np.concatenate([np.arange(20) / 100, 5 + np.arange(20) / 100])
+    found = cluster_table(Table(("size",), (sizes,)), None)
+    assert len(found.prototypes) == 2
+    assert found.reason is not None
+    assert found.reason.startswith("2 clusters: of 2 to 8")
+    assert cluster_table(Table(("size",), (sizes,)), 2).reason is None
 
 
 def test_the_typical_date_is_the_mean_day():

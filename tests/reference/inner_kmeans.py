@@ -1,28 +1,42 @@
-"""Inner K-means, Algorithm 6 of the paper, line by line; and the plain rules around it."""
+"""Inner K-means, Algorithm 6 of the paper, line by line; and the plain rules around it.
+
+All in exact arithmetic on the floating-point numbers given: equal distances are equal.
+"""
+
+from fractions import Fraction
 
 import numpy as np
 
 
-def apart(row, center):
-    """Differences, where what is no more than rounding counts as none."""
-    difference = row - center
-    return np.where(np.abs(difference) <= 3e-15 * np.abs(row), 0.0, difference)
+def exactly(*arrays):
+    """Give the numbers of several arrays as whole multiples of one power of two, exactly."""
+    ratios = [[float(value).as_integer_ratio() for value in np.ravel(array)] for array in arrays]
+    scale = max(below for each in ratios for _, below in each)
+    return [
+        np.array([above * (scale // below) for above, below in each], object).reshape(
+            np.shape(array)
+        )
+        for each, array in zip(ratios, arrays, strict=True)
+    ]
 
 
-def vote(row, centers, views, incumbent, rounding=1e-10):
+def vote(row, centers, views, incumbent):
     """Lines 5 to 12: every view votes for its nearest centre; ties stay, else the lowest."""
     m = [0] * len(centers)
-    squares = [apart(row, center) ** 2 for center in centers]
+    row, centers = exactly(row, centers)
+    views = np.asarray(views).astype(int).astype(object)
     for view in views:
-        distances = [float(view @ square) for square in squares]
-        nearest = 0
-        for k, distance in enumerate(distances):
-            if distance < distances[nearest] * (1 - rounding):
-                nearest = k
-        m[nearest] += 1
+        distances = [int(view @ (row - center) ** 2) for center in centers]
+        m[distances.index(min(distances))] += 1
     if incumbent >= 0 and m[incumbent] == max(m):
         return incumbent, m
     return m.index(max(m)), m
+
+
+def mean(rows):
+    """Mean of rows, rounded once."""
+    columns = ([Fraction(float(value)) for value in column] for column in rows.T)
+    return [float(sum(column) / len(column)) for column in columns]
 
 
 def update_centers(X, labels, centers):
@@ -33,7 +47,7 @@ def update_centers(X, labels, centers):
             distances = ((X - centers[labels]) ** 2).sum(axis=1)
             alone = np.bincount(labels, minlength=len(centers))[labels] == 1
             labels[np.where(alone, -1, distances).argmax()] = k
-    return np.stack([X[labels == k].mean(axis=0) for k in range(len(centers))])
+    return np.array([mean(X[labels == k]) for k in range(len(centers))])
 
 
 def algorithm_6(X, centers, views_of_pass, max_iter):

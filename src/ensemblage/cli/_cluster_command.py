@@ -53,7 +53,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         int | None,
         typer.Option(
             "--clusters", "-k", min=1, metavar="K",
-            help="Number of clusters; a consensus method finds it if left out.",
+            help="Number of clusters; if left out, the one at which clusterings are steadiest.",
         ),
     ] = None,
     method: Annotated[
@@ -141,6 +141,7 @@ def _document(found: Clustering, output: Path | None, card: DataCard) -> Cluster
         scores=found.scores,
         output=None if output is None else str(output),
         data=card,
+        reason=found.reason,
     )
 
 
@@ -151,6 +152,8 @@ def _show(found: Clustering) -> None:
         f"{CLUSTER_METHODS[found.method]}: {len(found.labels)} rows in {len(found.prototypes)} "
         f"clusters by {len(found.columns)} columns"
     )
+    if found.reason is not None:
+        say(found.reason)
     shown = found.columns[:MOST_COLUMNS]
     heads = [(name, "right") for name in ("cluster", "rows", *shown)]
     show_table(

@@ -6,6 +6,7 @@ from ensemblage.consensus._evidence_accumulation import EvidenceAccumulation
 from ensemblage.consensus._graph_cuts import CSPA, HBGF
 from ensemblage.consensus._hgpa import HGPA
 from ensemblage.consensus._mcla import MCLA
+from ensemblage.consensus._stability_curve import StabilityCurve, stability_curve
 
 __all__ = [
     "CSPA",
@@ -14,5 +15,7 @@ __all__ = [
     "MCLA",
     "ConsensusClusterer",
     "EvidenceAccumulation",
+    "StabilityCurve",
     "co_association",
+    "stability_curve",
 ]

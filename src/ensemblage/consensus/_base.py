@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,19 +22,25 @@ from ensemblage.consensus._partitions import (
     check_partitions,
     make_partitions,
 )
+from ensemblage.consensus._stability_curve import stability_curve
 from ensemblage.messages import with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
 
 CONSENSUS_DOCS = """
 n_clusters : int, default=None
-    Number of clusters; if None, the number with the largest lifetime in average linkage,
-    looked for on at most 2,000 rows.
+    Number of clusters; if None, it is chosen, see :class:`ConsensusClusterer`.
 clusterers : clusterer or sequence of clusterers, default=None
     What ``fit`` asks for partitions. One clusterer is cloned ``n_partitions`` times with
     seeds of their own; in a sequence, fitted ones predict and others are cloned and
     fitted. By default K-means from random rows.
 n_partitions : int, default=20
     How often a single clusterer is cloned.
+balance : float, default=None
+    How much larger than the mean a part may be, relatively, such as 0.05. If None, clusters
+    may be of any size.
+n_cuts : int, default=3
+    Cuts with seeds of their own, of which the one that shares most information with the
+    partitions is kept.
 n_jobs : int, default=None
     Clusterers fitted at once, as in joblib.
 random_state : int, RandomState instance or None, default=None
@@ -51,6 +57,11 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, if ``fit`` saw strings.
 """
 
+CUT_CONSTRAINTS: dict[str, list[Any]] = {
+    "balance": [Interval(Real, 0, None, closed="neither"), None],
+    "n_cuts": [Interval(Integral, 1, None, closed="left")],
+}
+
 
 @with_shared(CONSENSUS_DOCS)
 class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -59,7 +70,9 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
     Parameters
     ----------
     n_clusters : int, default=None
-        Number of clusters; if None, the number with the largest lifetime.
+        Number of clusters. If None and no clusterers are given, the number that
+        :func:`stability_curve` finds in the data; else the number of clusters, of at least a
+        fiftieth of the rows, that lives longest in average linkage of the partitions.
     clusterers : clusterer or sequence of clusterers, default=None
         What ``fit`` asks for partitions; see there.
     {n_partitions, n_jobs, random_state}
@@ -109,13 +122,16 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
         self._check_n_clusters(len(X))
         self._guard_rows(len(X))
         member_seed, seed = draw_seeds(self.random_state, 2)
-        partitions = make_partitions(self._members(len(X)), X, member_seed, self.n_jobs)
+        wanted = self.n_clusters
+        if wanted is None and self.clusterers is None:
+            wanted = stability_curve(X, n_jobs=self.n_jobs, random_state=seed).best_n_clusters
+        partitions = make_partitions(self._members(wanted), X, member_seed, self.n_jobs)
         if partitions.shape[1] != len(X):
             raise ValueError(
                 f"A fitted clusterer has labels of {partitions.shape[1]} rows, X has {len(X)}. "
                 "One that cannot predict must have been fitted on the same X."
             )
-        return self._combine(partitions, seed)
+        return self._combine(partitions, wanted, seed)
 
     def fit_partitions(self, partitions: Any) -> ConsensusClusterer:
         """Combine label arrays.
@@ -123,8 +139,9 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
         Parameters
         ----------
         partitions : array-like of shape (n_partitions, n_samples)
-            Cluster of each row in each partition; -1 where a partition did not sample the
-            row. A row that no partition sampled gets the label -1.
+            Cluster of each row in each partition, as whole numbers or words; -1, or None
+            among words, where a partition did not sample the row. A row that no partition
+            sampled gets the label -1.
 
         Returns
         -------
@@ -136,7 +153,7 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
         self._check_n_clusters(n_rows)
         self._guard_rows(n_rows)
         partitions = check_partitions(partitions)
-        return self._combine(partitions, draw_seeds(self.random_state, 2)[1])
+        return self._combine(partitions, self.n_clusters, draw_seeds(self.random_state, 2)[1])
 
     def _check_n_clusters(self, n_rows: int) -> None:
         if self.n_clusters is not None and self.n_clusters > n_rows:
@@ -148,31 +165,27 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
     def _guard_rows(self, n_rows: int) -> None:
         """Refuse too many rows before any clusterer is fitted."""
 
-    def _members(self, n_rows: int) -> Sequence[Any]:
+    def _members(self, wanted: int | None) -> Sequence[Any]:
         if isinstance(self.clusterers, (list, tuple)):
             return self.clusterers
         member = self.clusterers
         if member is None:
-            wanted = self.n_clusters or max(2, min(20, round(np.sqrt(n_rows))))
-            member = KMeans(min(wanted, n_rows), init="random", n_init=1)
+            member = KMeans(wanted, init="random", n_init=1)
         return [member] * self.n_partitions
 
-    def _combine(self, partitions: Partitions, seed: int) -> ConsensusClusterer:
+    def _combine(self, partitions: Partitions, wanted: int | None, seed: int) -> ConsensusClusterer:
         seen = (partitions != NOT_SAMPLED).any(axis=0)
         sampled = partitions[:, seen]
         labels = np.full(len(seen), NOT_SAMPLED, np.int32)
-        found = self._consensus(sampled, seed)
+        # never more than the rows that were sampled
+        wanted = min(wanted or count_clusters(sampled, seed), sampled.shape[1])
+        found = self._consensus(sampled, wanted, seed)
         labels[seen] = np.unique(found, return_inverse=True)[1]
         self.partitions_ = partitions
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         return self
 
-    def _wanted(self, partitions: Partitions, seed: int) -> int:
-        """Give the number asked for, or chosen; never more than the rows that were sampled."""
-        wanted = self.n_clusters or count_clusters(partitions, seed)
-        return min(wanted, int(partitions.shape[1]))
-
     @abstractmethod
-    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         """Labels of rows that at least one partition sampled."""

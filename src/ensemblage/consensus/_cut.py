@@ -12,8 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from ensemblage.consensus._co_association import condensed_distances
 from ensemblage.consensus._partitions import Partitions
+from ensemblage.consensus._pieces import sample_rows
 
 LIFETIME_ROWS = 2000
+LEAST_SHARE = 0.02
 
 
 def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
@@ -31,24 +33,39 @@ def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int32)
 
 
-def largest_lifetime(merges: NDArray[Any]) -> int:
+def largest_lifetime(merges: NDArray[Any], least_rows: int = 1) -> int:
     """Find the number of clusters that stays the same over the longest range of heights.
 
-    The range of a single cluster ends at height 1, the largest distance that two rows can have; at
+    Only clusters of so many rows count, and only heights at which most rows are in such ones. The
+    range of a single cluster ends at height 1, the largest distance that two rows can have; at
     equal lifetimes the fewest clusters are chosen.
     """
-    heights = np.append(np.maximum.accumulate(merges[:, 2]), 1.0)
-    lifetimes = np.diff(np.maximum.accumulate(heights))[::-1]
-    return int(np.argmax(lifetimes)) + 1 if len(lifetimes) else 1
+    n_rows = len(merges) + 1
+    heights = np.concatenate([[0.0], np.maximum.accumulate(merges[:, 2]), [1.0]])
+    lifetimes = np.zeros(n_rows + 1)
+    sizes = np.concatenate([np.ones(n_rows), merges[:, 3]])
+    n_large, covered = (n_rows, n_rows) if least_rows <= 1 else (0, 0)
+    for step in range(n_rows):
+        if step:
+            parts = sizes[merges[step - 1, :2].astype(np.int64)]
+            large = parts[parts >= least_rows]
+            whole = merges[step - 1, 3]
+            n_large += int(whole >= least_rows) - len(large)
+            covered += int(whole if whole >= least_rows else 0) - int(large.sum())
+        if 2 * covered > n_rows:
+            lifetimes[n_large] += max(heights[step + 1] - heights[step], 0.0)
+    return max(1, int(np.argmax(lifetimes)))
 
 
 def count_clusters(partitions: Partitions, seed: int) -> int:
     """Choose the number of clusters by the largest lifetime of average linkage.
 
-    Of more than ``LIFETIME_ROWS`` rows a random sample is looked at.
+    Of more than ``LIFETIME_ROWS`` rows a random sample is looked at. Clusters with less than
+    ``LEAST_SHARE`` of the rows do not count.
     """
-    n_rows = partitions.shape[1]
-    if n_rows > LIFETIME_ROWS:
-        rng = np.random.default_rng(seed)
-        partitions = partitions[:, rng.choice(n_rows, LIFETIME_ROWS, replace=False)]
-    return largest_lifetime(linkage(condensed_distances(partitions), "average"))
+    sampled = sample_rows(partitions, LIFETIME_ROWS, seed)
+    n_rows = sampled.shape[1]
+    if n_rows == 1:
+        return 1
+    merges = linkage(condensed_distances(sampled), "average")
+    return largest_lifetime(merges, max(2, round(LEAST_SHARE * n_rows)))

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._co_association import condensed_distances, guard_memory
-from ensemblage.consensus._cut import cut_by_order, largest_lifetime
+from ensemblage.consensus._cut import cut_by_order
 from ensemblage.consensus._partitions import Partitions
 from ensemblage.messages import with_shared
 
@@ -26,7 +26,7 @@ class EvidenceAccumulation(ConsensusClusterer):
     Parameters
     ----------
     n_clusters : int, default=None
-        Number of clusters; if None, the number with the largest lifetime in the dendrogram.
+        Number of clusters; if None, it is chosen, see :class:`ConsensusClusterer`.
     linkage : {"average", "single", "complete"}, default="average"
         How far apart two groups of rows are: by the mean, the nearest or the farthest pair.
     {clusterers, n_partitions}
@@ -97,7 +97,7 @@ class EvidenceAccumulation(ConsensusClusterer):
         n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2
         guard_memory(n_bytes, self.memory_limit, n_rows, "EvidenceAccumulation")
 
-    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         self._guard_rows(partitions.shape[1])
         if partitions.shape[1] == 1:
             self.linkage_matrix_ = np.empty((0, 4))
@@ -105,5 +105,4 @@ class EvidenceAccumulation(ConsensusClusterer):
         method: Any = self.linkage
         merges = hierarchy.linkage(condensed_distances(partitions), method)
         self.linkage_matrix_ = merges
-        wanted = self.n_clusters or largest_lifetime(merges)
-        return cut_by_order(merges, min(wanted, partitions.shape[1]))
+        return cut_by_order(merges, n_clusters)

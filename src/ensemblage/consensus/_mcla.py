@@ -55,10 +55,9 @@ class MCLA(ConsensusClusterer):
     [0, 0, 0, 1, 1, 1]
     """
 
-    def _consensus(self, partitions: Partitions, seed: int) -> NDArray[Any]:
-        n_groups = self._wanted(partitions, seed)
+    def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         overlap = cluster_overlap(partitions)
-        group = cut_graph(overlap, min(n_groups, overlap.shape[0]), seed, "MCLA")
+        group = cut_graph(overlap, min(n_clusters, overlap.shape[0]), seed, "MCLA")
         return choose_group(partitions, group)
 
 

@@ -45,26 +45,50 @@ def check_lengths(partitions: Any) -> list[NDArray[Any]]:
 
 
 def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
-    if labels.dtype.kind not in "iu":
+    if labels.dtype.kind in "OUS":
+        labels = _numbered(labels)
+    if labels.dtype.kind not in "iub":
         raise ValueError(
-            f"partition {index} has labels of type {labels.dtype}, expected whole numbers "
-            "with -1 for rows that were not sampled."
+            f"partition {index} has labels of type {labels.dtype}, expected whole numbers with -1 "
+            "for rows that were not sampled, or words with None for them."
         )
     seen = labels != NOT_SAMPLED
     if not seen.any():
-        raise ValueError(f"partition {index} has no row: its labels are all -1. Leave it out.")
+        raise ValueError(
+            f"partition {index} has no row: its labels are all -1 or None. Leave it out."
+        )
     if labels.min() < NOT_SAMPLED or labels.max() > len(labels):
         labels = np.where(seen, np.searchsorted(np.unique(labels[seen]), labels), NOT_SAMPLED)
+    labels = labels.astype(np.int64, copy=False)
     # counting is several times faster than sorting, and most labels are small numbers
     used = np.bincount(labels[seen]) > 0
     codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
     return np.asarray(codes[labels], dtype=np.int32)
 
 
-def indicators(partitions: Partitions, dtype: Any = np.float32) -> sparse.csr_array:
-    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line."""
+def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Give words numbers by their order; None, NaN and -1, also as a word, mean not sampled."""
+    missing = [
+        value is None or value != value or str(value) == "-1"  # noqa: PLR0124  only NaN differs
+        for value in labels.tolist()
+    ]
+    seen = ~np.array(missing, bool)
+    numbers = np.full(len(labels), NOT_SAMPLED, np.int64)
+    if seen.any():
+        numbers[seen] = np.unique(labels[seen].astype(str), return_inverse=True)[1]
+    return numbers
+
+
+def indicators(
+    partitions: Partitions, dtype: Any = np.float32, n_sets: NDArray[Any] | None = None
+) -> sparse.csr_array:
+    """Rows by clusters: one where the row is in the cluster, clusters of all partitions in line.
+
+    ``n_sets`` is how many clusters each partition has, if these rows are not all.
+    """
     n_rows = partitions.shape[1]
-    offsets = np.concatenate([[0], np.cumsum(partitions.max(axis=1) + 1)])
+    n_sets = partitions.max(axis=1) + 1 if n_sets is None else n_sets
+    offsets = np.concatenate([[0], np.cumsum(n_sets)])
     seen = (partitions != NOT_SAMPLED).T
     columns = (partitions + offsets[:-1, None]).T[seen].astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])

@@ -6,6 +6,7 @@ from ensemblage.messages import lazy_door
 
 if TYPE_CHECKING:
     from ensemblage.evaluation._audited_sources import AuditedSource, SourceAudit
+    from ensemblage.evaluation._cluster_stability_display import ClusterStabilityDisplay
     from ensemblage.evaluation._clustering_scores import nmi_score, purity_score
     from ensemblage.evaluation._co_selection_display import CoSelectionDisplay
     from ensemblage.evaluation._column_shift import ColumnShift
@@ -53,6 +54,7 @@ else:
 
 __all__ = [
     "AuditedSource",
+    "ClusterStabilityDisplay",
     "CoSelectionDisplay",
     "ColumnShift",
     "CriticalDifferenceDisplay",

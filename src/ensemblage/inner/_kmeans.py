@@ -21,16 +21,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ensemblage.blocks import BlockSource, MemoryBlocks
-from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
-from ensemblage.inner._kmeans_loop import (
-    ANNEALED_PASSES,
-    Labelling,
-    Run,
-    Voters,
-    anneal,
-    label_pass,
-    run_until_rest,
-    spread,
+from ensemblage.inner._inner_ensemble import check_view_size
+from ensemblage.inner._kmeans_loop import Labelling, Run, label_pass, spread
+from ensemblage.inner._kmeans_schedules import (
+    Schedule,
+    Start,
+    draw_voters,
+    run_annealed,
+    run_paper,
 )
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
@@ -48,14 +46,6 @@ Array = NDArray[Any]
 
 RANDOM_STARTS = 10
 SMALLEST_WEIGHT = 1e-100
-
-
-class _Start(NamedTuple):
-    """What one start of many begins with."""
-
-    centers: Array
-    voters: Voters
-    views: Array  # those that judge rows at the end
 
 
 class _Fit(NamedTuple):
@@ -94,13 +84,12 @@ class InnerKMeans(
         When views are drawn anew: in each pass, once per start, or for each row in each pass
         as in the paper's pseudocode. Only ``"fit"`` lets ``schedule="paper"`` converge.
     schedule : {"anneal", "paper"}, default="anneal"
-        ``"paper"`` is Algorithm 6. ``"anneal"`` makes 30 voting passes, averages the centres
-        over the last 15, and ends with plain K-means, so that it converges and each row
-        belongs to its nearest prototype.
+        ``"paper"`` is Algorithm 6. ``"anneal"`` makes up to 20 voting passes, fewer if one
+        of them changes no row, and averages the centres over their later half; then
+        ``4 * n_views`` views, the same in every pass, vote until the centres rest.
     assign : {"vote", "nearest"}, default="vote"
-        How ``schedule="paper"`` labels rows at the end and in ``predict``: by the vote of
-        ``views_``, or by the nearest prototype. The annealed schedule always ends with the
-        nearest prototype.
+        How rows are labelled at the end and in ``predict``: by the vote of ``views_``, or by
+        the nearest prototype; then the annealed schedule ends with plain K-means.
     init : {"k-means++", "random"}, callable or array-like, default="k-means++"
         Where to start: spread rows, random rows, ``init(X, n_clusters, random_state)``, or
         centres of shape (n_clusters, n_features).
@@ -108,7 +97,7 @@ class InnerKMeans(
         Number of starts, of which the one with the lowest inertia is kept. ``"auto"`` is 10
         for random rows or a callable, else 1.
     max_iter : int, default=300
-        Most passes of one start. The annealed schedule spends at most half of them on votes.
+        Most passes of one start. The annealed schedule spends at most half of them on new views.
     tol : float, default=1e-4
         The centres rest when the sum of their squared moves is at most ``tol`` times the mean
         variance of the features.
@@ -123,9 +112,10 @@ class InnerKMeans(
         Cluster of each row, as ``predict`` gives it.
     votes_ : ndarray of shape (n_samples,)
         Share of the views ``views_`` that vote for the row's cluster.
-    views_ : ndarray of shape (n_views, n_features)
-        How often each view drew each feature: the views of the last voting pass if
-        ``schedule="paper"``, else a last draw for all rows.
+    views_ : ndarray of shape (n_voters, n_features)
+        How often each view drew each feature: the ``4 * n_views`` views that end the annealed
+        schedule, or the ``n_views`` of the last pass if ``schedule="paper"``; a last draw for
+        all rows if ``resample="instance"``.
     inertia_ : float
         Weighted sum of squared distances of the rows to their prototypes, over all features.
         It is what K-means minimises; the votes do not minimise it.
@@ -174,7 +164,7 @@ class InnerKMeans(
     >>> model.cluster_centers_.shape
     (3, 4)
     >>> round(adjusted_rand_score(y, model.labels_), 2)
-    0.73
+    0.76
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  as scikit-learn declares it
@@ -254,12 +244,17 @@ class InnerKMeans(
                 "Ask for fewer clusters, or give more rows."
             )
         n_draws = check_view_size(n_features, self.view_size, self.replace)
-        seeds = draw_seeds(self.random_state, self._n_starts())
+        draws = Draws(self.n_views, n_draws, self.replace, 0)
         tol = self.tol * spread(source)
+        schedule = Schedule(self.schedule == "paper", self.resample, self.max_iter, tol)
+        seeds = draw_seeds(self.random_state, self._n_starts())
         best: _Fit | None = None
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
-                fit = self._fit_once(source, self._prepare(source, X, n_draws, seed), tol, step)
+                start_seed, view_seed = draw_seeds(seed, 2)
+                centers = self._start(source, X, n_features, start_seed)
+                crowd = draw_voters(n_features, draws._replace(seed=view_seed), schedule)
+                fit = self._fit_once(source, Start(centers, *crowd), schedule, step)
                 if best is None or fit.labelling.inertia < best.labelling.inertia:
                     best = fit
         assert best is not None  # noqa: S101  there is at least one start
@@ -267,12 +262,15 @@ class InnerKMeans(
         return self
 
     def _fit_once(
-        self, source: BlockSource, start: _Start, tol: float, step: Callable[[], bool]
+        self, source: BlockSource, start: Start, schedule: Schedule, step: Callable[[], bool]
     ) -> _Fit:
-        run = self._run(source, start, tol, step)
         views: Any = start.views
-        if self.schedule == "paper" and self.resample == "iteration":
-            views = start.voters.crowd_of(run.n_iter - 1)
+        if not schedule.paper:
+            run = run_annealed(source, start, self._deciding(views), schedule, step)
+        else:
+            run = run_paper(source, start, schedule, step)
+            if schedule.resample == "iteration":
+                views = start.voters.crowd_of(run.n_iter - 1)
         return _Fit(run, self._label(source, run.centers, views), views)
 
     def _n_starts(self) -> int:
@@ -280,25 +278,6 @@ class InnerKMeans(
             return int(self.n_init)
         many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         return RANDOM_STARTS if many else 1
-
-    def _prepare(self, source: BlockSource, X: Array | None, n_draws: int, seed: int) -> _Start:
-        n_features = source.shape[1]
-        start_seed, view_seed = draw_seeds(seed, 2)
-        start = self._start(source, X, n_features, start_seed)
-        draws = Draws(self.n_views, n_draws, self.replace, view_seed)
-        if self.resample == "fit":
-            shared = draw_feature_views(n_features, draws)
-            return _Start(start, Voters(lambda _: shared, prune=True), shared)
-        seeds = draw_seeds(view_seed, self.max_iter + 1)
-        views = draw_feature_views(n_features, draws._replace(seed=seeds[-1]))
-
-        def draws_of(index: int) -> Draws:
-            return draws._replace(seed=seeds[index])
-
-        if self.resample == "instance":
-            return _Start(start, Voters(draws_of, prune=False), views)
-        voters = Voters(lambda index: draw_feature_views(n_features, draws_of(index)), prune=False)
-        return _Start(start, voters, views)
 
     def _start(self, source: BlockSource, X: Array | None, n_features: int, seed: int) -> Array:
         dtype = np.float64 if X is None else X.dtype
@@ -317,21 +296,6 @@ class InnerKMeans(
             )
         return centers
 
-    def _run(self, source: BlockSource, start: _Start, tol: float, step: Callable[[], bool]) -> Run:
-        centers, voters, _ = start
-        if self.schedule == "paper":
-            # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
-            limit = tol if self.resample == "fit" else -1.0
-            return run_until_rest(source, centers, voters, self.max_iter, limit, step)
-        n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
-        stirred = anneal(source, centers, voters, n_votes, step)
-        everything = np.ones((1, centers.shape[1]))  # one view of it is plain K-means
-        plain = Voters(lambda _: everything, prune=True)
-        n_left = self.max_iter - stirred.n_iter
-        run = run_until_rest(source, stirred.centers, plain, n_left, tol, step)
-        evaluated = run.n_evaluated + stirred.n_evaluated
-        return run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
-
     def _label(self, source: BlockSource, centers: Array, views: Array) -> Labelling:
         parts = list(source.map(label_pass, centers, self._deciding(views), views))
         labels, agreement = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
@@ -339,8 +303,8 @@ class InnerKMeans(
 
     def _deciding(self, views: Array) -> Array:
         """Give the views that decide on labels at the end and in ``predict``."""
-        by_vote = self.schedule == "paper" and self.assign == "vote"
-        return views if by_vote else np.ones((1, views.shape[1]))
+        # one view of everything is plain K-means
+        return views if self.assign == "vote" else np.ones((1, views.shape[1]))
 
     def _store(self, fit: _Fit) -> None:
         run = fit.run
@@ -384,8 +348,7 @@ class InnerKMeans(
         Returns
         -------
         ndarray of shape (n_samples,)
-            By the nearest prototype, or by the vote of ``views_`` if ``schedule="paper"`` and
-            ``assign="vote"``.
+            By the vote of ``views_``, or by the nearest prototype if ``assign="nearest"``.
         """
         check_is_fitted(self)
         return self._label(*self._final(X)).labels

@@ -1,4 +1,4 @@
-"""The loop of Inner K-means: passes over the rows, new centres, and the two schedules.
+"""The loop of Inner K-means: passes over the rows, new centres, and rest.
 
 A pass assigns the rows of each block by votes, and adds up for the centres. Centres are of shape
 (n_clusters, n_features). A block's carry is of dtype ``ROW_STATE``.
@@ -7,7 +7,7 @@ A pass assigns the rows of each block by votes, and adds up for the centres. Cen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource, merge
 from ensemblage.kernels import (
+    ClusterSums,
     Draws,
     Votes,
+    add_cluster_sums,
     agreeing_views,
     bounded_view_votes,
     center_drift,
+    cluster_means,
     cluster_sums,
     instance_votes,
+    move_row,
     own_distances,
     view_votes,
 )
@@ -32,15 +36,11 @@ Crowd: TypeAlias = Array | Draws
 
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
 
-ANNEALED_PASSES = 30
-AVERAGED_PASSES = 15
-
 
 class PassStatistics(NamedTuple):
     """What a pass adds up over the rows."""
 
-    sums: NDArray[np.float64]  # (n_clusters, n_features): weighted sums of each cluster's rows
-    totals: NDArray[np.float64]  # (n_clusters,): each cluster's weight
+    sums: ClusterSums  # weighted sums of each cluster's rows
     n_changed: int  # rows that changed cluster
     n_evaluated: int  # rows whose distances were computed
 
@@ -121,9 +121,16 @@ def _finish(
 ) -> tuple[Array, PassStatistics]:
     after = np.empty(len(labels), ROW_STATE)
     after["label"], after["bound"] = labels, bounds
-    sums, totals = cluster_sums(block.rows, block.weights, labels, n_clusters)
+    sums = cluster_sums(block.rows, block.weights, labels, n_clusters)
     n_changed = int(np.count_nonzero(labels != before["label"]))
-    return after, PassStatistics(sums, totals, n_changed, n_evaluated)
+    return after, PassStatistics(sums, n_changed, n_evaluated)
+
+
+def add_statistics(one: PassStatistics, other: PassStatistics) -> PassStatistics:
+    """Add those of two blocks."""
+    sums = add_cluster_sums(one.sums, other.sums)
+    evaluated = one.n_evaluated + other.n_evaluated
+    return PassStatistics(sums, one.n_changed + other.n_changed, evaluated)
 
 
 class Pass(NamedTuple):
@@ -157,7 +164,8 @@ def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass
     for index in count():
         crowd: Any = voters.crowd_of(index)
         kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
-        statistics = merge(source.advance(kernel, centers, crowd, index == 0, *state))
+        parts = source.advance(kernel, centers, crowd, index == 0, *state)
+        statistics = merge(parts, add_statistics)
         moved = _next_centers(source, centers, statistics)
         if voters.prune:
             drift = center_drift(centers, moved, crowd)
@@ -188,22 +196,6 @@ def run_until_rest(
     raise AssertionError("passes never end by themselves")
 
 
-def anneal(
-    source: BlockSource, centers: Array, voters: Voters, n_passes: int, step: Callable[[], bool]
-) -> Run:
-    """Stir the centres by voting passes; give their mean over the last 15 of them."""
-    trail: list[Array] = []
-    n_evaluated = 0
-    for done in islice(passes(source, centers, voters), n_passes):
-        n_evaluated += done.n_evaluated
-        trail.append(done.centers)
-        if step():
-            break
-    last = trail[-AVERAGED_PASSES:] or [centers]
-    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
-    return Run(mean, len(trail), n_evaluated, False)
-
-
 def spread(source: BlockSource) -> float:
     """Mean over features of the weighted variance, the yardstick of ``tol``."""
     total, sums = merge(source.map(_moments))
@@ -221,17 +213,15 @@ def _squares(block: Block, mean: Array) -> tuple[Array]:
 
 def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
     """Means of the clusters; an empty one moves to the row farthest from its own centre."""
-    sums, totals = statistics.sums.copy(), statistics.totals.copy()
-    empty = np.flatnonzero(totals <= 0)
+    sums = ClusterSums(*(field.copy() for field in statistics.sums))
+    empty = np.flatnonzero(sums.totals <= 0)
     if len(empty):
-        _refill(source, centers, sums, totals, empty)
-    moved = centers.copy()
-    filled = totals > 0
-    moved[filled] = sums[filled] / totals[filled, None]
-    return moved
+        _refill(source, centers, sums, empty)
+    filled = sums.totals[:, None] > 0
+    return np.where(filled, cluster_means(sums), centers).astype(centers.dtype)
 
 
-def _refill(source: BlockSource, centers: Array, sums: Array, totals: Array, empty: Array) -> None:
+def _refill(source: BlockSource, centers: Array, sums: ClusterSums, empty: Array) -> None:
     """Give each empty cluster one of the farthest rows whose cluster has other rows as well."""
     # one row of each other cluster may be its only one, and is not to be had
     n_offers = len(empty) + len(centers)
@@ -241,8 +231,6 @@ def _refill(source: BlockSource, centers: Array, sums: Array, totals: Array, emp
     for cluster in empty:
         for chosen in candidates:
             label, weight = offers.labels[chosen], offers.weights[chosen]
-            if offers.distances[chosen] > 0 and totals[label] > weight:
-                sums[label] -= weight * offers.rows[chosen]
-                totals[label] -= weight
-                sums[cluster], totals[cluster] = weight * offers.rows[chosen], weight
+            if offers.distances[chosen] > 0 and sums.totals[label] > weight:
+                move_row(sums, offers.rows[chosen], weight, label, cluster)
                 break

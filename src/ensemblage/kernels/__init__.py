@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from ensemblage.kernels._capping import log_memberships as log_memberships
     from ensemblage.kernels._capping import rows_in_bins as rows_in_bins
     from ensemblage.kernels._capping import sizes_at_edges as sizes_at_edges
+    from ensemblage.kernels._cluster_sums import ClusterSums as ClusterSums
+    from ensemblage.kernels._cluster_sums import add_cluster_sums as add_cluster_sums
+    from ensemblage.kernels._cluster_sums import cluster_means as cluster_means
     from ensemblage.kernels._cluster_sums import cluster_sums as cluster_sums
+    from ensemblage.kernels._cluster_sums import move_row as move_row
     from ensemblage.kernels._cluster_sums import own_distances as own_distances
     from ensemblage.kernels._compile import CompiledKernel as CompiledKernel
     from ensemblage.kernels._compile import compiled as compiled
@@ -99,6 +103,8 @@ if TYPE_CHECKING:
     from ensemblage.kernels._pooled_normal import squared_error as squared_error
     from ensemblage.kernels._prices import priced_memberships as priced_memberships
     from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
+    from ensemblage.kernels._resampled_pairs import PairCounts as PairCounts
+    from ensemblage.kernels._resampled_pairs import resampled_pairs as resampled_pairs
     from ensemblage.kernels._sharing import N_BINS as N_BINS
     from ensemblage.kernels._sharing import bin_shares as bin_shares
     from ensemblage.kernels._sharing import share_rows as share_rows

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
-from ensemblage.kernels._view_votes import Labels, Votes, rounding_of, squared_gap, winner
+from ensemblage.kernels._exact_distances import nearest_exactly
+from ensemblage.kernels._view_votes import Ballot, Labels, Votes, slack_of, winner
 
 Array = NDArray[Any]
 
@@ -41,34 +42,38 @@ def instance_votes(
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = np.zeros(len(rows), np.int32)
     seeded = draws._replace(seed=np.uint64(draws.seed))
-    grain = rounding_of(rows.dtype, rows.shape[1]).grain
-    _vote_by_instance(rows, centers, seeded, grain, labels, counts)
+    view = np.zeros((rows.shape[1], 1), rows.dtype)  # the one that is voting
+    ballot = Ballot(rows, centers, view, slack_of(rows, draws.n_draws))
+    _vote_by_instance(ballot, seeded, labels, counts)
     return Votes(labels, counts)
 
 
 @compiled
-def _vote_by_instance(
-    rows: Array, centers: Array, draws: Draws, grain: float, labels: Labels, counts: Labels
-) -> None:
+def _vote_by_instance(ballot: Ballot, draws: Draws, labels: Labels, counts: Labels) -> None:
     """Vote on every row, in place."""
+    rows, centers = ballot.rows, ballot.centers
     n_clusters, n_features = centers.shape
     squares = np.zeros((n_features, n_clusters), rows.dtype)
     tally = np.zeros(n_clusters, np.int32)
-    own_grain = rows.dtype.type(grain)
     for i in range(len(rows)):
         for j in range(n_features):
             for k in range(n_clusters):
-                squares[j, k] = squared_gap(rows[i, j], centers[k, j], own_grain)
-        _draw_and_count(squares, draws, _first_state(rows[i], draws.seed), tally)
+                gap = rows[i, j] - centers[k, j]
+                squares[j, k] = gap * gap
+        _draw_and_count(ballot, i, squares, draws, tally)
         labels[i] = winner(tally, labels[i])
         counts[i] = tally[labels[i]]
 
 
 @compiled
-def _draw_and_count(squares: Array, draws: Draws, state: np.uint64, tally: Labels) -> None:
+def _draw_and_count(
+    ballot: Ballot, index: int, squares: Array, draws: Draws, tally: Labels
+) -> None:
     """Count the views of one row that vote for each centre."""
     n_features, n_clusters = squares.shape
     distances, deck = np.zeros(n_clusters, squares.dtype), np.arange(n_features)
+    drawn = np.zeros(draws.n_draws, np.intp)
+    state = _first_state(ballot.rows[index], draws.seed)
     tally[:] = 0
     for _ in range(draws.n_views):
         distances[:] = 0
@@ -81,9 +86,25 @@ def _draw_and_count(squares: Array, draws: Draws, state: np.uint64, tally: Label
                 swap = draw + int(share * (n_features - draw))
                 feature = deck[swap]
                 deck[swap], deck[draw] = deck[draw], feature
+            drawn[draw] = feature
             for k in range(n_clusters):
                 distances[k] += squares[feature, k]
-        tally[np.argmin(distances)] += 1
+        tally[_nearest(ballot, index, distances, drawn)] += 1
+
+
+@compiled
+def _nearest(ballot: Ballot, index: int, distances: Array, drawn: Array) -> int:
+    """Find the centre that a view of the drawn features votes for."""
+    best = np.argmin(distances)
+    limit = distances[best] * distances.dtype.type(1 + ballot.slack)
+    if np.count_nonzero(distances <= limit) == 1:
+        return int(best)
+    view = ballot.weights[:, 0]
+    view[:] = 0
+    for feature in drawn:
+        view[feature] += 1
+    exact: int = nearest_exactly(ballot.rows[index], ballot.centers, view, distances, limit)
+    return exact
 
 
 @compiled

@@ -2,10 +2,10 @@ r"""Rows assigned to centres by the votes of many feature views (Inner Ensembles
 
 View e votes for :math:`\arg\min_k D_e(k)`, :math:`D_e(k) = \sum_j w_{ej} (x_j - \mu_{kj})^2`, with
 :math:`w_{ej} \ge 0` how often it drew feature j; the lowest index on equal distances (lines 6 to
-11). Values and distances that differ by no more than rounding count as equal, so that the order in
-which a machine adds does not decide, and a view of constant features votes for the lowest index.
-The squared differences of a chunk of rows are formed once and multiplied by :math:`W^\top` in one
-matrix product that stays in cache, so nothing of size rows x views x centres is ever held.
+11). Distances that differ by no more than rounding are compared once more, exactly, so that neither
+the order in which a machine adds nor the block that a row is in ever decides. The squared
+differences of a chunk of rows are formed once and multiplied by :math:`W^\top` in one product of
+matrices that stays in cache, so nothing of size rows x views x centres is ever held.
 
 Rows (n_rows, n_features) and centres (n_clusters, n_features) are C-contiguous and both float32 or
 both float64; views are of shape (n_views, n_features).
@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
+from ensemblage.kernels._exact_distances import nearest_exactly
 
 Array = NDArray[Any]
 Labels = NDArray[np.int32]
 Bounds = NDArray[np.float64]
 
 CHUNK_ELEMENTS = 65536
+LEAST_MARGIN = 1e-11
 
 
 class Votes(NamedTuple):
@@ -42,18 +44,18 @@ class BoundedVotes(NamedTuple):
     n_evaluated: int  # rows whose distances were computed
 
 
-class Rounding(NamedTuple):
-    """What differs by no more than this, relatively, counts as equal."""
+class Ballot(NamedTuple):
+    """What votes are about."""
 
-    grain: float  # a row's value and a centre's
-    slack: float  # two distances
+    rows: Array  # (n_rows, n_features)
+    centers: Array  # (n_clusters, n_features)
+    weights: Array  # (n_features, n_views): the views, on the last axis
+    slack: float  # distances that differ by no more, relatively, are compared exactly
 
 
-def rounding_of(dtype: np.dtype[Any], n_features: int) -> Rounding:
-    """Allow for the rounding of a sum, and of centres next to a row, which differences magnify."""
-    if dtype == np.float32:
-        return Rounding(16 * 1.2e-7, max((n_features + 8) * 1.2e-7, 5e-6))
-    return Rounding(16 * 2.3e-16, max(n_features * 2.3e-16, 5e-11))
+def slack_of(rows: Array, n_terms: int) -> float:
+    """Bound the relative rounding of two sums of so many products, none of them negative."""
+    return float((n_terms + 8) * np.finfo(rows.dtype).eps)
 
 
 def view_votes(
@@ -123,7 +125,7 @@ def _run(
     n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
-    rounding = rounding_of(rows.dtype, n_features)
+    ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
     chunk = _chunk(centers, views)
     squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
     products = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
@@ -131,11 +133,11 @@ def _run(
     for start in range(0, len(active), chunk):
         here = active[start : start + chunk]
         # the product always has the same shape, so that a row's sums do not depend on its block
-        _squares(rows, centers, here, rounding.grain, squares)
+        _squares(rows, centers, here, squares)
         np.matmul(squares, weights, out=products)
-        _count(distances, rounding.slack, here, labels, counts, elect)
+        _count(ballot, distances, here, labels, counts, elect)
         if len(bounds):
-            _bound(rows, distances, rounding, weights.max(), here, labels, bounds)
+            _bound(distances, ballot.slack, here, labels, bounds)
     return counts
 
 
@@ -143,16 +145,6 @@ def _chunk(centers: Array, views: Array) -> int:
     """Rows per matrix product: squares and distances together stay in the second-level cache."""
     n_clusters, n_features = centers.shape
     return int(np.clip(CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features)), 1, 1024))
-
-
-@compiled
-def squared_gap(value: float, center: float, grain: float) -> float:
-    """Squared difference of a row's value to a centre's; zero if it is rounding.
-
-    A mean of equal values is off by rounding: no view may decide on that.
-    """
-    difference = value - center
-    return 0 if abs(difference) <= grain * abs(value) else difference * difference
 
 
 @compiled
@@ -164,64 +156,62 @@ def winner(tally: Labels, incumbent: int) -> int:
 
 
 @compiled
-def _squares(rows: Array, centers: Array, active: Array, grain: float, squares: Array) -> None:
+def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None:
     """Squared differences of the active rows to each centre, one line per row and centre."""
     n_clusters, n_features = centers.shape
-    own_grain = rows.dtype.type(grain)
     for place in range(len(active)):
         row = rows[active[place]]
         for k in range(n_clusters):
             for j in range(n_features):
-                gap = squared_gap(row[j], centers[k, j], own_grain)
-                squares[place * n_clusters + k, j] = gap
+                gap = row[j] - centers[k, j]
+                squares[place * n_clusters + k, j] = gap * gap
 
 
 @compiled
 def _count(
-    distances: Array, slack: float, active: Array, labels: Labels, counts: Labels, elect: bool
+    ballot: Ballot, distances: Array, active: Array, labels: Labels, counts: Labels, elect: bool
 ) -> None:
     """Let the views vote on the active rows; write the winners, if asked for, and their votes.
 
     Distances are of shape (n_places, n_clusters, n_views), the active rows first.
     """
     _, n_clusters, n_views = distances.shape
-    nearest = np.zeros(n_views, distances.dtype)
+    nearest, second = np.zeros(n_views, distances.dtype), np.zeros(n_views, distances.dtype)
     choice = np.zeros(n_views, np.int32)
     tally = np.zeros(n_clusters, np.int32)
-    shrink = distances.dtype.type(1 - 2 * slack)
+    grow = distances.dtype.type(1 + ballot.slack)
     for place in range(len(active)):
         for e in range(n_views):
-            nearest[e] = distances[place, 0, e] * shrink
-            choice[e] = 0
+            nearest[e], second[e], choice[e] = distances[place, 0, e], np.inf, 0
         for k in range(1, n_clusters):
             # both branches written out, so that the compiler makes vector selects of them
             for e in range(n_views):
-                closer = distances[place, k, e] < nearest[e]
-                nearest[e] = distances[place, k, e] * shrink if closer else nearest[e]
+                here = distances[place, k, e]
+                closer = here < nearest[e]
+                farther = nearest[e] if closer else here
+                nearest[e] = here if closer else nearest[e]
+                second[e] = min(second[e], farther)
                 choice[e] = k if closer else choice[e]
         tally[:] = 0
-        for e in range(n_views):
-            tally[choice[e]] += 1
         row = active[place]
+        for e in range(n_views):
+            limit = nearest[e] * grow
+            if second[e] <= limit:
+                view, column = ballot.weights[:, e], distances[place, :, e]
+                choice[e] = nearest_exactly(ballot.rows[row], ballot.centers, view, column, limit)
+            tally[choice[e]] += 1
         if elect:
             labels[row] = winner(tally, labels[row])
         counts[row] = tally[labels[row]]
 
 
 @compiled
-def _bound(
-    rows: Array,
-    distances: Array,
-    rounding: Rounding,
-    heaviest: float,
-    active: Array,
-    labels: Labels,
-    bounds: Bounds,
-) -> None:
+def _bound(distances: Array, slack: float, active: Array, labels: Labels, bounds: Bounds) -> None:
     """Write how far centres may move before half of a row's views can have changed their vote."""
     _, n_clusters, n_views = distances.shape
-    slack = rounding.slack
-    nearest = np.zeros(n_views, rows.dtype)
+    # what the subtraction of many small moves rounds away is smaller by far
+    margin = max(slack, LEAST_MARGIN)
+    nearest = np.zeros(n_views, distances.dtype)
     gaps = np.zeros(n_views)
     for place in range(len(active)):
         own = labels[active[place]]
@@ -232,7 +222,5 @@ def _bound(
                 nearest[e] = min(nearest[e], other)
         for e in range(n_views):
             here = np.sqrt(distances[place, own, e])
-            gaps[e] = np.sqrt(nearest[e]) * (1 - slack) - here * (1 + slack)
-        row = rows[active[place]]
-        margin = 4 * rounding.grain * np.sqrt(heaviest * np.sum(row * row))
-        bounds[active[place]] = np.sort(gaps)[n_views // 2] - margin
+            gaps[e] = np.sqrt(nearest[e]) * (1 - margin) - here * (1 + margin)
+        bounds[active[place]] = np.sort(gaps)[n_views // 2]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation, stability_curve
 from ensemblage.datasets import Table
 from ensemblage.evaluation import nmi_score, purity_score
 from ensemblage.inner import InnerKMeans
@@ -46,6 +46,8 @@ class Clustering:
         of the numbers or the most frequent word.
     scores : dict of str to float
         NMI and purity against the target, if one was given.
+    reason : str or None
+        Why so many clusters, in one sentence, if their number was not given.
     """
 
     method: str
@@ -54,6 +56,7 @@ class Clustering:
     columns: tuple[str, ...]
     prototypes: list[Prototype]
     scores: dict[str, float]
+    reason: str | None = None
 
 
 def cluster_table(
@@ -73,7 +76,8 @@ def cluster_table(
     table : Table
         The rows.
     n_clusters : int or None
-        Number of clusters; None lets a consensus method choose it by the largest lifetime.
+        Number of clusters; None chooses the one at which clusterings are steadiest, see
+        :func:`ensemblage.consensus.stability_curve`.
     method : str, default="inner"
         One of ``CLUSTER_METHODS``.
     target : str, default=None
@@ -83,7 +87,7 @@ def cluster_table(
     seed : int, default=0
         The only source of randomness.
     n_jobs : int, default=None
-        Clusterers of a consensus fitted at once.
+        Clusterings made at once, for the number of clusters or for a consensus.
 
     Returns
     -------
@@ -105,7 +109,16 @@ def cluster_table(
     if not names:
         raise ValueError("No column is left to cluster by: drop fewer columns.")
     features = table.select(names)
+    if method not in CLUSTER_METHODS:
+        raise ValueError(
+            f"There is no clustering method {method!r}. "
+            f"Choose one of: {', '.join(CLUSTER_METHODS)}."
+        )
     X = TableEncoder(kinds=list(features.kinds)).fit_transform(features.to_array())
+    reason = None
+    if n_clusters is None:
+        curve = stability_curve(X, n_jobs=n_jobs, random_state=seed)
+        n_clusters, reason = curve.best_n_clusters, curve.reason
     model = _model(method, n_clusters, seed, n_jobs).fit(X)
     return Clustering(
         method=method,
@@ -114,21 +127,12 @@ def cluster_table(
         columns=tuple(names),
         prototypes=_prototypes(features, model.labels_),
         scores={} if target is None else _scores(table.column(target), model.labels_),
+        reason=reason,
     )
 
 
-def _model(method: str, n_clusters: int | None, seed: int, n_jobs: int | None) -> Any:
-    if method not in CLUSTER_METHODS:
-        raise ValueError(
-            f"There is no clustering method {method!r}. "
-            f"Choose one of: {', '.join(CLUSTER_METHODS)}."
-        )
+def _model(method: str, n_clusters: int, seed: int, n_jobs: int | None) -> Any:
     if method.startswith("inner"):
-        if n_clusters is None:
-            raise ValueError(
-                f"The method {method!r} needs the number of clusters: give `n_clusters`, or "
-                "choose a consensus method such as 'average', which can find it."
-            )
         schedule = "paper" if method == "inner-paper" else "anneal"
         return InnerKMeans(n_clusters, schedule=schedule, random_state=seed)
     make = GRAPHS.get(method, EvidenceAccumulation)

@@ -431,3 +431,7 @@ class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
         str | None, Meta(description="Where the labels were written as CSV; null if nowhere.")
     ]
     data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    reason: Annotated[
+        str | None,
+        Meta(description="Why so many clusters, in one sentence; null if the number was given."),
+    ] = None

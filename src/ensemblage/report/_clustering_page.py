@@ -85,6 +85,8 @@ def _summary(
     sizes = [each.rows for each in prototypes]
     rows, clusters = f"{len(document.labels):,} rows", f"{len(sizes)} clusters"
     told = [f"{label} puts {rows} into {clusters} of {min(sizes):,} to {max(sizes):,} rows."]
+    if document.reason is not None:
+        told.append(document.reason)
     if document.agreement is not None:
         share = float(np.mean(document.agreement))
         told.append(f"The views agree with a row's cluster in {share:.0%} of their votes.")

@@ -86,9 +86,9 @@ CONSENSUS = {
     "complete": (lambda k: EvidenceAccumulation(k, linkage="complete"), 0.337, 0.375),
     "single": (lambda k: EvidenceAccumulation(k, linkage="single"), 0.229, 0.212),
     "mcla": (lambda k: MCLA(k, random_state=0), 0.367, 0.412),
-    "hbgf": (lambda k: HBGF(k, random_state=0), 0.357, 0.393),
-    "cspa": (lambda k: CSPA(k, random_state=0), 0.348, 0.388),
-    "hgpa": (lambda k: HGPA(k, random_state=0), 0.314, 0.317),
+    "hbgf": (lambda k: HBGF(k, balance=0.03, n_cuts=1, random_state=0), 0.357, 0.393),
+    "cspa": (lambda k: CSPA(k, balance=0.03, n_cuts=1, random_state=0), 0.348, 0.388),
+    "hgpa": (lambda k: HGPA(k, balance=0.05, n_cuts=1, random_state=0), 0.314, 0.317),
 }
 
 
