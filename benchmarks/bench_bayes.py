@@ -5,7 +5,7 @@ Java process after warm-up, so neither its start nor its cold code counts. Peers
 installed are skipped with a reason.
 
 Run with ``python benchmarks/bench_bayes.py``. WEKA_JAR names Weka's jar file (by default
-where Debian's package ``weka`` puts it), ENSEMBLAGE_DATA a folder that holds tic-tac-toe.csv.
+where Debian's package ``weka`` puts it), ENSEMBLAGE_DATA a folder that holds tic-tac-toe.csv and vote.csv.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes._base import Found
 from ensemblage.bayes._coding import code_sample
-from ensemblage.bayes._k2_search import k2_search
 from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._searches import SEARCHES, plan_search
 from ensemblage.inner import InnerBayesNetClassifier
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
@@ -80,12 +81,13 @@ def generate(n_rows, sizes, n_classes, seed=0):
     return frame, pd.Series(pd.Categorical(y.astype(str)), name="class")
 
 
-def tic_tac_toe():
-    """Read the real set if a data folder is named, else make one of its shape."""
-    path = Path(os.environ.get("ENSEMBLAGE_DATA", ".")) / "tic-tac-toe.csv"
+def read(name, n_rows, sizes):
+    """Read a real set of two classes, gaps filled, or make one of its shape."""
+    path = Path(os.environ.get("ENSEMBLAGE_DATA", ".")) / f"{name}.csv"
     if not path.exists():
-        return generate(958, [3] * 9, 2)
-    frame = pd.read_csv(path, dtype="category")
+        return generate(n_rows, sizes, 2)
+    frame = pd.read_csv(path, dtype="category", na_values="?")
+    frame = frame.fillna(frame.mode().iloc[0])
     return frame.drop(columns="class"), frame["class"]
 
 
@@ -147,12 +149,13 @@ def search_only(model, X, y):
     """Search and tables on codes, which is what Weka is given."""
     training = read_training(model, X, y, None)
     sample = code_sample(training, "mdlp", model.max_entries)
-    order = list(range(1, len(training.names)))
+    space = plan_search(model, training)
 
     def learn():  # the steps of fit, apart
-        score, fit_tables = model._plan(training, sample)  # noqa: SLF001
-        network = fit_tables(k2_search(score, order, model.init, model.max_parents))
-        model._store(training, order, network)  # noqa: SLF001
+        plan = model._plan(training, sample)  # noqa: SLF001
+        structure = SEARCHES[model.search](plan.score, space, lambda: False)
+        found = Found(structure, [], plan.learn(structure))
+        model._store(training, space, found)  # noqa: SLF001
 
     return learn
 
@@ -167,7 +170,8 @@ def show(label, value, reference=None):
 
 def bench_structure():
     cases = {
-        "tic-tac-toe, 958 x 9": (*tic_tac_toe(), 200),
+        "tic-tac-toe, 958 x 9": (*read("tic-tac-toe", 958, [3] * 9), 200),
+        "vote, 435 x 16": (*read("vote", 435, [2] * 16), 200),
         "nursery-sized, 12,960 x 8": (*generate(12_960, [3, 5, 4, 4, 3, 2, 3, 3], 5), 10),
         "kr-vs-kp-sized, 3,196 x 36": (*generate(3_196, [2] * 36, 2), 5),
     }
@@ -177,10 +181,12 @@ def bench_structure():
         ours = best_of(search_only(BayesNetClassifier(), X, y), 10)
         show("ours, K2 and tables on codes", ours)
         show("ours, whole fit from a frame", best_of(partial(plain.fit, X, y), 5), ours)
+        local = BayesNetClassifier(criterion="k2").fit(X, y)
+        show("ours, whole fit, K2's own score", best_of(partial(local.fit, X, y), 5), ours)
         show("Weka, K2 and tables (same score)", time_weka(X, y, repeats), ours)
         show("pyAgrum, K2 (other score)", time_pyagrum(X, y), ours)
         show("pgmpy, hill climbing (other score)", time_pgmpy(X, y), ours)
-        inner = InnerBayesNetClassifier(30, 0.6, tables="plain", random_state=0)
+        inner = InnerBayesNetClassifier(30, tables="plain", arc_confidence=False, random_state=0)
         show("ours, inner 30 x 60 %", best_of(search_only(inner, X, y), 3), ours)
 
 

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_iris, load_wine
 
-from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes import BayesNetClassifier, _base
+from ensemblage.bayes._reading import read_training
+from ensemblage.bayes._search_space import Structure
 from ensemblage.bayes._temperature import fit_temperature
 from ensemblage.inner import InnerBayesNetClassifier
 
@@ -90,3 +92,15 @@ def test_classes_of_one_row_are_no_obstacle():
     few = np.r_[0:20, 50:70, 100:101]
     for model in MODELS.values():
         assert np.isfinite(model.fit(X[few], y[few]).predict_log_proba(X)).all()
+
+
+def test_of_many_rows_fewer_folds_are_held_out(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    held_out = {}
+    for enough in (10**6, 60, 10):
+        monkeypatch.setattr(_base, "ENOUGH_ROWS", enough)
+        network = BayesNetClassifier()
+        training = read_training(network, X, y, None)
+        found = network._held_out(training, Structure.start(4, "naive"))
+        held_out[enough] = np.isfinite(found).all(axis=1).sum()
+    assert held_out == {10**6: 150, 60: 60, 10: 30}

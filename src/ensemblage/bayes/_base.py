@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -45,6 +46,8 @@ from ensemblage.tables import MISSING, read_features
 
 N_FOLDS = 5
 """Folds in which a network without bootstraps is calibrated."""
+ENOUGH_ROWS = 2000
+"""So many held-out rows tell a temperature; of larger data fewer folds are fitted."""
 
 
 class Learned(NamedTuple):
@@ -153,7 +156,9 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Let bins and tables from four folds speak of the rows of the fifth."""
         labels = training.target.labels
         held_out = np.full((len(labels), len(training.target.categories)), np.nan)
-        for train, test in deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0)):
+        folds = deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
+        needed = -(-N_FOLDS * ENOUGH_ROWS // len(labels))
+        for train, test in islice(folds, needed):
             seen, rest = training.take(train), [column.take(test) for column in training.columns]
             sample = code_sample(seen, self.discretizer, self.max_entries)
             network = self._estimation.network(seen, sample, structure)

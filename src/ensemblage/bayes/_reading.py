@@ -45,7 +45,8 @@ def read_target(y: Any, taken: list[str]) -> Target:
         name += "_"
     values = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
-    check_classification_targets(values)
+    if declared is None or not all(isinstance(each, str) for each in declared):
+        check_classification_targets(values)  # words leave nothing to check, and sort slowly
     if declared is None:
         categories, labels = np.unique(values, return_inverse=True)
     else:
