@@ -5,7 +5,8 @@ Java process after warm-up, so neither its start nor its cold code counts. Peers
 installed are skipped with a reason.
 
 Run with ``python benchmarks/bench_bayes.py``. WEKA_JAR names Weka's jar file (by default
-where Debian's package ``weka`` puts it), ENSEMBLAGE_DATA a folder that holds tic-tac-toe.csv and vote.csv.
+where Debian's package ``weka`` puts it), ENSEMBLAGE_DATA a folder that holds tic-tac-toe.csv and
+vote.csv.
 """
 
 from __future__ import annotations
