@@ -116,7 +116,7 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
     where a density over its mode stands for the probability of the true class. The product (eq. 10)
     of normal densities with importances :math:`i_k` is normal: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean is weighted by :math:`i_k / s_k^2`. Members are linear,
-    and so is their product: its match is a ridge regression.
+    and so is their product, as a ridge regression is.
 
     References
     ----------
