@@ -64,9 +64,9 @@ def test_a_model_is_of_one_kind(fitted):
     assert kind_of(make_pipeline(model)) is kind_of(model)
 
 
-def test_what_is_no_classifier_is_refused():
+def test_what_predicts_nothing_is_refused():
     model = make_pipeline(StandardScaler(), PCA())
-    with pytest.raises(ValueError, match="This is a PCA; only classifiers and InnerTreeRegressor"):
+    with pytest.raises(ValueError, match="This is a PCA; only classifiers and regressors can"):
         explain_model(model)
 
 

@@ -30,7 +30,7 @@ def test_the_same_twice():
 
 
 def test_what_cannot_be_told_is_said():
-    with pytest.raises(ValueError, match="has no parts to list: give rows with their classes"):
+    with pytest.raises(ValueError, match="has no parts to list: give rows with their target"):
         explain_model(MODEL, X)
     with pytest.raises(ValueError, match=r"cannot be told exactly\. Leave `row` out"):
         explain_model(MODEL, X, Y, row=0)
@@ -38,4 +38,4 @@ def test_what_cannot_be_told_is_said():
 
 def test_a_page_names_the_most_important():
     page = explain_model(MODEL, X, Y, columns=["age", "idle"]).page()
-    assert page.summary[0].endswith("1.0000, needs most is age.")
+    assert page.summary[0].endswith("1.0000 on 40 rows, and needs age most for that.")

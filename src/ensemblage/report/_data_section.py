@@ -79,7 +79,7 @@ def _card_blocks(card: DataCard) -> list[Block]:
     if card.sources:
         blocks.append(_shares(card.sources, "Rows of each source."))
     blocks.append(_columns(card))
-    notes = [*([card.task_reason] if card.number_like else []), *card.notes]
+    notes = (*([card.task_reason] if card.number_like else []), *card.notes)
     return [*blocks, NotesBlock(notes)] if notes else blocks
 
 
