@@ -172,7 +172,7 @@ def show(label, value, reference=None):
 def bench_structure():
     cases = {
         "tic-tac-toe, 958 x 9": (*read("tic-tac-toe", 958, [3] * 9), 200),
-        "vote, 435 x 16": (*read("vote", 435, [2] * 16), 200),
+        "vote, 435 x 16": (*read("vote", 435, [2] * 16), 20),
         "nursery-sized, 12,960 x 8": (*generate(12_960, [3, 5, 4, 4, 3, 2, 3, 3], 5), 10),
         "kr-vs-kp-sized, 3,196 x 36": (*generate(3_196, [2] * 36, 2), 5),
     }
