@@ -71,7 +71,11 @@ BAD_FILES = {
             "no target column 'age_3'. Did you mean 'age_2'",
         ),
         (["compare", "one.csv", "-t", "class"], 1, "has only one class, 'a'"),
-        (["compare", "amount.csv", "-t", "class"], 1, "looks like a quantity"),
+        (
+            ["compare", "amount.csv", "-t", "class", "-m", "logistic"],
+            1,
+            "The method 'logistic' predicts classes, not numbers.",
+        ),
         (["compare", "few.csv", "-t", "class"], 1, "No class has as many rows as there are folds"),
         (["compare", "few.csv", "-t", "clas"], 1, "no target column 'clas'. Did you mean 'class'?"),
         (["compare", "few.csv"], 2, "--target. The columns are: age, class."),

@@ -97,7 +97,7 @@ def test_rows_without_their_classes_from_standard_input(run_apart, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["forest.skops"], 1, "has no parts to list: give rows with their classes"),
+        (["forest.skops"], 1, "has no parts to list: give rows with their target"),
         (["forest.skops", "rows.csv", "--row", "1"], 1, "Leave --row out to see which columns"),
         (["logistic.skops", "-o", "map.png"], 1, "Coefficients have no drawing of their own"),
         (["logistic.skops", "--row", "1"], 2, "--row needs DATA"),

@@ -101,4 +101,6 @@ def test_the_command_shows_and_draws_it(method, quick_model, tmp_path):
     assert all(column in shown for column in iris.feature_names)
     assert picture.read_bytes().startswith(b"\x89PNG")
     facts = json.loads(explain(path, "--json").stdout)
-    assert set(facts) == ({"parents"} if method == "bayesnet" else {"features", "co_selection"})
+    assert set(facts) == (
+        {"parents", "confidence"} if method == "bayesnet" else {"features", "co_selection"}
+    )
