@@ -73,7 +73,7 @@ BAD_FILES = {
         (["compare", "one.csv", "-t", "class"], 1, "has only one class, 'a'"),
         (
             ["compare", "amount.csv", "-t", "class", "-m", "logistic"],
-            1,
+            2,
             "The method 'logistic' predicts classes, not numbers.",
         ),
         (["compare", "few.csv", "-t", "class"], 1, "No class has as many rows as there are folds"),
