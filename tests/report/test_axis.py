@@ -95,3 +95,11 @@ def test_shares_end_at_one_whatever_their_errors():
     assert bar_axis(BarsBlock(bars, "", percent=True, from_zero=True)).high == 1.0
     bars.append(Bar("c", 1.2, "120%"))
     assert bar_axis(BarsBlock(bars, "", percent=True, from_zero=True)).high > 1.0
+
+
+def test_long_texts_at_the_ends_stay_inside():
+    axis = bar_axis(BarsBlock([Bar("a", 180000.0, "180000"), Bar("b", 100000.0, "100000")], ""))
+    assert [axis.anchor(tick) for tick in axis.ticks][-1] == "end"
+    assert axis.anchor(axis.ticks[1]) == "middle"
+    shares = bar_axis(BarsBlock([Bar("a", 0.5, "50%")], "", percent=True, from_zero=True))
+    assert {shares.anchor(tick) for tick in shares.ticks} == {"middle"}

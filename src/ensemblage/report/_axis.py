@@ -11,6 +11,8 @@ from ensemblage.pages import MINUS, Bar, BarsBlock, RanksBlock
 
 # Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4
+SHORT = 4
+"""A text of so many signs does not reach beyond the figure."""
 MOST_RANKS = 10
 """Written on an axis."""
 
@@ -38,6 +40,12 @@ class Axis:
         """Give a bar's left end and length, from zero or the nearer end, in per cent."""
         start, end = sorted(float(self.place(each)) for each in (0.0, value))
         return f"{start:.2f}".rstrip("0").rstrip("."), f"{end - start:.2f}".rstrip("0").rstrip(".")
+
+    def anchor(self, tick: float) -> str:
+        """Tell which part of a tick's text is at its place; long ones stay inside at the ends."""
+        if len(self.label(tick)) <= SHORT:
+            return "middle"
+        return {self.ticks[0]: "start", self.ticks[-1]: "end"}.get(tick, "middle")
 
     def label(self, tick: float) -> str:
         """Write a tick."""
