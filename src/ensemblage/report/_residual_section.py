@@ -48,7 +48,7 @@ def _figure(found: Residuals, rows: PredictedNumbers) -> FigureBlock:
     ends = np.quantile(missed, [0.05, 0.95]).tolist()
     low, high = (MEASURES["rmse"].written(each) for each in ends)
     return FigureBlock(
-        partial(draw_residuals, rows), 3.7, 3.4,
+        partial(draw_residuals, rows), 3.1, 3.1,
         f"Residuals of {found.label} over its predictions; nine in ten lie between {low} and "
         f"{high}.",
         f"What {found.label} misses on {count(len(missed), 'row')} that it was not fitted on: the "
@@ -59,7 +59,7 @@ def _figure(found: Residuals, rows: PredictedNumbers) -> FigureBlock:
 def _means(found: Residuals, rows: PredictedNumbers) -> FigureBlock:
     each = "one line per source" if found.sources else "one line for all"
     return FigureBlock(
-        partial(draw_source_means, rows), 3.7, 3.4,
+        partial(draw_source_means, rows), 3.1, 3.1,
         f"Mean numbers over mean predictions of {found.label}, {each}.",
         "The mean number over the mean prediction, in bins of rows ordered by prediction"
         f"{', a line per source' if found.sources else ''}. On the diagonal predictions are right "
