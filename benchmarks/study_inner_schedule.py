@@ -28,8 +28,8 @@ GROUPS = {
 }  # fmt: skip
 METHODS = {
     "K-means": lambda k, seed: KMeans(k, n_init=1, random_state=seed),
+    "vote": lambda k, seed: InnerKMeans(k, assign="vote", random_state=seed),
     "default": lambda k, seed: InnerKMeans(k, random_state=seed),
-    "nearest": lambda k, seed: InnerKMeans(k, assign="nearest", random_state=seed),
     "paper": lambda k, seed: InnerKMeans(k, schedule="paper", max_iter=50, random_state=seed),
 }
 CONDITIONS = [(scaled, noise) for noise in (0.0, 0.4) for scaled in (False, True)]

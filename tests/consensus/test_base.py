@@ -47,7 +47,7 @@ def test_the_number_of_clusters_is_chosen_by_lifetime(method):
 
 def test_the_number_of_clusters_is_chosen_by_stability():
     X, truth = make_blobs(120, centers=4, cluster_std=0.4, random_state=2)
-    model = MCLA(random_state=0).fit(X)
+    model = HBGF(random_state=0).fit(X)
     assert model.n_clusters_ == 4
     assert adjusted_rand_score(truth, model.labels_) == 1
 

@@ -43,7 +43,7 @@ def test_words_are_labels_and_none_is_not_sampled():
     mixed = check_partitions([[2, "a", 2, None], [True, False, True, False]])
     assert mixed.tolist() == [[0, 1, 0, -1], [1, 0, 1, 0]]
     model = MCLA(2, random_state=0).fit_partitions([list("aabb")] * 2)
-    assert model.labels_.tolist() == [0, 0, 1, 1]
+    assert model.labels_.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     with pytest.raises(ValueError, match="labels of type float64, expected whole numbers"):
         check_partitions([[0.5, 1.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="partition 1 has no row"):

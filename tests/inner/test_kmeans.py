@@ -69,8 +69,8 @@ def test_predict_gives_the_labels_and_votes_are_shares(mode, replace):
     assert 1 <= model.n_iter_ <= 20
 
 
-def test_the_annealed_schedule_can_end_at_the_nearest_prototype():
-    model = InnerKMeans(4, assign="nearest", random_state=0).fit(X)
+def test_the_annealed_schedule_ends_at_the_nearest_prototype():
+    model = InnerKMeans(4, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, model.transform(X).argmin(axis=1))
     means = [X[model.labels_ == k].mean(axis=0) for k in range(4)]
     np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-10)
