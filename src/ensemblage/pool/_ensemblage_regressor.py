@@ -232,11 +232,13 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
             The answer, and each member's number, spread, weight and push; prints as a table.
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        return hear_number(self.member_names_, self._ask(row), self.fusion_, self.target_mean_)
+        outputs = self._ask(row)
+        return hear_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
 
     def _fused(self, X: Any) -> Array:
         """Fuse what members say of rows to means and variances, (n_samples, 2)."""
-        return np.asarray(self.fusion_.combine(self._ask(X)))
+        outputs = self._ask(X)
+        return np.asarray(self.fusion_.combine(outputs))
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumbers]:
         numbers, found = read_numbers(y, np.ones(len(y)))
