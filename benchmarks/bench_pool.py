@@ -26,7 +26,7 @@ from ensemblage.pool import EnsemblageClassifier
 from ensemblage.pool._boosting import QUICK, Boosting, BoostingSettings, has_lightgbm
 from ensemblage.pool._held_out import hold_out_members, refit_member
 from ensemblage.pool._pool_rows import PoolRows, one_hold_out, shared_folds
-from ensemblage.pool._recipe import log_loss
+from ensemblage.pool._pool_targets import PoolClasses, log_loss
 from ensemblage.tables import TableEncoder
 
 SCIKIT = ("breast-cancer", "wine")
@@ -64,7 +64,7 @@ class TunedBoosting:
         self.encoder = TableEncoder() if X.dtype == object else None
         rows = X if self.encoder is None else np.ascontiguousarray(self.encoder.fit_transform(X, y))
         folds = shared_folds(numbers, 5, 0)
-        rows = PoolRows(rows, numbers, len(self.classes_), None, folds)
+        rows = PoolRows(rows, numbers, PoolClasses(self.classes_), None, folds)
         (found,), _ = hold_out_members([self.recipe], rows, [0], 1)
         self.model = refit_member(self.recipe, rows, found.held, 0)
         return self
@@ -165,7 +165,7 @@ def boost_alone(X, y, seconds):
     encoder = TableEncoder()
     rows = np.ascontiguousarray(encoder.fit_transform(X, y))
     recipe = Boosting("boosting", "anchor", (QUICK,)).in_time(0.7 * seconds, 1)
-    rows = PoolRows(rows, y, 3, None, one_hold_out(y, 0))
+    rows = PoolRows(rows, y, PoolClasses(np.arange(3)), None, one_hold_out(y, 0))
     (found,), _ = hold_out_members([recipe], rows, [0], 1)
     left = seconds - (time.perf_counter() - start)
     held = found.held if found.held.seconds > left else found.held._replace(model=None)

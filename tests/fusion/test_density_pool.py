@@ -77,3 +77,15 @@ def test_the_answer_is_the_product_of_calibrated_members():
     np.testing.assert_allclose(
         pool.combine(outputs), np.column_stack(normal_product(members, pool.weights_))
     )
+
+
+def test_without_members_of_importance_zero_it_says_the_same():
+    rng = np.random.default_rng(0)
+    y, error = rng.normal(size=(2, 600))
+    said = np.stack([y + error, y + 3 * error, y + 2 * rng.normal(size=600)])
+    outputs = np.stack([said, np.ones((3, 600))], axis=2)
+    pool = DensityPool().fit(outputs, y)
+    kept = np.flatnonzero(pool.weights_)
+    assert kept.tolist() == [0, 2]
+    np.testing.assert_allclose(pool.only(kept).combine(outputs[kept]), pool.combine(outputs))
+    assert len(pool.weights_) == 3

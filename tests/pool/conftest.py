@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ensemblage.pool._pool_rows import PoolRows, shared_folds
+from ensemblage.pool._pool_targets import PoolClasses
 
 
 @pytest.fixture
@@ -20,4 +21,4 @@ def rows(clouds):
     """Give the same as a pool reads them, with three folds."""
     X, labels = clouds
     y = np.searchsorted(["a", "b", "c"], labels)
-    return PoolRows(X, y, 3, None, shared_folds(y, 3, 0))
+    return PoolRows(X, y, PoolClasses(np.arange(3)), None, shared_folds(y, 3, 0))

@@ -5,8 +5,9 @@ import pytest
 
 from ensemblage.parallel import Fold
 from ensemblage.pool import _boosting
-from ensemblage.pool._boosting import FIVE, Boosting, staged_probabilities
-from ensemblage.pool._recipe import Attempt, fit_fresh, log_loss
+from ensemblage.pool._boosting import FIVE, Boosting, staged_answers
+from ensemblage.pool._pool_targets import log_loss
+from ensemblage.pool._recipe import Attempt, fit_fresh
 
 ENGINES = ["lightgbm", "sklearn"]
 STAGES = (5, 10, 40)
@@ -42,7 +43,7 @@ def test_the_best_pair_of_settings_and_rounds_is_fitted_again(rows, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_stage_beyond_the_end_repeats_the_last_word(rows, engine):
     model = fit_fresh(boosting(engine).build(1), rows, np.arange(150), 0)
-    staged = staged_probabilities(model, rows.X, [5, 10, 99])
+    staged = staged_answers(model, rows.X, [5, 10, 99])
     np.testing.assert_array_equal(staged[1], staged[2])
     np.testing.assert_allclose(staged[1], model.predict_proba(rows.X))
     assert (staged[0] != staged[1]).any()

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ensemblage.kernels import Scored
-from ensemblage.pool._conformal import held_out_scores, in_set, new_source_threshold
+from ensemblage.pool import HeldOutRecord
+from ensemblage.pool._conformal import held_out_scores, in_set, new_source_threshold, reach
 from reference.conformal import slow_new_threshold
 
 
@@ -32,3 +35,14 @@ def test_sets_hold_the_most_probable_class():
     inside = in_set(said, np.array([0.75, 0.05]))
     assert inside.tolist() == [[True, True, False], [True, False, False]]
     assert in_set(said, np.array([np.inf, np.inf])).all()
+
+
+def test_how_far_an_interval_reaches_by_hand():
+    y, pooled = np.arange(9.0), np.zeros((9, 2))
+    pooled[:, 1] = 4.0
+    record = HeldOutRecord((), (), np.zeros((0, 9, 2)), pooled, y, np.arange(9), None)
+    # scores are 0 to 4 by halves; half of nine rows and the one to come are five of them
+    assert reach(record, 0.5) == 2.0
+    assert reach(record, 0.99) == 4.0  # too few rows: the largest
+    doubled = replace(record, weights=np.where(y < 5, 0.0, 1.0))
+    assert reach(doubled, 0.5) == 3.5

@@ -1,13 +1,19 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from ensemblage.messages import DamagedStateError
 from ensemblage.persistence import load, save
 from ensemblage.pool import EnsemblageClassifier
-from ensemblage.pool._forest import Forest, rounded_down
+from ensemblage.pool._forest import Forest, ForestRegressor, rounded_down
 
 KINDS = {False: RandomForestClassifier, True: ExtraTreesClassifier}
+NUMBER_KINDS = {False: RandomForestRegressor, True: ExtraTreesRegressor}
 
 
 @pytest.mark.parametrize("extra", [False, True])
@@ -84,3 +90,32 @@ def test_a_forged_forest_in_a_model_file_is_refused(rows, tmp_path):
     save(model, path, **what)
     with pytest.raises(ValueError, match="children_"):
         load(path)
+
+
+@pytest.mark.parametrize("extra", [False, True])
+def test_numbers_are_those_of_scikit_learn(rows, extra):
+    y = 8 + 4 * rows.X[:, 0]
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    own = ForestRegressor(30, extra=extra, judged=True, random_state=1).fit(rows.X, y, weights)
+    theirs = NUMBER_KINDS[extra](30, bootstrap=True, oob_score=True, random_state=1)
+    assert own.mean_ == pytest.approx(np.average(y, weights=weights))
+    theirs.fit(rows.X, (y - own.mean_) / own.scale_, weights)
+    expected = own.mean_ + own.scale_ * theirs.predict(rows.X)
+    np.testing.assert_allclose(own.predict(rows.X), expected, atol=1e-5)
+    expected = own.mean_ + own.scale_ * theirs.oob_prediction_
+    np.testing.assert_allclose(own.out_of_bag_, expected, atol=1e-5)
+
+
+def test_a_row_that_every_tree_knows_is_said_to_be_the_mean(rows):
+    y = 50 + rows.X[:, 0]
+    own = ForestRegressor(1, judged=True, random_state=0).fit(rows.X, y)
+    assert own.out_of_bag_.min() > 40
+    assert (own.out_of_bag_ == own.mean_).sum() > len(y) / 2
+
+
+@pytest.mark.parametrize("scale", [0.0, np.inf])
+def test_a_forged_scale_is_refused(rows, scale):
+    forged = ForestRegressor(2, random_state=0).fit(rows.X, rows.X[:, 0])
+    forged.scale_ = scale
+    with pytest.raises(DamagedStateError, match="mean_ and scale_"):
+        forged.__check_state__()

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from ensemblage.messages import DamagedStateError
 from ensemblage.pool import _kernel_machine
-from ensemblage.pool._kernel_machine import KernelMachine
+from ensemblage.pool._kernel_machine import KernelMachine, KernelMachineRegressor
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -48,3 +49,27 @@ def test_forged_machines_are_refused(rows, name, value, told):
     setattr(own, name, value)
     with pytest.raises(DamagedStateError, match=told):
         own.__check_state__()
+
+
+def test_numbers_are_those_of_scikit_learn_on_a_standardised_target(rows):
+    y = 100 + 7 * np.sin(rows.X[:, 0])
+    own = KernelMachineRegressor(10.0).fit(rows.X, y)
+    theirs = TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), SVR(C=10.0)), transformer=StandardScaler()
+    ).fit(rows.X, y)
+    np.testing.assert_allclose(own.predict(rows.X), theirs.predict(rows.X))
+    assert own.__check_state__() is None
+
+
+def test_numbers_within_the_tube_need_no_vectors(rows):
+    y = np.where(np.arange(len(rows.y)) == 0, 1.0, 0.0)
+    with np.errstate(all="raise"):
+        model = KernelMachineRegressor(1e-9).fit(rows.X, y)
+    assert np.isfinite(model.predict(rows.X)).all()
+
+
+def test_forged_weights_of_numbers_are_refused(rows):
+    forged = KernelMachineRegressor().fit(rows.X, rows.X[:, 0])
+    forged.weights_ = forged.weights_[:-1]
+    with pytest.raises(DamagedStateError):
+        forged.__check_state__()

@@ -9,6 +9,7 @@ from ensemblage.parallel import deal_folds
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.pool._known_sources import ask_told, deal_by_source, shift, tell_sources
 from ensemblage.pool._pool_rows import PoolRows, shared_folds
+from ensemblage.pool._pool_targets import PoolClasses
 from pool.sourced import SITES, X, Y
 
 
@@ -42,7 +43,7 @@ def test_offsets_shift_log_probabilities(model):
 
 def test_folds_keep_shares_of_sources_and_classes():
     y, codes = np.tile([0, 0, 1], 40), np.repeat([0, 1, 2, -1], 30)
-    rows = PoolRows(np.zeros((120, 1)), y, 2, None, shared_folds(y, 5, 0))
+    rows = PoolRows(np.zeros((120, 1)), y, PoolClasses(np.arange(2)), None, shared_folds(y, 5, 0))
     for _, test in deal_by_source(rows, codes, 5, 0).folds:
         pairs = y[test] * 10 + codes[test]
         assert np.unique(pairs, return_counts=True)[1].tolist() == [4, 4, 4, 4, 2, 2, 2, 2]

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 from ensemblage.messages import DamagedStateError
-from ensemblage.pool._lightgbm_trees import LightGBMTrees, as_probabilities, check_text
+from ensemblage.pool._lightgbm_trees import (
+    LightGBMTrees,
+    LightGBMTreesRegressor,
+    as_probabilities,
+    check_text,
+)
 
 pytest.importorskip("lightgbm")
 
@@ -62,3 +67,26 @@ def test_forged_trees_are_refused(fitted, pattern, forged):
 def test_scores_become_probabilities_without_overflow():
     np.testing.assert_allclose(as_probabilities([0.0, np.log(3)]), [[0.5, 0.5], [0.25, 0.75]])
     assert as_probabilities([[1000.0, 0.0, 0.0]]).tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_numbers_far_from_zero_keep_their_digits(rows):
+    y = 1e9 + rows.X[:, 0]
+    model = LightGBMTreesRegressor(30, max_leaves=4, min_leaf=5).fit(rows.X, y)
+    near = LightGBMTreesRegressor(30, max_leaves=4, min_leaf=5).fit(rows.X, rows.X[:, 0])
+    np.testing.assert_allclose(model.predict(rows.X) - 1e9, near.predict(rows.X), atol=1e-4)
+    assert model.score(rows.X, y) > 0.9
+
+
+def test_stages_and_cuts_of_numbers(rows):
+    y = rows.X[:, 0]
+    model = LightGBMTreesRegressor(20, max_leaves=4, min_leaf=5).fit(rows.X, y)
+    staged = model.staged(rows.X, [5, 20, 99])
+    np.testing.assert_allclose(staged[0], model.cut(5).predict(rows.X))
+    np.testing.assert_allclose(staged[1], model.predict(rows.X))
+    np.testing.assert_array_equal(staged[1], staged[2])
+    again = LightGBMTreesRegressor()
+    again.__setstate__(model.__getstate__())
+    np.testing.assert_array_equal(again.predict(rows.X), model.predict(rows.X))
+    again.scale_ = 0.0
+    with pytest.raises(DamagedStateError, match="mean_ and scale_"):
+        again.__check_state__()

@@ -6,6 +6,7 @@ from sklearn.model_selection import KFold
 
 from ensemblage.parallel import Fold
 from ensemblage.pool._pool_rows import PoolRows, shared_folds, thin
+from ensemblage.pool._pool_targets import PoolClasses
 
 
 def test_folds_hold_each_row_out_once():
@@ -41,7 +42,7 @@ def test_a_splitter_is_asked():
 )
 def test_only_folds_that_test_every_row_once_let_an_ensemble_judge_itself(tests, whole):
     folds = [Fold(np.array([0]), np.array(test)) for test in tests]
-    rows = PoolRows(np.eye(4), np.array([0, 1, 0, 1]), 2, None, folds)
+    rows = PoolRows(np.eye(4), np.array([0, 1, 0, 1]), PoolClasses(np.arange(2)), None, folds)
     assert rows.all_held_out is whole
     assert rows.held_out.tolist() == sorted({row for test in tests for row in test})
 

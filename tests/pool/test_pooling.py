@@ -4,6 +4,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from ensemblage.fusion import LogPool, Mean, Stacking
 from ensemblage.pool._held_out import Candidate
+from ensemblage.pool._pool_targets import log_loss
 from ensemblage.pool._pooling import (
     Verdict,
     cross_fitted,
@@ -12,7 +13,7 @@ from ensemblage.pool._pooling import (
     make_fusion,
     standings,
 )
-from ensemblage.pool._recipe import HeldOut, Recipe, log_loss
+from ensemblage.pool._recipe import HeldOut, Recipe
 
 
 def candidate(name, outputs, estimator=None):

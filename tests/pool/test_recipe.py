@@ -7,7 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.pool._recipe import Recipe, fit_fresh, held_out_loss, log_loss
+from ensemblage.pool._pool_targets import log_loss
+from ensemblage.pool._recipe import Recipe, fit_fresh, held_out_loss
 
 
 def attempts(recipe, rows):

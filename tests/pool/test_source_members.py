@@ -5,6 +5,7 @@ from sklearn.base import clone
 from ensemblage.messages import DamagedStateError
 from ensemblage.parallel import deal_folds
 from ensemblage.pool._pool_rows import PoolRows
+from ensemblage.pool._pool_targets import PoolClasses
 from ensemblage.pool._source_members import BySource, SharedPenalties, source_recipes
 from ensemblage.strata import PartialPoolingClassifier
 from pool.sourced import SITES, X, Y
@@ -12,7 +13,9 @@ from pool.sourced import SITES, X, Y
 CODES = np.unique(SITES, return_inverse=True)[1]
 TOLD = np.column_stack([X, np.eye(3)[CODES]])
 LABELS = (Y == "well").astype(int)
-ROWS = PoolRows(TOLD, LABELS, 2, None, deal_folds(LABELS, 3, np.random.default_rng(0)))
+ROWS = PoolRows(
+    TOLD, LABELS, PoolClasses(np.arange(2)), None, deal_folds(LABELS, 3, np.random.default_rng(0))
+)
 FIXED = PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -125,6 +126,24 @@ class DensityPool(Fusion):
             Adds up to one.
         """
         return self.shares_
+
+    def only(self, members: NDArray[np.intp]) -> DensityPool:
+        """Give the same pool without the members that are not named.
+
+        Parameters
+        ----------
+        members : ndarray of int
+            Numbers of those to keep.
+
+        Returns
+        -------
+        DensityPool
+            Fitted. Where the others have importance 0, it says the same.
+        """
+        kept = copy(self)
+        for name in ("factors_", "weights_", "shares_"):
+            setattr(kept, name, getattr(self, name)[members])
+        return kept
 
     def __check_state__(self) -> None:
         """Refuse arrays that do not belong together."""

@@ -11,13 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from ensemblage.fusion import take_rows
 from ensemblage.parallel import Fold
-from ensemblage.pool._lightgbm_trees import LightGBMTrees, Watched
+from ensemblage.pool._lightgbm_trees import (
+    GrownTrees,
+    LightGBMTrees,
+    LightGBMTreesRegressor,
+    Watched,
+)
 from ensemblage.pool._pool_rows import Array, PoolRows
-from ensemblage.pool._recipe import Attempt, HeldOut, Recipe, everything, fit_fresh, log_loss
+from ensemblage.pool._pool_targets import mean_loss
+from ensemblage.pool._recipe import Attempt, HeldOut, Recipe, everything, fit_fresh
 
 STAGES = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
 """Numbers of rounds to choose from."""
@@ -56,16 +62,18 @@ def has_lightgbm() -> bool:
 class Engine(NamedTuple):
     """Who grows the trees: how a boosting is made, and how one is told where to stop."""
 
-    make: Callable[[BoostingSettings, int], Any]
+    make: Callable[[BoostingSettings, int, bool], Any]
     watch: Callable[[Any, Watched], dict[str, Any]]
 
 
-def _make_lightgbm(settings: BoostingSettings, n_rounds: int) -> Any:
-    return LightGBMTrees(n_rounds, **settings._asdict())
+def _make_lightgbm(settings: BoostingSettings, n_rounds: int, numbers: bool) -> Any:
+    kind = LightGBMTreesRegressor if numbers else LightGBMTrees
+    return kind(n_rounds, **settings._asdict())
 
 
-def _make_histograms(settings: BoostingSettings, n_rounds: int) -> Any:
-    return HistGradientBoostingClassifier(
+def _make_histograms(settings: BoostingSettings, n_rounds: int, numbers: bool) -> Any:
+    kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+    return kind(
         learning_rate=settings.learning_rate,
         max_iter=n_rounds,
         max_leaf_nodes=settings.max_leaves,
@@ -89,7 +97,7 @@ ENGINES = {
 
 
 class Grown(NamedTuple):
-    """One setting on a fold: probabilities after each stage, (n_stages, n_test, n_classes)."""
+    """One setting on a fold: its outputs after each stage, (n_stages, n_test, n_outputs)."""
 
     outputs: Array
     rounds: int
@@ -114,7 +122,7 @@ class Boosting(Recipe):
     @property
     def response(self) -> str:
         """Method that the member is asked for."""
-        return "predict_proba"
+        return "predict" if self.numbers else "predict_proba"
 
     def build(self, chosen: int) -> Any:
         """Give boosting with the settings and the rounds of that number."""
@@ -122,7 +130,7 @@ class Boosting(Recipe):
         return self._make(settings, rounds)
 
     def _make(self, settings: BoostingSettings, rounds: int) -> Any:
-        model = ENGINES[self.engine].make(settings, rounds)
+        model = ENGINES[self.engine].make(settings, rounds, self.numbers)
         return model if self.engine == "sklearn" else model.set_params(n_jobs=self.threads)
 
     def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
@@ -151,31 +159,32 @@ class Boosting(Recipe):
         held = super().choose(rows, attempts)
         setting, stage = divmod(held.chosen, len(self.stages))
         needed = min(1.0, self.stages[stage] / max(1, attempts[0].rounds[setting]))
-        if not isinstance(held.model, LightGBMTrees):
+        if not isinstance(held.model, GrownTrees):
             return held._replace(model=None, needed=needed)
         return held._replace(model=held.model.cut(self.stages[stage]), needed=needed)
 
     def loss(self, outputs: Array, rows: PoolRows) -> float:
-        """Mean log loss as it is: a temperature would favour too many rounds."""
+        """Mean loss as it is: a temperature would favour too many rounds."""
         known = rows.held_out
-        return log_loss(outputs[known], rows.y[known], rows.weights_at(known))
+        losses = rows.target.plain_losses(outputs[known], rows.y[known])
+        return mean_loss(losses, rows.weights_at(known))
 
     def _grow(self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int) -> Grown:
         """Grow one setting until the other rows of the fold no longer gain."""
         asked, y = take_rows(rows.X, fold.test), rows.y[fold.test]
-        outputs = np.zeros((len(self.stages), len(y), rows.n_classes))
-        classes = np.unique(rows.y[fold.train])
+        classes, weights = np.unique(rows.y[fold.train]), rows.weights_at(fold.test)
         if len(classes) == 1:
-            outputs[:, :, classes] = 1.0
-            return Grown(outputs, self.stages[-1], None)
-        known, weights = np.isin(y, classes), rows.weights_at(fold.test)
+            constant = rows.target.constant_member(rows.y[fold.train])
+            said = rows.target.ask(constant, asked, self.response)
+            return Grown(np.stack([said] * len(self.stages)), self.stages[-1], None)
+        known = np.isin(y, classes) if rows.target.of_classes else np.ones(len(y), dtype=bool)
         known_weights = None if weights is None else weights[known]
         watched = Watched(asked[known], y[known], known_weights, PATIENCE, self.seconds)
         model = self._make(settings, self._most_rounds(settings, rows, fold))
         passed = ENGINES[self.engine].watch(model, watched) if known.any() else {}
         model = fit_fresh(model, rows, fold.train, seed, **passed)
-        outputs[:, :, classes] = staged_probabilities(model, asked, list(self.stages))
-        return Grown(outputs, n_rounds(model), model)
+        staged = staged_answers(model, asked, list(self.stages))
+        return Grown(rows.target.staged(staged, classes), n_rounds(model), model)
 
     def _most_rounds(self, settings: BoostingSettings, rows: PoolRows, fold: Fold) -> int:
         """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""
@@ -188,16 +197,17 @@ class Boosting(Recipe):
 
 def n_rounds(model: Any) -> int:
     """Count the rounds that a boosting has grown."""
-    trees = isinstance(model, LightGBMTrees)
+    trees = isinstance(model, GrownTrees)
     return int(model.booster_.current_iteration() if trees else model.n_iter_)
 
 
-def staged_probabilities(model: Any, X: Any, stages: list[int]) -> Array:
+def staged_answers(model: Any, X: Any, stages: list[int]) -> Array:
     """Ask a boosting after so many rounds each; one that stopped earlier repeats its last word."""
-    if isinstance(model, LightGBMTrees):
-        return model.staged_proba(X, stages)
+    if isinstance(model, GrownTrees):
+        return model.staged(X, stages)
+    ask = getattr(model, "staged_predict_proba", None) or model.staged_predict
     staged: list[Array] = []
-    for done, last in enumerate(model.staged_predict_proba(X), 1):
+    for done, last in enumerate(ask(X), 1):
         if done == stages[len(staged)]:
             staged.append(last)
     return np.stack(staged + [last] * (len(stages) - len(staged)))

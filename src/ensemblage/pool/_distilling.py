@@ -16,7 +16,7 @@ from ensemblage.inner import InnerTreeClassifier
 from ensemblage.messages import listing, suggestion
 from ensemblage.parallel import deal_folds, fit_parameter, set_seed
 from ensemblage.pool._pool_rows import Array, Indices
-from ensemblage.pool._recipe import log_loss
+from ensemblage.pool._pool_targets import log_loss
 from ensemblage.strata import ScaledLogisticRegression
 from ensemblage.tables import TableEncoder
 

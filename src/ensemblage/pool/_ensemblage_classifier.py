@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.fusion import Fusion, member_outputs, take_rows
+from ensemblage.fusion import take_rows
 from ensemblage.messages import with_shared
-from ensemblage.parallel import all_or_nothing, draw_seeds, read_weights
+from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
 from ensemblage.pool._budget import MANY_ROWS, Clock
-from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
-from ensemblage.pool._fitted_pool import FittedPool, PoolPlan, describe_pool, learn_pool
+from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
 from ensemblage.pool._known_sources import (
     deal_by_source,
     explain_told,
@@ -31,25 +26,21 @@ from ensemblage.pool._known_sources import (
     name_sources,
     sources_plan,
 )
-from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._members import POOLS, resolve_pool
-from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out, shared_folds
+from ensemblage.pool._pool_base import ARRAYS, PoolMixin
+from ensemblage.pool._pool_rows import Array, PoolRows, one_hold_out
 from ensemblage.pool._pool_state import check_pool
+from ensemblage.pool._pool_targets import PoolClasses
 from ensemblage.pool._pooling import cross_fitted, make_fusion
-from ensemblage.pool._pruning import PrunedPool, frontier, fuse_again
-from ensemblage.pool._recipe import NUMBERS, TABLE
 from ensemblage.pool._source_answers import SourceAnswersMixin
 from ensemblage.pool._source_column import part_sources
 from ensemblage.pool._voices import PoolDecision, hear
 from ensemblage.strata import UNKNOWN
-from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
-
-# one layout in memory, so that a frame and an array of the same numbers give the same bits
-ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
+from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 
 @with_shared(ENCODE_DOCS)
-class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
+class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, BaseEstimator):
     r"""A pool of members from all three places of diversity, which need no tuning by hand.
 
     Members of the usual kinds and of this library are tuned on shared folds. What they say of
@@ -109,6 +100,7 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
 
     See Also
     --------
+    EnsemblageRegressor : The same of numbers.
     ensemblage.fusion.LogPool : The fusion.
     ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows alone.
     ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns alone.
@@ -142,12 +134,8 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
     True
     """
 
-    leaderboard_: Leaderboard
-
     # what keeps folds apart outside keeps members apart inside, without being asked for
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
-
-    _shows_table = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(POOLS)), list, tuple],
@@ -232,45 +220,23 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
         """Start a clock, if there is a budget; the pools with and without sources halve it."""
         return None if self.time_budget is None else Clock(self.time_budget / (1 + halved))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
-        """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
-        given = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        X, y = self._training_rows(X, y, **ARRAYS, ensure_min_samples=2)
-        table = given if isinstance(getattr(self, "encoder_", None), TableEncoder) else None
+    def _read_target(self, y: Any) -> tuple[NDArray[np.intp], PoolClasses]:
         check_classification_targets(y)
-        check_consistent_length(X, groups)
-        weights, numbers = None, np.arange(len(y))
-        if sample_weight is not None:
-            weights = read_weights(sample_weight, X)
-            present = weights > 0
-            X, y, weights = X[present], y[present], weights[present]
-            numbers = np.flatnonzero(present)
-            table = None if table is None else take_rows(table, numbers)
-            groups = None if groups is None else np.asarray(groups)[present]
         self.classes_, y = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             named = "".join(f", {each!r}" for each in self.classes_.tolist())
             raise ValueError(f"y holds one class only{named}; a classifier needs at least two.")
-        once = self.time_budget is not None and isinstance(self.cv, Integral) and len(y) > MANY_ROWS
-        folds = (
-            one_hold_out(y, fold_seed, groups)
-            if once
-            else shared_folds(y, self.cv, fold_seed, groups)
-        )
-        grouped = groups is not None
-        return PoolRows(X, y, len(self.classes_), weights, folds, grouped, numbers, table)
+        return y, PoolClasses(self.classes_)
 
-    def _store(self, pool: FittedPool) -> None:
-        """Keep the members that have a say, and what is known of all; warn of those left out."""
-        self.member_names_, self.estimators_ = pool.names, pool.estimators
-        self.responses_, self.views_, self.fusion_ = pool.responses, pool.views, pool.fusion
-        self.leaderboard_, self.held_out_ = pool.leaderboard, pool.held_out
-        if pool.leaderboard.left_out:
-            warnings.warn(" ".join(pool.leaderboard.left_out), UserWarning, stacklevel=5)
+    def _folds(self, rows: PoolRows, seed: int, groups: Any) -> list[Fold]:
+        timed = self.time_budget is not None and isinstance(self.cv, Integral)
+        if timed and len(rows.y) > MANY_ROWS:
+            return one_hold_out(rows.y, seed, groups)
+        return super()._folds(rows, seed, groups)
 
     def __check_state__(self) -> None:
         """Refuse attributes that do not belong together."""
-        check_pool(self)
+        check_pool(self, len(self.classes_))
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
@@ -281,15 +247,8 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
         probable = all(name == "predict_proba" for name in responses)
         return bool(fusion.gives_probabilities(probable))
 
-    def _ask(self, X: Any) -> Array:
-        """Ask the members about rows, (n_members, n_samples, n_classes)."""
-        check_is_fitted(self)
-        given = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        seen = {NUMBERS: self._new_rows(X, **ARRAYS), TABLE: given}
-        asked = zip(self.estimators_, self.responses_, self.views_, strict=True)
-        return np.stack(
-            [member_outputs(each, seen[sees], len(self.classes_), by) for each, by, sees in asked]
-        )
+    def _target(self) -> PoolClasses:
+        return PoolClasses(self.classes_)
 
     def _scores_without(self, X: Any) -> Array:
         return np.asarray(self.fusion_.combine(self._ask(X)))
@@ -318,69 +277,6 @@ class EnsemblageClassifier(EncodeMixin, SourceAnswersMixin, BaseEstimator):
             return hear(self.member_names_, self._ask(row), self.fusion_, self.classes_)
         told = self._numbers(row)
         return explain_told(self.known_sources_, told, int(codes[0]), self.classes_)
-
-    def contributions(self) -> Contributions:
-        """Tell what the pool would lose without each place of diversity.
-
-        Returns
-        -------
-        Contributions
-            Log loss without each place, on rows that the pool has not seen. Only the fusion is
-            fitted again. It is of members that do not know sources.
-        """
-        check_is_fitted(self)
-        return leave_places_out(self.held_out_, self._unfitted_fusion())
-
-    def _unfitted_fusion(self) -> Fusion:
-        """Give the fusion with the options that it was fitted with."""
-        fusion: Fusion = clone(self.fusion_)
-        return fusion
-
-    def frontier(self) -> list[PrunedPool]:
-        """List ever smaller pools: how long each takes to predict, and at what loss.
-
-        Returns
-        -------
-        list of PrunedPool
-            From all members that count to one; each time the member goes that costs the least
-            loss per second saved.
-        """
-        check_is_fitted(self)
-        seconds = {
-            each.member: each.predict_seconds
-            for each in self.leaderboard_[1:]
-            if each.member in self.member_names_
-        }
-        return frontier(self.held_out_, seconds, self._unfitted_fusion())
-
-    def prune(self, max_latency: float) -> EnsemblageClassifier:
-        """Give a pool that predicts faster; this one stays as it is, and so does that of sources.
-
-        Parameters
-        ----------
-        max_latency : float
-            Seconds for 100 rows, as ``frontier`` has them.
-
-        Returns
-        -------
-        EnsemblageClassifier
-            Fitted, of the largest pool of ``frontier`` that is fast enough; the fusion is fitted
-            again for its members.
-        """
-        points = self.frontier()
-        fast = [each for each in points if each.latency <= max_latency]
-        if not fast:
-            least = min(each.latency for each in points)
-            raise ValueError(
-                f"max_latency={max_latency!r} is less than the {least:.2g} s for 100 rows that the "
-                "fastest of the pools takes. Allow more; frontier() lists what each costs."
-            )
-        kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
-        pruned = copy(self)
-        for name in ("member_names_", "estimators_", "responses_", "views_"):
-            setattr(pruned, name, [getattr(self, name)[k] for k in kept])
-        pruned.fusion_ = fuse_again(self.held_out_, pruned.member_names_, self._unfitted_fusion())
-        return pruned
 
     def distill(
         self,

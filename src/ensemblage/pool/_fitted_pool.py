@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ensemblage.fusion import Fusion, LogPool
+from ensemblage.fusion import DensityPool, Fusion, LogPool
 from ensemblage.pool._budget import Clock, Limits, hold_out_in_time
 from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
 from ensemblage.pool._held_out_record import HeldOutRecord, keep_held_out
@@ -37,7 +37,9 @@ class Learned(NamedTuple):
     def fusion(self) -> Fusion:
         """Give the fusion of those who count."""
         fusion = self.verdict.fusion
-        return fusion.only(self.verdict.counting) if isinstance(fusion, LogPool) else fusion
+        if isinstance(fusion, LogPool | DensityPool):
+            return fusion.only(self.verdict.counting)
+        return fusion
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,17 @@ COLUMNS = (
     Column("predict, ms", numeric=True),
     Column("rows", numeric=True),
 )
+NUMBER_COLUMNS = (
+    *COLUMNS[:3],
+    Column("RMSE", numeric=True, greater_is_better=False),
+    *COLUMNS[4:],
+)
+NUMBER_LEGEND = (
+    "Log loss, minus the mean logarithm of the density, and the root of the mean squared error are "
+    "on rows that a member has not seen; a member's log loss is at its best spread. place: where a "
+    "member differs on purpose; an anchor is a usual method. fit: seconds of all fits. predict: "
+    "milliseconds for 100 rows."
+)
 LEGEND = (
     "Log loss and accuracy are on rows that a member has not seen; a member's are its own, at its "
     "best temperature. place: where a member differs on purpose; an anchor is a usual method. fit: "
@@ -69,12 +80,48 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Leaderboard(Sequence[Standing]):
+class NumberStanding:
+    """One line of a leaderboard of regressors.
+
+    Parameters
+    ----------
+    member : str
+        Its name; ``"pool"`` for all together.
+    place : str
+        Where its diversity is: ``"rows"``, ``"decisions"``; ``"anchor"`` for a member of the usual
+        kind, ``"given"`` for a user's own.
+    log_loss : float
+        Minus the mean logarithm of the density that it gives to rows that it has not seen, at its
+        best spread.
+    rmse : float
+        Root of its mean squared error on these rows, in the target's units.
+    weight : float or None
+        Share of its influence on the pool; None where the fusion has no such number.
+    fit_seconds : float
+        Of all its fits.
+    predict_seconds : float or None
+        For 100 rows; None for a member that is not needed, and was not fitted to all rows.
+    rows : int
+        How many rows it has learned.
+    """
+
+    member: str
+    place: str
+    log_loss: float
+    rmse: float
+    weight: float | None
+    fit_seconds: float
+    predict_seconds: float | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class Leaderboard(Sequence[Any]):
     """A pool's members by what they are worth, to be printed, or read line by line.
 
     Parameters
     ----------
-    standings : tuple of Standing
+    standings : tuple of Standing or of NumberStanding
         The pool, then its members by log loss.
     left_out : tuple of str
         A sentence for each member that is not in the pool, and why.
@@ -89,7 +136,7 @@ class Leaderboard(Sequence[Standing]):
     'svm'
     """
 
-    standings: tuple[Standing, ...]
+    standings: tuple[Standing | NumberStanding, ...]
     left_out: tuple[str, ...] = ()
     note: str = ""
 
@@ -99,7 +146,7 @@ class Leaderboard(Sequence[Standing]):
     def __getitem__(self, index: Any) -> Any:
         return self.standings[index]
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.standings)
 
     def as_table(self) -> TableBlock:
@@ -110,9 +157,11 @@ class Leaderboard(Sequence[Standing]):
         TableBlock
             A line per member, the best figures marked.
         """
-        rows = mark_best(COLUMNS, [_fields(each) for each in self.standings])
-        legend = " ".join([LEGEND, *self._sentences])
-        return TableBlock(COLUMNS, rows, "The pool and its members", legend)
+        numbers = any(isinstance(each, NumberStanding) for each in self.standings)
+        columns, legend = (NUMBER_COLUMNS, NUMBER_LEGEND) if numbers else (COLUMNS, LEGEND)
+        rows = mark_best(columns, [_fields(each) for each in self.standings])
+        told = " ".join([legend, *self._sentences])
+        return TableBlock(columns, rows, "The pool and its members", told)
 
     def __str__(self) -> str:
         return "\n".join([text_table(self.as_table()), *self._sentences])
@@ -127,13 +176,17 @@ class Leaderboard(Sequence[Standing]):
         return html_table(self.as_table())
 
 
-def _fields(standing: Standing) -> list[Field]:
+def _fields(standing: Standing | NumberStanding) -> list[Field]:
     predict = standing.predict_seconds
+    if isinstance(standing, NumberStanding):
+        score = Field(f"{standing.rmse:.4g}", standing.rmse)
+    else:
+        score = number_field(standing.accuracy, 3)
     return [
         Field(standing.member),
         Field(standing.place),
         number_field(standing.log_loss, 4),
-        number_field(standing.accuracy, 3),
+        score,
         share_field(standing.weight),
         number_field(standing.fit_seconds, 2),
         number_field(None if predict is None else 1000 * predict, 1),

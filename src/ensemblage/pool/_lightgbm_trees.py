@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, require
 from ensemblage.parallel import all_or_nothing
+from ensemblage.pool._forest import centre_and_scale, check_centre_and_scale
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ class Watched(NamedTuple):
     """
 
     X: Any
-    y: NDArray[np.intp]
+    y: NDArray[Any]
     weights: Array | None
     patience: int
     seconds: float | None = None
@@ -45,7 +46,7 @@ def lightgbm() -> Any:
     )  # fmt: skip
 
 
-class LightGBMTrees(ClassifierMixin, BaseEstimator):
+class GrownTrees(BaseEstimator):
     """Gradient boosting by LightGBM, for so many rounds."""
 
     def __init__(
@@ -69,12 +70,10 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def settings(self, n_classes: int) -> dict[str, Any]:
-        """Give LightGBM's own parameters."""
-        several = {"objective": "multiclass", "num_class": n_classes}
+    def settings(self) -> dict[str, Any]:
+        """Give LightGBM's own parameters, but for what it is to predict."""
         return {
             **FIXED,
-            **({"objective": "binary"} if n_classes == 2 else several),
             "learning_rate": self.learning_rate,
             "num_leaves": self.max_leaves,
             "min_data_in_leaf": self.min_leaf,
@@ -84,19 +83,16 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
             "seed": self.random_state or 0,
         }
 
-    @all_or_nothing
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
-    ) -> Self:
-        """Grow the trees, fewer if watched rows say so."""
+    def _grow(
+        self, X: Any, y: Any, sample_weight: Any, watched: Watched | None, **objective: Any
+    ) -> None:
+        """Grow the trees, fewer if watched rows say so; both targets as LightGBM is to see them."""
         lgb = lightgbm()
-        self.classes_, numbers = np.unique(y, return_inverse=True)
         self.n_features_in_ = X.shape[1]
-        settings, stop = self.settings(len(self.classes_)), {}
-        learned = lgb.Dataset(X, numbers, weight=sample_weight, params=settings)
+        settings, stop = {**objective, **self.settings()}, {}
+        learned = lgb.Dataset(X, y, weight=sample_weight, params=settings)
         if watched is not None:
-            seen = np.searchsorted(self.classes_, watched.y)
-            test = lgb.Dataset(watched.X, seen, weight=watched.weights, reference=learned)
+            test = lgb.Dataset(watched.X, watched.y, weight=watched.weights, reference=learned)
             stop = {
                 "valid_sets": [test],
                 "callbacks": [
@@ -107,17 +103,18 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         grown = lgb.train(settings, learned, self.n_rounds, keep_training_booster=True, **stop)
         # all rounds: LightGBM would drop those after the best, and later stages would seem as good
         self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
-        return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Give probabilities, (n_samples, n_classes)."""
+    def _answers(self, raw: Any) -> Array:
+        """Make answers of what the trees add up to."""
+        raise NotImplementedError  # look: ok
+
+    def _ask(self, X: Any) -> Array:
         check_is_fitted(self)
-        return as_probabilities(
-            self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
-        )
+        raw = self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
+        return self._answers(raw)
 
-    def staged_proba(self, X: Any, stages: list[int]) -> Array:
-        """Give probabilities after so many rounds each, (n_stages, n_samples, n_classes)."""
+    def staged(self, X: Any, stages: list[int]) -> Array:
+        """Give answers after so many rounds each; the first axis is that of the stages."""
         total, done, staged = np.zeros(1), 0, []
         last = self.booster_.current_iteration()
         for stage in stages:
@@ -127,20 +124,18 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
                     X, raw_score=True, start_iteration=done, num_iteration=end - done
                 )
                 total, done = total + more, end
-            staged.append(as_probabilities(total))
+            staged.append(self._answers(total))
         return np.stack(staged)
 
-    def cut(self, n_rounds: int) -> LightGBMTrees:
+    def cut(self, n_rounds: int) -> Self:
         """Give the same trees without those of later rounds."""
-        shorter: LightGBMTrees = clone(self).set_params(n_rounds=n_rounds)
-        shorter.classes_, shorter.n_features_in_ = self.classes_, self.n_features_in_
+        shorter: Self = clone(self).set_params(n_rounds=n_rounds)
+        for name, kept in vars(self).items():
+            if name.endswith("_"):
+                setattr(shorter, name, kept)
         text = self.booster_.model_to_string(num_iteration=n_rounds)
         shorter.booster_ = lightgbm().Booster(model_str=text)
         return shorter
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give classes."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -154,6 +149,65 @@ class LightGBMTrees(ClassifierMixin, BaseEstimator):
         if text is not None:
             check_text(text, self.n_features_in_)
             self.booster_ = lightgbm().Booster(model_str=text)
+
+
+class LightGBMTrees(ClassifierMixin, GrownTrees):
+    """Boosted trees of classes."""
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
+    ) -> Self:
+        """Grow the trees, fewer if watched rows say so."""
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        n_classes = len(self.classes_)
+        several = {"objective": "multiclass", "num_class": n_classes}
+        objective = {"objective": "binary"} if n_classes == 2 else several
+        if watched is not None:
+            watched = watched._replace(y=np.searchsorted(self.classes_, watched.y))
+        self._grow(X, numbers, sample_weight, watched, **objective)
+        return self
+
+    def _answers(self, raw: Any) -> Array:
+        return as_probabilities(raw)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give probabilities, (n_samples, n_classes)."""
+        return self._ask(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give classes."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+class LightGBMTreesRegressor(RegressorMixin, GrownTrees):
+    """Boosted trees of numbers, which they know in standard deviations from their mean.
+
+    LightGBM keeps targets in four bytes: numbers far from zero would all be the same.
+    """
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
+    ) -> Self:
+        """Grow the trees, fewer if watched rows say so."""
+        self.mean_, self.scale_ = centre_and_scale(y, sample_weight)
+        if watched is not None:
+            watched = watched._replace(y=(watched.y - self.mean_) / self.scale_)
+        standard = (y - self.mean_) / self.scale_
+        self._grow(X, standard, sample_weight, watched, objective="regression")
+        return self
+
+    def _answers(self, raw: Any) -> Array:
+        return np.asarray(self.mean_ + self.scale_ * np.asarray(raw, dtype=float))
+
+    def predict(self, X: Any) -> Array:
+        """Give numbers."""
+        return self._ask(X)
+
+    def __check_state__(self) -> None:
+        """Refuse a mean or a standard deviation that no fit finds."""
+        check_centre_and_scale(self)
 
 
 def _stop_after(seconds: float) -> Any:

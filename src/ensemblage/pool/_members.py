@@ -7,18 +7,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ensemblage.inner import InnerBayesNetClassifier
+from sklearn.base import is_classifier
+
+from ensemblage.inner import InnerBayesNetClassifier, InnerTreeRegressor
 from ensemblage.messages import listing, require, suggestion
 from ensemblage.parallel import fit_parameter
 from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
-from ensemblage.pool._forest import Forest
-from ensemblage.pool._kernel_machine import KernelMachine
+from ensemblage.pool._forest import Forest, ForestRegressor
+from ensemblage.pool._kernel_machine import KernelMachine, KernelMachineRegressor
 from ensemblage.pool._out_of_bag import OutOfBag, OwnFolds
 from ensemblage.pool._recipe import Recipe
-from ensemblage.strata import ScaledLogisticRegression, StrataEnsembleClassifier
+from ensemblage.strata import (
+    ScaledLogisticRegression,
+    ScaledRidge,
+    StrataEnsembleClassifier,
+    StrataEnsembleRegressor,
+)
 from ensemblage.subspace import JointSubspaceClassifier
 
 N_TREES = 200
+GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
+"""Of support vector machines."""
 
 
 def _logistic() -> Recipe:
@@ -28,8 +37,7 @@ def _logistic() -> Recipe:
 
 
 def _svm() -> Recipe:
-    grid = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
-    candidates = tuple(KernelMachine(C, gamma=gamma) for C, gamma in grid)
+    candidates = tuple(KernelMachine(C, gamma=gamma) for C, gamma in GRID)
     return Recipe("svm", "anchor", candidates, growth=2.0, fixed=100, most_rows=5_000)
 
 
@@ -65,6 +73,40 @@ def _network() -> Recipe:
     return Recipe("network", "decisions", candidates, most_rows=20_000, reads_tables=True)
 
 
+def _ridge() -> Recipe:
+    candidates = tuple(ScaledRidge(alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
+    return Recipe("ridge", "anchor", candidates, numbers=True)
+
+
+def _svr() -> Recipe:
+    candidates = tuple(KernelMachineRegressor(C, gamma=gamma) for C, gamma in GRID)
+    return replace(_svm(), name="svr", candidates=candidates, numbers=True)
+
+
+def _number_forest() -> Recipe:
+    return OutOfBag("forest", "anchor", (ForestRegressor(N_TREES),), numbers=True)
+
+
+def _number_extra_trees() -> Recipe:
+    return OutOfBag("extra-trees", "anchor", (ForestRegressor(N_TREES, extra=True),), numbers=True)
+
+
+def _number_boosting() -> Recipe:
+    return replace(_boosting(), numbers=True)
+
+
+def _number_tree() -> Recipe:
+    candidates = (InnerTreeRegressor(),)
+    return Recipe(
+        "tree", "decisions", candidates, most_rows=20_000, reads_tables=True, numbers=True
+    )
+
+
+def _number_strata() -> Recipe:
+    candidates = (StrataEnsembleRegressor(),)
+    return OwnFolds("strata", "rows", candidates, most_rows=20_000, numbers=True)
+
+
 RECIPES: dict[str, Callable[[], Recipe]] = {
     "svm": _svm,
     "logistic": _logistic,
@@ -87,39 +129,62 @@ POOLS: dict[str, tuple[str, ...]] = {
 }
 
 
-def resolve_pool(pool: Any, *, weighted: bool = False) -> list[Recipe]:
+NUMBER_RECIPES: dict[str, Callable[[], Recipe]] = {
+    "svr": _svr,
+    "ridge": _ridge,
+    "extra-trees": _number_extra_trees,
+    "forest": _number_forest,
+    "tree": _number_tree,
+    "boosting": _number_boosting,
+    "strata": _number_strata,
+}
+"""Members that predict numbers."""
+
+NUMBER_ANCHORS = ("svr", "ridge", "extra-trees", "forest", "boosting")
+NUMBER_POOLS: dict[str, tuple[str, ...]] = {
+    "anchors": NUMBER_ANCHORS,
+    "lean": (*NUMBER_ANCHORS, "tree"),
+    "full": (*NUMBER_ANCHORS, "tree", "strata"),
+}
+
+
+def resolve_pool(pool: Any, *, weighted: bool = False, numbers: bool = False) -> list[Recipe]:
     """Make recipes of what the user asks for: a pool's name, or names, estimators and pairs."""
+    pools = NUMBER_POOLS if numbers else POOLS
     if isinstance(pool, str):
-        if pool not in POOLS:
+        if pool not in pools:
             raise ValueError(
-                f"pool={pool!r} is not known.{suggestion(pool, POOLS)} Use one of "
-                f"{listing(map(repr, POOLS))}, or a list of members."
+                f"pool={pool!r} is not known.{suggestion(pool, pools)} Use one of "
+                f"{listing(map(repr, pools))}, or a list of members."
             )
-        pool = POOLS[pool]
+        pool = pools[pool]
     if len(pool) == 0:
         raise ValueError("pool is an empty list; a pool needs a member or more.")
-    recipes = _named_apart([_recipe(each) for each in pool])
+    recipes = _named_apart([_recipe(each, numbers) for each in pool])
     for each in recipes if weighted else ():
         _require_weights(each)
     return recipes
 
 
-def _recipe(given: Any) -> Recipe:
+def _recipe(given: Any, numbers: bool) -> Recipe:
     """Make a recipe of a name, an estimator, or a pair of a name and an estimator."""
+    recipes = NUMBER_RECIPES if numbers else RECIPES
     if isinstance(given, str):
-        if given not in RECIPES:
+        if given not in recipes:
             raise ValueError(
-                f"pool holds {given!r}, which is no member.{suggestion(given, RECIPES)} There are: "
-                f"{listing(RECIPES)}."
+                f"pool holds {given!r}, which is no member.{suggestion(given, recipes)} There are: "
+                f"{listing(recipes)}."
             )
-        return RECIPES[given]()
+        return recipes[given]()
     name, estimator = given if isinstance(given, tuple) else (type(given).__name__, given)
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+    kind = "regressor" if numbers else "classifier"
+    usable = hasattr(estimator, "fit") and hasattr(estimator, "predict")
+    if not usable or (numbers and is_classifier(estimator)):
         raise TypeError(
-            f"pool holds {estimator!r}, which is no classifier. Give names of members, "
-            "classifiers, or pairs of a name and a classifier."
+            f"pool holds {estimator!r}, which is no {kind}. Give names of members, "
+            f"{kind}s, or pairs of a name and a {kind}."
         )
-    return Recipe(str(name), "given", (estimator,))
+    return Recipe(str(name), "given", (estimator,), numbers=numbers)
 
 
 def _named_apart(recipes: list[Recipe]) -> list[Recipe]:

@@ -46,7 +46,7 @@ def leave_sources_out(
     tried = run_tasks(try_part, tasks, n_jobs)
     if not folds or any(isinstance(each, Failure) for each in tried):
         return None
-    outputs, said = np.empty((len(chosen), len(rows.y), rows.n_classes)), iter(tried)
+    outputs, said = np.empty((len(chosen), len(rows.y), rows.n_outputs)), iter(tried)
     for own in outputs:
         for fold in folds:
             own[fold.test] = next(said).outputs[0]

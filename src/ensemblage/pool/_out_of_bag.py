@@ -43,10 +43,7 @@ class OutOfBag(Recipe):
         (forest,) = self.candidates
         judged = clone(forest).set_params(judged=True)
         model = fit_fresh(judged, rows, np.arange(len(rows.y)), seed)
-        outputs = np.nan_to_num(model.out_of_bag_)
-        # a row that every tree knows: nothing can be said of it but how frequent classes are
-        prior = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
-        outputs[outputs.sum(axis=1) == 0] = prior / prior.sum()
+        outputs = rows.target.out_of_bag(model.out_of_bag_, rows.prior)
         del model.out_of_bag_
         return Attempt(outputs[None], time.perf_counter() - start, model)
 
@@ -68,7 +65,6 @@ class OwnFolds(Recipe):
         model = set_seed(clone(ensemble), seed).set_params(cv=rows.folds)
         outputs = fit_held_out(model, rows.X, rows.y, sample_weight=rows.weights)
         model.set_params(cv=len(rows.folds))  # folds need not be kept
-        prior = np.bincount(rows.y, rows.weights, minlength=rows.n_classes)
         lacking = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
-        outputs[lacking] = prior / prior.sum()
+        outputs[lacking] = rows.prior
         return Attempt(outputs[None], time.perf_counter() - start, model)

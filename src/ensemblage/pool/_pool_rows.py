@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from ensemblage.parallel import Fold, make_folds
+from ensemblage.pool._pool_targets import PoolTarget
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -18,7 +19,9 @@ MOST_HELD_OUT = 10_000
 
 
 class PoolRows(NamedTuple):
-    """Validated rows; ``y`` are class numbers, ``weights`` None where none were given.
+    """Validated rows; ``y`` are class numbers, or numbers as the ``target`` is.
+
+    ``weights`` are None where none were given.
 
     ``grouped`` tells that rows belong together, so that no copy of a group may be on both sides of
     a fold, and none of a row's kin may have been seen by what speaks of it. ``numbers`` are the
@@ -27,8 +30,8 @@ class PoolRows(NamedTuple):
     """
 
     X: Any
-    y: Indices
-    n_classes: int
+    y: NDArray[Any]
+    target: PoolTarget
     weights: Array | None
     folds: list[Fold]
     grouped: bool = False
@@ -38,6 +41,21 @@ class PoolRows(NamedTuple):
     def weights_at(self, rows: Indices) -> Array | None:
         """Give the weights of some rows; None where none were given."""
         return None if self.weights is None else self.weights[rows]
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers that a member says of a row: one per class, or mean and variance."""
+        return self.target.n_outputs
+
+    @property
+    def labels(self) -> Indices:
+        """What folds and draws keep the shares of: classes, or tenths of numbers."""
+        return self.target.labels(self.y)
+
+    @property
+    def prior(self) -> Array:
+        """What is said of a row of which nothing is known, (n_outputs,)."""
+        return self.target.prior(self.y, self.weights)
 
     @property
     def held_out(self) -> Indices:

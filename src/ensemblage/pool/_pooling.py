@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ensemblage.fusion import Fusion, LogPool, member_outputs, resolve_fusion, take_rows
+from ensemblage.fusion import DensityPool, Fusion, LogPool, resolve_fusion, take_rows
 from ensemblage.parallel import Fold, deal_folds, run_tasks
 from ensemblage.pool._held_out import Candidate, Failure, LeftOut, refit_member
-from ensemblage.pool._leaderboard import Standing
+from ensemblage.pool._leaderboard import NumberStanding, Standing
 from ensemblage.pool._pool_rows import Array, Indices, PoolRows
-from ensemblage.pool._recipe import FLOOR, calibrated, log_loss
+from ensemblage.pool._pool_targets import FLOOR, mean_loss
+from ensemblage.pool._recipe import calibrated
 from ensemblage.strata import fused_outputs
 
 N_FOLDS = 5
@@ -25,7 +26,7 @@ TIMED_CALLS = 3
 class Verdict(NamedTuple):
     """Candidates, the fusion that they taught, and their outputs on rows that they had not seen.
 
-    ``outputs`` are (n_members, n_known, n_classes), of the rows ``known``.
+    ``outputs`` are (n_members, n_known, n_outputs), of the rows ``known``.
     """
 
     candidates: list[Candidate]
@@ -36,7 +37,7 @@ class Verdict(NamedTuple):
     @property
     def counting(self) -> Indices:
         """Members that have a say."""
-        if isinstance(self.fusion, LogPool):
+        if isinstance(self.fusion, LogPool | DensityPool):
             return np.flatnonzero(self.fusion.weights_)
         return np.arange(len(self.candidates))
 
@@ -59,14 +60,14 @@ class Member(NamedTuple):
     predict_seconds: float  # for a hundred rows
 
 
-def make_fusion(fusion: Any, *, grouped: bool) -> Fusion:
+def make_fusion(fusion: Any, *, grouped: bool, numbers: bool = False) -> Fusion:
     """Give the fusion by name; a log-linear pool with all its options.
 
     Class biases are left out where rows belong to groups: they do not hold for new ones.
     """
-    if fusion == "logpool":
+    if fusion == "logpool" and not numbers:
         return LogPool(bias_ridge=None if grouped else 10.0, tempered=True, floor=FLOOR)
-    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset()))
+    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numbers=numbers))
     return resolved
 
 
@@ -112,13 +113,13 @@ def _latency(model: Any, rows: PoolRows, response: str) -> float:
     best = np.inf
     for _ in range(TIMED_CALLS):
         start = time.perf_counter()
-        member_outputs(model, asked, rows.n_classes, response)
+        rows.target.ask(model, asked, response)
         best = min(best, time.perf_counter() - start)
     return float(best * TIMED_ROWS / min(TIMED_ROWS, len(rows.y)))
 
 
 def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Array:
-    """Fuse held-out outputs by fusions that have not seen the row either, (n_known, n_classes)."""
+    """Fuse held-out outputs by fusions that have not seen the row either, (n_known, n_outputs)."""
     y = rows.y[verdict.known]
     folds = folds_of_known(verdict.known, rows)
     weights = rows.weights_at(verdict.known)
@@ -132,7 +133,7 @@ def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Array:
 def folds_of_known(known: Indices, rows: PoolRows) -> list[Fold]:
     """Restrict the shared folds to rows that are held out; where there is one fold, deal five."""
     if len(rows.folds) == 1:
-        return deal_folds(rows.y[known], N_FOLDS, np.random.default_rng(0))
+        return deal_folds(rows.labels[known], N_FOLDS, np.random.default_rng(0))
     tests = [np.searchsorted(known, fold.test) for fold in rows.folds]
     every = np.arange(len(known))
     return [Fold(np.setdiff1d(every, test), test) for test in tests]
@@ -140,38 +141,35 @@ def folds_of_known(known: Indices, rows: PoolRows) -> list[Fold]:
 
 def standings(
     verdict: Verdict, members: list[Member], rows: PoolRows, pooled: Array
-) -> list[Standing]:
+) -> list[Standing | NumberStanding]:
     """Write the lines of the leaderboard, the pool first; ``pooled`` are its held-out outputs."""
     known, fitted = verdict.known, {each.name: each for each in members}
-    y, weights = rows.y[known], rows.weights_at(known)
+    y, weights, target = rows.y[known], rows.weights_at(known), rows.target
+    line = Standing if target.of_classes else NumberStanding
     shares = verdict.fusion.importance(len(verdict.candidates))
     lines = []
     for k, (recipe, _, held) in enumerate(verdict.candidates):
         alone, own = calibrated(held.outputs, rows, known), fitted.get(recipe.name)
         lines.append(
-            Standing(
+            line(
                 recipe.name,
                 recipe.place,
-                log_loss(alone, y, weights),
-                _accuracy(alone, y, weights),
+                mean_loss(target.row_losses(alone, y), weights),
+                target.score(alone, y, weights),
                 None if shares is None else float(shares[k]),
                 held.seconds + (0.0 if own is None else own.fit_seconds),
                 None if own is None else own.predict_seconds,
                 min(len(rows.y), recipe.most_rows or len(rows.y)),
             )
         )
-    everybody = Standing(
+    everybody = line(
         "pool",
         "all",
-        log_loss(pooled, y, weights),
-        _accuracy(pooled, y, weights),
+        mean_loss(target.row_losses(pooled, y), weights),
+        target.score(pooled, y, weights),
         1.0,
         sum(each.fit_seconds for each in lines),
         sum(each.predict_seconds or 0.0 for each in lines),
         len(rows.y),
     )
     return [everybody, *sorted(lines, key=lambda each: each.log_loss)]
-
-
-def _accuracy(probabilities: Array, y: Indices, weights: Array | None) -> float:
-    return float(np.average(probabilities.argmax(axis=1) == y, weights=weights))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from ensemblage.fusion import Fusion
 from ensemblage.pool._held_out_record import HeldOutRecord
-from ensemblage.pool._recipe import log_loss
+from ensemblage.pool._pool_targets import mean_loss
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def _point(
 ) -> PrunedPool:
     names = tuple(record.names[k] for k in members)
     outputs = record.outputs[members].astype(float)
-    loss = log_loss(fuse_again(record, names, fusion).combine(outputs), record.y, record.weights)
+    fused = fuse_again(record, names, fusion).combine(outputs)
+    loss = mean_loss(record.target.row_losses(fused, record.y), record.weights)
     return PrunedPool(names, sum(seconds[name] for name in names), loss)
 
 

@@ -10,15 +10,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 
-from ensemblage.fusion import LogPool, common_response, member_outputs, take_rows
+from ensemblage.fusion import common_response, number_response, take_rows
 from ensemblage.parallel import Fold, fit_parameter, set_seed
 from ensemblage.pool._pool_rows import Array, Indices, PoolRows, thin
-
-FLOOR = 1e-3
-"""Share of the classes' frequencies in every member's probabilities."""
-
+from ensemblage.pool._pool_targets import mean_loss
 
 NUMBERS, TABLE = "numbers", "table"
 """What members see."""
@@ -27,7 +23,7 @@ NUMBERS, TABLE = "numbers", "table"
 class Attempt(NamedTuple):
     """What a recipe's candidates say of the test rows of one fold, or of all rows.
 
-    ``outputs`` are (n_candidates, n_test, n_classes). A member that is its own judge, such as a
+    ``outputs`` are (n_candidates, n_test, n_outputs). A member that is its own judge, such as a
     forest out of bag, is fitted to all rows already: ``model``. One that grows tells in how many
     ``rounds`` each candidate has.
     """
@@ -41,7 +37,7 @@ class Attempt(NamedTuple):
 class HeldOut(NamedTuple):
     """A member as chosen, and what it says of rows that it has not seen.
 
-    ``outputs`` are (n_samples, n_classes), NaN for a row that no fold tests; ``chosen`` is the
+    ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
     number of the candidate, and ``needed`` the share of its seconds that it would take again.
     """
 
@@ -58,7 +54,7 @@ class Recipe:
 
     The time of a fit is that of its rows and of ``fixed`` further ones, to the power of ``growth``.
     It learns ``most_rows`` at most, drawn at random; None for all. One that ``reads_tables`` gets
-    words as words.
+    words as words. One of ``numbers`` is a regressor.
     """
 
     name: str
@@ -68,6 +64,7 @@ class Recipe:
     fixed: int = 1_000
     most_rows: int | None = None
     reads_tables: bool = False
+    numbers: bool = False
 
     def effort(self, n_rows: int) -> float:
         """Tell how much work a fit to so many rows is, in a unit of its own."""
@@ -81,6 +78,8 @@ class Recipe:
     @property
     def response(self) -> str:
         """Method that the member is asked for."""
+        if self.numbers:
+            return number_response(self.candidates[0])
         return common_response(self.candidates)
 
     def limited(self, rows: int) -> Self:
@@ -114,14 +113,12 @@ class Recipe:
         """Fit each candidate to a fold, and ask it about the other rows."""
         asked = take_rows(rows.X, fold.test)
         fitted = (fit_fresh(each, rows, fold.train, seed) for each in self.candidates)
-        return np.stack(
-            [member_outputs(each, asked, rows.n_classes, self.response) for each in fitted]
-        )
+        return np.stack([rows.target.ask(each, asked, self.response) for each in fitted])
 
     def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
         """Take the candidate with the least loss on all held-out rows, once it is calibrated."""
         n_candidates = len(attempts[0].outputs)
-        outputs = np.full((n_candidates, len(rows.y), rows.n_classes), np.nan)
+        outputs = np.full((n_candidates, len(rows.y), rows.n_outputs), np.nan)
         for part, attempt in zip(self.parts(rows), attempts, strict=True):
             test = slice(None) if part is None else part.test
             outputs[:, test] = attempt.outputs
@@ -151,7 +148,7 @@ class Recipe:
 
     def learned(self, rows: PoolRows, train: Indices, seed: int) -> Indices:
         """Give those of some rows that the member learns."""
-        return thin(train, rows.y, self.most_rows, seed)
+        return thin(train, rows.labels, self.most_rows, seed)
 
 
 def everything(rows: PoolRows) -> Fold:
@@ -161,10 +158,10 @@ def everything(rows: PoolRows) -> Fold:
 
 
 def fit_fresh(estimator: Any, rows: PoolRows, train: Indices, seed: int, **passed: Any) -> Any:
-    """Fit a copy to some rows; to rows of one class, a member that always says it."""
+    """Fit a copy to some rows; if these are all alike, a member that always says so."""
     y = rows.y[train]
     if (y == y[0]).all():
-        return DummyClassifier(strategy="prior").fit(np.zeros((len(y), 1)), y)
+        return rows.target.constant_member(y)
     member = set_seed(clone(estimator), seed)
     weights = rows.weights_at(train)
     if weights is not None:
@@ -173,9 +170,9 @@ def fit_fresh(estimator: Any, rows: PoolRows, train: Indices, seed: int, **passe
 
 
 def calibrated(outputs: Array, rows: PoolRows, known: Indices) -> Array:
-    """Probabilities of a member alone, at its best temperature, (len(known), n_classes)."""
+    """Calibrate a member alone: its temperature, or its spread; (len(known), n_outputs)."""
     said = outputs[known][None]
-    alone = LogPool(ridge=1e9, floor=FLOOR)
+    alone = rows.target.alone()
     alone.fit(said, rows.y[known], sample_weight=rows.weights_at(known))
     return alone.combine(said)
 
@@ -183,10 +180,5 @@ def calibrated(outputs: Array, rows: PoolRows, known: Indices) -> Array:
 def held_out_loss(outputs: Array, rows: PoolRows) -> float:
     """Mean log loss of a member alone on rows that it has not seen, once it is calibrated."""
     known = rows.held_out
-    return log_loss(calibrated(outputs, rows, known), rows.y[known], rows.weights_at(known))
-
-
-def log_loss(probabilities: Array, y: Indices, weights: Array | None = None) -> float:
-    """Mean log loss, weighted where there are weights."""
-    true = np.maximum(probabilities[np.arange(len(y)), y], np.finfo(float).tiny)
-    return float(np.average(-np.log(true), weights=weights))
+    losses = rows.target.row_losses(calibrated(outputs, rows, known), rows.y[known])
+    return mean_loss(losses, rows.weights_at(known))

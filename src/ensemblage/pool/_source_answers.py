@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ensemblage.fusion import SourcedClassifierMixin, take_rows
 from ensemblage.kernels import Scored, source_thresholds, weighted_threshold
-from ensemblage.pool._conformal import held_out_scores, in_set, new_source_threshold
+from ensemblage.pool._conformal import check_coverage, held_out_scores, in_set, new_source_threshold
 from ensemblage.pool._held_out_record import HeldOutRecord
 from ensemblage.pool._known_sources import KnownSources, answer_told
 from ensemblage.pool._pool_rows import Array
@@ -97,8 +97,7 @@ class SourceAnswersMixin(SourcedClassifierMixin):
         whose source had been left out, all sources alike. The coverage is that of rows like those
         of training; of a new source it may be less.
         """
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage={coverage!r} is no share: use a number between 0 and 1.")
+        check_coverage(coverage)
         X, codes = self._look_up(X, sources)
         known = getattr(self, "known_sources_", None)
         proba = self._answer(X, codes)

@@ -85,7 +85,7 @@ class SharedPenalties(Recipe):
             estimator__shared_penalty=found.shared_penalty_,
             estimator__own_penalty=found.own_penalty_,
         )
-        outputs = np.empty((1, len(rows.y), rows.n_classes))
+        outputs = np.empty((1, len(rows.y), rows.n_outputs))
         for fold in rows.folds:
             again = replace(self, candidates=(settled,))
             outputs[:, fold.test] = again.speak_elsewhere(rows, fold, seed)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from ensemblage.fusion import Fusion, LogPool
+from ensemblage.fusion import DensityPool, Fusion, LogPool
 from ensemblage.pages import (
     NOTHING,
     Column,
@@ -123,6 +123,118 @@ class PoolDecision:
 
     def _repr_html_(self) -> str:
         return html_table(self.as_table())
+
+
+@dataclass(frozen=True)
+class NumberVoice:
+    """What one member says of a row's number.
+
+    Parameters
+    ----------
+    member : str
+        Its name.
+    prediction : float
+        Its number.
+    spread : float
+        Standard deviation that it is known to be off by; what it says itself, where the fusion
+        does not learn it.
+    weight : float or None
+        Its share in the precision of the answer; None where the fusion has no such number.
+    push : float or None
+        What it adds to the answer, from the mean of the target in training; None where the fusion
+        has no such number.
+    """
+
+    member: str
+    prediction: float
+    spread: float
+    weight: float | None
+    push: float | None
+
+
+@dataclass(frozen=True)
+class NumberDecision:
+    """How a pool came to the number that it says of one row.
+
+    Parameters
+    ----------
+    prediction : float
+        The number.
+    spread : float
+        Its standard deviation.
+    start : float
+        Mean of the target in training; with all pushes it adds up to the prediction.
+    voices : tuple of NumberVoice
+        The members, those of most weight first.
+
+    Examples
+    --------
+    >>> from ensemblage.pool import NumberDecision, NumberVoice
+    >>> ridge = NumberVoice("ridge", 3.5, 0.4, 1.0, 0.5)
+    >>> NumberDecision(3.5, 0.4, 3.0, (ridge,)).voices[0].push
+    0.5
+    """
+
+    prediction: float
+    spread: float
+    start: float
+    voices: tuple[NumberVoice, ...]
+
+    def as_table(self) -> TableBlock:
+        """Give the table as plain values.
+
+        Returns
+        -------
+        TableBlock
+            The pool, then a line per member.
+        """
+        columns = [Column(name, numeric=True) for name in ("number", "spread", "weight", "push")]
+        pool = NumberVoice("pool", self.prediction, self.spread, 1.0, None)
+        rows = [_number_row(each) for each in (pool, *self.voices)]
+        legend = (
+            "spread: standard deviation. push: what a member adds to the answer, from the mean "
+            f"of the target in training, {self.start:.4g}."
+        )
+        title = f"The answer is {self.prediction:.4g}"
+        return TableBlock([Column("member"), *columns], rows, title, legend)
+
+    def __str__(self) -> str:
+        return text_table(self.as_table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.as_table())
+
+
+def _number_row(voice: NumberVoice) -> list[Field]:
+    push = NOTHING if voice.push is None else Field(f"{voice.push:+.4g}", voice.push)
+    told = [Field(f"{each:.4g}", each) for each in (voice.prediction, voice.spread)]
+    return [Field(voice.member), *told, share_field(voice.weight), push]
+
+
+def hear_number(names: list[str], outputs: Array, fusion: Fusion, start: float) -> NumberDecision:
+    """Take the pool's answer about one row apart; ``outputs`` are (n_members, 1, 2)."""
+    mean, variance = fusion.combine(outputs)[0]
+    means, variances = outputs[:, 0].T
+    if isinstance(fusion, DensityPool):
+        variances = variances * fusion.factors_[:, -1]
+    weights = fusion.row_weights(outputs)
+    shares: list[float | None] = [None] * len(names) if weights is None else weights[0].tolist()
+    # stacking has shares, too, but they do not make its answer
+    adds_up = weights is not None and bool(np.isclose(weights[0] @ means, mean))
+    voices = [
+        NumberVoice(
+            name,
+            float(means[k]),
+            float(np.sqrt(variances[k])),
+            share,
+            float(share * (means[k] - start)) if share is not None and adds_up else None,
+        )
+        for k, (name, share) in enumerate(zip(names, shares, strict=True))
+    ]
+    voices.sort(key=lambda each: -(each.weight or 0.0))
+    return NumberDecision(float(mean), float(np.sqrt(variance)), start, tuple(voices))
 
 
 def _values(voice: Voice) -> tuple[str, tuple[float, ...], float | None, float | None]:

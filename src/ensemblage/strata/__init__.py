@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from ensemblage.strata._strata_ensemble import StrataEnsembleClassifier
     from ensemblage.strata._strata_recipe import tuned_svm, tuned_svr
     from ensemblage.strata._strata_regressor import StrataEnsembleRegressor
+    from ensemblage.strata._strata_targets import ClassTarget as ClassTarget
+    from ensemblage.strata._strata_targets import NumberTarget as NumberTarget
+    from ensemblage.strata._strata_targets import read_numbers as read_numbers
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 

@@ -88,7 +88,7 @@ def _refitted(candidate: Candidate, fold: OuterFold, trial_seconds: float) -> Sp
     recipe, seed, held = candidate
     learned, asked = (recipe.view(rows) for rows in fold)
     model, fit_seconds = timed(refit_member, recipe, learned, held, seed)
-    new, predict_seconds = timed(member_outputs, model, asked.X, asked.n_classes, recipe.response)
+    new, predict_seconds = timed(member_outputs, model, asked.X, asked.n_outputs, recipe.response)
     return Spoken(candidate, new, trial_seconds, fit_seconds, predict_seconds)
 
 

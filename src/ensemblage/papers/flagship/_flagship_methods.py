@@ -92,7 +92,7 @@ def answers(fold: OuterFold, spoken: Mapping[str, Spoken]) -> Iterator[tuple[str
 
 
 def _prior(rows: PoolRows) -> Array:
-    return np.bincount(rows.y, minlength=rows.n_classes) / len(rows.y)
+    return np.bincount(rows.y, minlength=rows.n_outputs) / len(rows.y)
 
 
 def floored(probabilities: Array, rows: PoolRows) -> Array:
@@ -193,9 +193,9 @@ def _trees(fold: OuterFold, members: Sequence[Spoken]) -> Iterator[tuple[str, An
     rows = fold.learned
     fusion = make_fusion("logpool", grouped=False)
     pooled = cross_fitted(fusion, _verdict(members, rows), rows)
-    labels = np.eye(rows.n_classes)[rows.y]
+    labels = np.eye(rows.n_outputs)[rows.y]
     for name, targets in zip(TREES, (pooled, labels), strict=True):
-        soft = Soft(targets, np.arange(rows.n_classes))
+        soft = Soft(targets, np.arange(rows.n_outputs))
         model, fit_seconds = timed(fit_softly, make_readable("tree", MOST_LEAVES), rows.X, soft)
-        said, seconds = timed(member_outputs, model, fold.asked.X, rows.n_classes, "predict_proba")
+        said, seconds = timed(member_outputs, model, fold.asked.X, rows.n_outputs, "predict_proba")
         yield name, Answer(said, fit_seconds, seconds)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ensemblage.datasets import Dataset
 from ensemblage.parallel import draw_seeds, make_folds
-from ensemblage.pool import PoolRows, shared_folds, thin
+from ensemblage.pool import PoolClasses, PoolRows, shared_folds, thin
 from ensemblage.tables import TableEncoder, is_raw_table
 
 OUTER = 5
@@ -34,8 +34,8 @@ def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
     X, y = data.X[kept], y[kept]
     train, test = make_folds(y, OUTER, seed)[number]
     inner = shared_folds(y[train], INNER, draw_seeds(seed, 1)[0])
-    learned = PoolRows(X[train], y[train], len(classes), None, inner)
-    asked = PoolRows(X[test], y[test], len(classes), None, [])
+    learned = PoolRows(X[train], y[train], PoolClasses(classes), None, inner)
+    asked = PoolRows(X[test], y[test], PoolClasses(classes), None, [])
     return _encoded(OuterFold(learned, asked))
 
 

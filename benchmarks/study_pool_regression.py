@@ -1,0 +1,101 @@
+"""The pool of regressors beside its members alone, on tables with a number to predict.
+
+Usage: python benchmarks/study_pool_regression.py FOLDER [ROWS] [NAME ...]
+
+FOLDER holds a CSV file per set, the target last, and a ``manifest.json`` that names the columns of
+words. ROWS, 1,000 if not given, are drawn of each at most. Three folds, shuffled. Members are
+tuned and held out as ``EnsemblageRegressor("lean", random_state=0)`` does; a member alone says its
+prediction with the spread of its held-out residuals. Errors are in standard deviations of the
+target, and so is the unit of the log loss, minus the mean log density.
+"""
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata, wilcoxon
+from sklearn.model_selection import KFold
+
+from ensemblage.parallel import draw_seeds
+from ensemblage.pool import hold_out_members, refit_member, resolve_pool
+from ensemblage.pool._pool_rows import PoolRows, shared_folds
+from ensemblage.pool._pool_targets import PoolNumbers, mean_loss
+from ensemblage.pool._pooling import fuse, make_fusion
+from ensemblage.tables import TableEncoder
+
+FOLDS, INNER = 3, 5
+
+
+def read(folder, name, limit):
+    words = json.loads((folder / "manifest.json").read_text())[name]["words"]
+    table = pd.read_csv(folder / f"{name}.csv", dtype=dict.fromkeys(words, str))
+    table = table.sample(min(limit, len(table)), random_state=0)
+    y = table.iloc[:, -1].to_numpy(dtype=float)
+    return table.iloc[:, :-1].reset_index(drop=True), (y - y.mean()) / y.std()
+
+
+def answers(X, y, train, test):
+    """Give what the pool and each member say of the test rows of a fold, by name."""
+    encoder = TableEncoder(random_state=0)
+    numbers = encoder.fit_transform(X.iloc[train], y[train])
+    target = PoolNumbers(float(y[train].std()))
+    recipes = resolve_pool("lean", numbers=True)
+    fold_seed, *seeds = draw_seeds(0, 1 + len(recipes))
+    folds = shared_folds(target.labels(y[train]), INNER, fold_seed)
+    rows = PoolRows(numbers, y[train], target, None, folds, table=X.iloc[train])
+    candidates, _ = hold_out_members(recipes, rows, seeds, 1)
+    new = PoolRows(encoder.transform(X.iloc[test]), y[test], target, None, [], table=X.iloc[test])
+    said, given = [], {}
+    for recipe, seed, held in candidates:
+        model = refit_member(recipe, recipe.view(rows), held, seed)
+        said.append(target.ask(model, recipe.view(new).X, recipe.response))
+        alone = target.alone().fit(held.outputs[None], rows.y)
+        given[recipe.name] = alone.combine(said[-1][None])
+    verdict = fuse(candidates, rows, make_fusion("logpool", grouped=False, numbers=True))
+    return {"pool": verdict.fusion.combine(np.stack(said)), **given}
+
+
+def study(X, y):
+    """Give error and log loss of each method, means over the folds."""
+    found = {}
+    for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
+        for name, outputs in answers(X, y, train, test).items():
+            target = PoolNumbers(1.0)
+            loss = mean_loss(target.row_losses(outputs, y[test]))
+            found.setdefault(name, []).append((target.score(outputs, y[test], None), loss))
+    return {name: np.mean(each, axis=0) for name, each in found.items()}
+
+
+def summary(results):
+    """Print means, mean ranks, and what a paired test says of the pool against each member."""
+    names = list(results[0])
+    for k, measure in enumerate(("RMSE", "log loss")):
+        table = np.array([[each[name][k] for name in names] for each in results])
+        ranks = np.mean([rankdata(row) for row in table], axis=0)
+        print(f"\n{measure}: mean, mean rank, sets where the pool is better, Wilcoxon's p")
+        for j, name in enumerate(names):
+            better = int((table[:, 0] < table[:, j]).sum())
+            p = wilcoxon(table[:, 0], table[:, j]).pvalue if j and len(results) > 5 else np.nan
+            print(f"{name:12} {table[:, j].mean():8.4f} {ranks[j]:6.2f} {better:3d} {p:8.4f}")
+
+
+def main():
+    folder = Path(sys.argv[1])
+    limit = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    names = sys.argv[3:] or sorted(each.stem for each in folder.glob("*.csv"))
+    warnings.simplefilter("ignore")
+    results = []
+    for name in names:
+        start = time.process_time()
+        results.append(study(*read(folder, name, limit)))
+        told = "  ".join(f"{each} {a:.3f} {b:.3f}" for each, (a, b) in results[-1].items())
+        print(f"{name:12} {told}  ({time.process_time() - start:.0f} s)", flush=True)
+    summary(results)
+
+
+if __name__ == "__main__":
+    main()
