@@ -162,4 +162,4 @@ def test_wrong_options(circle, options, message):
     ("band", {"basis": "spline", "C": "auto"}, 2.0),
 ])  # fmt: skip
 def test_features_that_are_hard_to_find(kind, options, least):
-    assert share_found(kind, range(2000, 2012), **options) >= least
+    assert share_found(kind, range(2000, 2040), **options) >= least
