@@ -125,8 +125,8 @@ def _boost(recipe: Boosting, rows: PoolRows, seed: int, limits: Limits) -> Candi
         return failed[0]
     grown = held[0].held
     again = grown.needed * grown.seconds * len(rows.y) / len(rows.folds[0].train)
-    # one member is soon fused: half of what is kept back for that may be spent on all rows
-    if grown.model is not None and again > clock.left() + KEPT_BACK / 2 * clock.seconds:
+    # one member is soon fused: what is kept back for that may be spent on all rows
+    if grown.model is not None and again > clock.left() + KEPT_BACK * clock.seconds:
         return held[0]
     clock.set_aside(again)
     return held[0]._replace(held=grown._replace(model=None))
