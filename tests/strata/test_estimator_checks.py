@@ -48,6 +48,7 @@ REGRESSORS = [
     StrataEnsembleRegressor(SMALL, fusion="logpool", cv=2),
     StrataEnsembleRegressor(SMALL, [BayesianRidge(), SVR()], anchor=Ridge(), cv=2),
     StrataEnsembleRegressor(SMALL, fusion="stacking", cv="in-sample"),
+    PartialPoolingRegressor(),
     PartialPoolingRegressor(shared_penalty=1.0, own_penalty=1.0),
     PartialPoolingRegressor(own_penalty=1.0),
     ScaledRidge(),
