@@ -192,3 +192,9 @@ def test_wrong_parameters(diabetes, options, message):
 def test_generalises_like_a_linear_regression(diabetes):
     ours = cross_val_score(JointSubspaceRegressor(5, **QUICK), *diabetes, cv=3).mean()
     assert ours > cross_val_score(LinearRegression(), *diabetes, cv=3).mean() - 0.03
+
+
+def test_words_are_refused_by_name():
+    words = np.array(["a", "b"] * 20)
+    with pytest.raises(ValueError, match="y holds 'a', which is no number"):
+        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), words)

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage.fusion import are_probabilities, member_outputs, number_outputs
 from ensemblage.kernels import Normals, normal_log_density, normal_mixture
+from ensemblage.parallel import as_numbers
 
 Array = NDArray[np.float64]
 
@@ -249,13 +250,7 @@ def read_classes(y: Any, weights: Array) -> tuple[NDArray[np.intp], ClassTarget]
 
 def read_numbers(y: Any, weights: Array) -> tuple[Array, NumberTarget]:
     """Read numbers; refuse words, gaps, infinity, and what does not vary."""
-    try:
-        numbers = np.asarray(y).astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"y holds {np.asarray(y).tolist()[0]!r}, which is no number; a regressor predicts "
-            "numbers. Use a classifier for words."
-        ) from None
+    numbers = as_numbers(y)
     bad = ~np.isfinite(numbers)
     if bad.any():
         raise ValueError(

@@ -16,7 +16,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, expect_array
-from ensemblage.parallel import CallbackSupportMixin, draw_seeds, fit_progress, read_weights
+from ensemblage.parallel import (
+    CallbackSupportMixin,
+    as_numbers,
+    draw_seeds,
+    fit_progress,
+    read_weights,
+)
 from ensemblage.subspace._basis import FeatureBasis
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._member import (
@@ -172,7 +178,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
     def _read_numbers(self, y: NDArray[Any], weights: Array) -> Targets:
         """Standardise the numbers, which may be all equal."""
         self.__dict__.pop("classes_", None)
-        numbers = y.astype(np.float64)
+        numbers = as_numbers(y)
         largest = float(np.abs(numbers).max())
         if largest and not SMALLEST_NUMBER < largest < 1 / SMALLEST_NUMBER:
             raise ValueError(
