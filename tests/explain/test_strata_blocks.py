@@ -16,7 +16,9 @@ from ensemblage.strata import StrataDescription, StratumDescription
 MEMBER = MemberFacts("0", "age high (61)", "SVC", 50, ["a", "b"], None, 0.9, 0.6)
 FACTS = StrataFacts(
     "HISS", "Gate", 2, 0.3, "training",
-    [MEMBER, msgspec.structs.replace(MEMBER, member="1", name="1", classes=["a"], closest=0.4),
+    [MEMBER,
+     msgspec.structs.replace(
+         MEMBER, member="1", name="1", classes=["a"], closest=0.4, constant=True),
      msgspec.structs.replace(MEMBER, member="anchor", name=None, closest=None)],
 )  # fmt: skip
 STORY = msgspec.convert({

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
-from ensemblage.datasets import make_multi_source
+from ensemblage.datasets import make_multi_source, make_multi_source_regression
 from ensemblage.explain import explain_model
-from ensemblage.pages import MapBlock, TextBlock
-from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
+from ensemblage.pages import Column, MapBlock, TextBlock
+from ensemblage.strata import (
+    HISS,
+    BootstrapStrata,
+    StrataEnsembleClassifier,
+    StrataEnsembleRegressor,
+)
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +78,65 @@ def test_strata_without_places_say_so(data):
     assert block.paragraphs[0].startswith("No row is closer to one stratum of BootstrapStrata")
     drawn = explain_model(fitted(X, y, HISS(3, 0.4)), X).page().sections[1].blocks[0]
     assert isinstance(drawn, MapBlock)
+
+
+NUMBER_FUSIONS = ["gate", "logpool", "mean"]
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return make_multi_source_regression(3, 240, 4, random_state=0)
+
+
+@pytest.mark.parametrize("fusion", NUMBER_FUSIONS)
+def test_columns_add_up_to_a_number(numbers, fusion):
+    X, y = numbers
+    model = StrataEnsembleRegressor(HISS(3, 0.4), fusion=fusion, random_state=0).fit(X, y)
+    story = explain_model(model, X, y, row=3).document
+    mean, std = model.predict(X[3:4], return_std=True)
+    assert story.decision.value == pytest.approx(mean[0])
+    moved = story.decision.base + sum(each.amount for each in story.decision.contributions)
+    assert moved == pytest.approx(mean[0])
+    assert story.spread == pytest.approx(std[0])
+    assert (story.classes, story.scores) == ([], [])
+    spreads = [each["spread"] for each in model.member_report_]
+    assert [each.outputs[1] for each in story.members] == pytest.approx(spreads)
+
+
+def test_strata_of_numbers_are_told_in_full(numbers):
+    X, y = numbers
+    model = StrataEnsembleRegressor(HISS(3, 0.4), random_state=0).fit(X, y)
+    explained = explain_model(model, X, y)
+    assert [each.score for each in explained.facts.members] == [
+        each["score"] for each in model.member_report_
+    ]
+    described = explained.facts.described
+    assert (described.error, described.of_classes) == (model.held_out_error_, False)
+    texts = [each for each in explained.text() if isinstance(each, str)]
+    assert any("root of the mean squared error" in text for text in texts)
+    (drawn,) = explained.page().sections[1].blocks
+    assert isinstance(drawn, MapBlock)
+    assert drawn.groups == []
+    told = explain_model(model, X, row=3)
+    assert told.text()[1].columns[-2:] == [
+        Column("number", numeric=True), Column("spread", numeric=True)
+    ]  # fmt: skip
+    sentence = told.page().sections[0].blocks[0].paragraphs[0]
+    assert sentence.startswith(f"Predicted: {told.document.prediction}. Its standard deviation: ")
+
+
+def test_stacked_numbers_do_not_add_up(numbers):
+    X, y = numbers
+    model = StrataEnsembleRegressor(HISS(3, 0.4), fusion="stacking", random_state=0).fit(X, y)
+    assert explain_model(model, X, row=0).document.decision is None
+
+
+def test_strata_with_one_value_have_constant_members(numbers):
+    X, y = numbers
+    y = np.where(X[:, 0] > np.quantile(X[:, 0], 0.3), 5.0, y)
+    with pytest.warns(UserWarning, match="one value of the target only"):
+        model = StrataEnsembleRegressor(HISS(4, 0.2), random_state=0).fit(X, y)
+    lines = list(type(explain_model(model)).learned(model, ()))
+    constant = len(model.constant_strata_)
+    assert lines[-1] == f"{constant} of 4 strata hold one value only"
+    assert "one value only" in explain_model(model).page().summary[1]

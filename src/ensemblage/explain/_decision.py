@@ -75,15 +75,20 @@ class LinearPart(NamedTuple):
     intercept: Floats
 
 
-def against_others(values: Floats, label: int) -> Floats:
-    """Contrast a class with the other one, or with the mean of all; classes on the first axis."""
+def against_others(values: Floats, label: int | None) -> Floats:
+    """Contrast a class with the other one, or with the mean of all; classes on the first axis.
+
+    Without a class there is one number, and nothing to contrast it with.
+    """
+    if label is None:
+        return np.asarray(values[0])
     if len(values) == 2:
         return np.asarray(values[label] - values[1 - label])
     return np.asarray(values[label] - values.mean(axis=0))
 
 
-def add_up(parts: Sequence[LinearPart], weights: Floats, label: int) -> tuple[Floats, float]:
-    """Weigh members into one linear function for a class: its coefficients and intercept."""
+def add_up(parts: Sequence[LinearPart], weights: Floats, label: int | None) -> tuple[Floats, float]:
+    """Weigh members into one linear function for a class or number: coefficients, intercept."""
     coef = sum(w * against_others(part.coef, label) for w, part in zip(weights, parts, strict=True))
     level = sum(
         w * against_others(part.intercept, label) for w, part in zip(weights, parts, strict=True)
@@ -94,11 +99,20 @@ def add_up(parts: Sequence[LinearPart], weights: Floats, label: int) -> tuple[Fl
 def weighted_odds(members: str, n_classes: int, fusion: Any) -> str:
     """Say in words what ``add_up`` of some members gives, from the mean of the training rows."""
     against = "" if n_classes == 2 else " against the mean of the classes"
+    return _weighted(f"log odds{against} of the {members}", fusion)
+
+
+def weighted_numbers(members: str, fusion: Any) -> str:
+    """Say the same of numbers."""
+    return _weighted(f"predictions of the {members}", fusion)
+
+
+def _weighted(what: str, fusion: Any) -> str:
     # a gate looks at the row too, which no sum over columns tells
     gated = "; how columns move these shares is not counted" if fusion.needs else ""
     return (
-        f"log odds{against} of the {members}, weighted by their shares in this decision; each "
-        f"column against the mean of the training rows{gated}"
+        f"{what}, weighted by their shares in this decision; each column against the mean of the "
+        f"training rows{gated}"
     )
 
 

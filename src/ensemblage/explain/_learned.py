@@ -55,7 +55,8 @@ def _harder(described: StrataDescription) -> Iterator[str]:
     harder = [each for each in described.strata if (each.error or 0.0) > average]
     for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MOST_STRATA]:
         where = " on training rows" if described.error_rows == "training" else ""
-        errors = f"error {each.error:.1%}{where}, all rows {average:.1%}"
+        own, whole = (described.written_error(error) for error in (each.error, average))
+        errors = f"error {own}{where}, all rows {whole}"
         yield f"harder than others: {each.name} ({errors})"
 
 

@@ -175,11 +175,7 @@ def _decision(subject: Subject, row: int, encoded: Any, label: int | None) -> De
         return None
     several = len(encoded) > 1
     start = encoded.mean(axis=0) if several else np.zeros(encoded.shape[1])
-    coef, level = (
-        (part.coef[0], float(part.intercept[0]))
-        if label is None
-        else add_up([part], np.ones(1), label)
-    )
+    coef, level = add_up([part], np.ones(1), label)
     amounts = by_column(coef * (encoded[row] - start), origins, len(subject.columns))
     base = level + float(coef @ start)
     where = "the mean of the rows given" if several else "zero, as there is no other row"

@@ -13,7 +13,7 @@ from ensemblage.explain._decision import (
 )
 from ensemblage.explain._strata_cards import UNDESCRIBED, strata_names
 from ensemblage.explain._strata_facts import MemberVoice, RowFacts, StrataFacts
-from ensemblage.messages import count, plain_name
+from ensemblage.messages import count, plain_name, write_number
 from ensemblage.pages import (
     NOTHING,
     Bar,
@@ -37,17 +37,19 @@ UNMOVED = (
     "Which columns moved the decision cannot be told exactly: members or fusion are not linear."
 )
 WEIGHT = "the member's share in this decision; then what it says of each class"
+SHARE = "the member's share in this decision; then its number, and how far that may be off"
 
 
 def strata_summary(facts: StrataFacts) -> list[str]:
     """Say what was found, and which members are constant."""
     told = [f"{_made_of(facts)}."]
     constant = sum(each.constant for each in facts.members)
+    value = "class" if any(each.classes for each in facts.members) else "value"
     if constant == 1:
-        told.append("1 stratum holds rows of one class only, and its member is constant.")
+        told.append(f"1 stratum holds rows of one {value} only, and its member is constant.")
     elif constant:
         told.append(
-            f"{constant} strata hold rows of one class only, and their members are constant."
+            f"{constant} strata hold rows of one {value} only, and their members are constant."
         )
     return told
 
@@ -58,6 +60,7 @@ def members_text(facts: StrataFacts) -> list[str | TableBlock]:
     legend = {
         "weight": "share in the fusion",
         "accuracy": "on rows of the stratum that the member had not seen",
+        "R²": "on rows of the stratum that the member had not seen, and its spread there",
         "closest": f"share of the {facts.rows} rows whose strongest stratum it is",
     }
     names = {column.name for column in table.columns}
@@ -74,17 +77,20 @@ def members_text(facts: StrataFacts) -> list[str | TableBlock]:
 def members_table(facts: StrataFacts) -> TableBlock:
     """List the members for a page."""
     table = _members(facts, most_classes=6)
+    names = {column.name for column in table.columns}
+    score = "R², and the root of the mean squared error" if "R²" in names else "Accuracy"
     legend = (
-        "Rows: what the member learned from. Accuracy: on rows of the stratum that the member had "
+        f"Rows: what the member learned from. {score}: on rows of the stratum that the member had "
         f"not seen. Closest: share of the {facts.rows} rows whose strongest stratum it is."
     )
-    if any(column.name == "weight" for column in table.columns):
+    if "weight" in names:
         legend += " Weight: share in the fusion."
     return TableBlock(table.columns, table.rows, "The members of the ensemble", legend)
 
 
 def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
     members = facts.members
+    score = "accuracy" if any(each.classes for each in members) else "R²"
     columns = {
         Column("stratum"): [Field(_named(each.member, each.name)) for each in members],
         Column("member"): [
@@ -93,7 +99,8 @@ def _members(facts: StrataFacts, most_classes: int) -> TableBlock:
         Column("rows", numeric=True): [count_field(each.n_rows) for each in members],
         Column("classes"): [Field(_classes(each.classes, most_classes)) for each in members],
         Column("weight", numeric=True): [share_field(each.weight) for each in members],
-        Column("accuracy", numeric=True): [number_field(each.score, 3) for each in members],
+        Column(score, numeric=True): [number_field(each.score, 3) for each in members],
+        Column("spread", numeric=True): [_number(each.spread) for each in members],
         Column("closest", numeric=True): [share_field(each.closest) for each in members],
     }
     # a gate has no weights but per row, and an in-sample fusion no held-out score
@@ -134,12 +141,13 @@ def closest_bars(facts: StrataFacts) -> BarsBlock:
 def voices_text(story: RowFacts) -> list[str | TableBlock]:
     """Tell one row's way for a terminal; the last line of the table is the fused answer."""
     table, left_out = _voices(story)
-    scores = [number_field(story.scores[k], 3) for k in leading(story.scores)]
-    fused = [Field("fused"), Field(""), Field(""), *scores]
+    fused = [Field("fused"), Field(""), Field(""), *_outputs(story, story.scores)]
+    if story.spread is not None:
+        fused[3:] = [Field(story.prediction), _number(story.spread)]
     said: list[str | TableBlock] = [
         predicted(story),
         TableBlock(table.columns, [*table.rows, fused], ""),
-        f"weight: {WEIGHT}",
+        f"weight: {WEIGHT if story.classes else SHARE}",
     ]
     if left_out:
         said.append(left_out)
@@ -162,10 +170,12 @@ def _moved(story: RowFacts) -> list[str | TableBlock]:
 def voices_blocks(story: RowFacts) -> list[Block]:
     """Tell one row's way for a page."""
     table, left_out = _voices(story)
-    legend = f"Weight: {WEIGHT}. {left_out}".rstrip()
-    fused = scores_text(story)
+    legend = f"Weight: {WEIGHT if story.classes else SHARE}. {left_out}".rstrip()
+    said = f"All members together say {scores_text(story)}."
+    if story.spread is not None:
+        said = f"Its standard deviation: {write_number(story.spread)}."
     return [
-        TextBlock([f"Predicted: {story.prediction}. All members together say {fused}."]),
+        TextBlock([f"Predicted: {story.prediction}. {said}"]),
         TableBlock(table.columns, table.rows, f"Who decided about row {story.row}", legend),
         *([TextBlock([f"{line}." for line in _why(story)])] if _why(story) else []),
         TextBlock([UNMOVED]) if story.decision is None else decision_bars(story.decision),
@@ -178,7 +188,7 @@ def _voices(story: RowFacts) -> tuple[TableBlock, str]:
         Column("stratum"),
         Column("membership", numeric=True),
         Column("weight", numeric=True),
-        *(Column(story.classes[k], numeric=True) for k in leading(story.scores)),
+        *(Column(name, numeric=True) for name in _heads(story)),
     ]
     members = _by_weight(story)
     shown = [each for each in members if _has_part(each)][:MOST_VOICES]
@@ -187,7 +197,7 @@ def _voices(story: RowFacts) -> tuple[TableBlock, str]:
             Field(_named(each.member, each.name)),
             number_field(each.membership, 3),
             share_field(each.weight),
-            *(number_field(each.outputs[k], 3) for k in leading(story.scores)),
+            *_outputs(story, each.outputs),
         ]
         for each in shown
     ]
@@ -197,6 +207,24 @@ def _voices(story: RowFacts) -> tuple[TableBlock, str]:
     weight = sum(each.weight or 0 for each in members) - sum(each.weight or 0 for each in shown)
     part = f"with {weight:.1%} of the weight" if weight >= SMALLEST_PART else "without a part in it"
     return TableBlock(columns, rows, ""), f"Left out: {count(n_others, 'member')} {part}."
+
+
+def _heads(story: RowFacts) -> list[str]:
+    """Name what a member says: the classes to show, or a number and its spread."""
+    if not story.classes:
+        return ["number", "spread"]
+    return [story.classes[k] for k in leading(story.scores)]
+
+
+def _outputs(story: RowFacts, outputs: Sequence[float]) -> list[Field]:
+    """Write what a member says under these names."""
+    if not story.classes:
+        return [_number(each, 6) for each in outputs]
+    return [number_field(outputs[k], 3) for k in leading(story.scores)]
+
+
+def _number(value: float | None, digits: int = 4) -> Field:
+    return NOTHING if value is None else Field(write_number(value, digits), value)
 
 
 def _by_weight(story: RowFacts) -> list[MemberVoice]:

@@ -14,7 +14,8 @@ def strata_section(facts: StrataFacts) -> list[Block]:
     described = facts.described
     if described is None:
         return [TextBlock([UNDESCRIBED])]
-    return [CardsBlock([_card(each) for each in described.strata], _caption(described))]
+    cards = [_card(each, described.written_error(each.error)) for each in described.strata]
+    return [CardsBlock(cards, _caption(described))]
 
 
 def strata_names(facts: StrataFacts) -> list[str]:
@@ -29,10 +30,10 @@ def _title(member: MemberFacts) -> str:
     )  # fmt: skip
 
 
-def _card(stratum: StratumDescription) -> Card:
+def _card(stratum: StratumDescription, error: str) -> Card:
     text = f"{stratum.share:.1%} of the rows"
     if stratum.error is not None:
-        text += f", error {stratum.error:.1%}"
+        text += f", error {error}"
     lines = [_line(each) for each in stratum.differences]
     return Card(f"{stratum.stratum}: {stratum.name}", text, lines)
 

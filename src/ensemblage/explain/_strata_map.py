@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from ensemblage.evaluation import StrataDisplay
 from ensemblage.explain._explanation import Subject
 from ensemblage.messages import count
 from ensemblage.pages import Block, MapBlock, MapPanel, Outline, TextBlock
+from ensemblage.parallel import final_step
 
 MOST_PANELS = 6
 MOST_MAP_ROWS = 20_000
@@ -38,10 +40,11 @@ def strata_map(
     own = None if mark is None else display.memberships[mark] + 2 * np.asarray(shares or 0.0)
     chosen = _that_matter(display, own)
     panels = [_panel(display, stratum, names[stratum], mark) for stratum in chosen]
-    groups = [] if subject.y is None else [str(label) for label in np.asarray(subject.y)[kept]]
+    of_classes = subject.y is not None and not is_regressor(final_step(subject.model))
+    groups = [str(label) for label in np.asarray(subject.y)[kept]] if of_classes else []
     n_strata = len(display.sizes)
     which = "each stratum" if len(panels) == n_strata else _which(len(panels), n_strata, mark)
-    signs = "their stratum" if subject.y is None else "their class"
+    signs = "their class" if of_classes else "their stratum"
     across, up = display.axis_names
     return MapBlock(
         points=[(float(x), float(y)) for x, y in display.points],

@@ -32,7 +32,7 @@ from ensemblage.explain._strata_map import strata_map
 from ensemblage.messages import count, plain_name
 from ensemblage.pages import Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step
-from ensemblage.strata import StrataEnsembleClassifier
+from ensemblage.strata import StrataEnsembleClassifier, StrataEnsembleRegressor
 
 NO_ROWS = "A map needs rows to show: name a file after the model."
 
@@ -53,7 +53,7 @@ class StrataExplanation(Explanation):
     @classmethod
     def explains(cls, estimator: Any) -> bool:
         """Recognise the ensemble by its class."""
-        return isinstance(estimator, StrataEnsembleClassifier)
+        return isinstance(estimator, StrataEnsembleClassifier | StrataEnsembleRegressor)
 
     @classmethod
     def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
@@ -62,8 +62,8 @@ class StrataExplanation(Explanation):
         memberships = final_step(estimator.stratifier_).memberships_
         sizes = estimator.member_sizes_
         kinds = Counter(type(final_step(each)).__name__ for each in estimator.estimators_)
-        # A stratum of one class has a constant member; the others are what was asked for.
-        member = max(kinds, key=lambda kind: (kind != "DummyClassifier", kinds[kind]))
+        # A stratum of one value has a constant member; the others are what was asked for.
+        member = max(kinds, key=lambda kind: (not kind.startswith("Dummy"), kinds[kind]))
         yield f"{len(sizes)} strata of {spread(sizes)} of the {len(memberships)} rows"
         often = (memberships > 0.5).sum(axis=1)
         yield _overlap(often)
@@ -71,7 +71,8 @@ class StrataExplanation(Explanation):
         yield f"one {plain_name(member)} per stratum, fused by {fusion}"
         n_constant = len(estimator.constant_strata_)
         if n_constant:
-            yield f"{n_constant} of {estimator.n_strata_} strata hold one class only"
+            value = "class" if hasattr(estimator, "classes_") else "value"
+            yield f"{n_constant} of {estimator.n_strata_} strata hold one {value} only"
 
     @classmethod
     def of(cls, subject: Subject) -> StrataExplanation:
@@ -118,7 +119,8 @@ class StrataExplanation(Explanation):
         subject = self.subject
         if subject is None:
             raise ValueError("A map of strata needs rows to show: give `X`.")
-        display = StrataDisplay.of_model(subject.model, subject.X, subject.y)
+        classes = subject.y if hasattr(final_step(subject.model), "classes_") else None
+        display = StrataDisplay.of_model(subject.model, subject.X, classes)
         return saved_picture(display.plot(mark=subject.row), picture)
 
 

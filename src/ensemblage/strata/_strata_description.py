@@ -205,7 +205,7 @@ class StrataDescription:
         rows = [
             [
                 Field(str(each.stratum)), Field(each.name), share_field(each.share),
-                *[self._error_field(each.error)] * (self.error is not None),
+                *[Field(self.written_error(each.error), each.error)] * (self.error is not None),
                 Field("; ".join(map(str, each.differences))),
             ]
             for each in self.strata
@@ -213,10 +213,22 @@ class StrataDescription:
         columns.append(Column("differs in", wide=True))
         return TableBlock(columns, rows, "What the strata are", self.legend)
 
-    def _error_field(self, error: float | None) -> Field:
+    def written_error(self, error: float | None) -> str:
+        """Write an error as a share of wrong predictions, or in the target's units.
+
+        Parameters
+        ----------
+        error : float or None
+            Of a stratum, or of all rows.
+
+        Returns
+        -------
+        str
+            A dash where there is none.
+        """
         if self.of_classes or error is None:
-            return share_field(error)
-        return Field(write_number(error))
+            return share_field(error).text
+        return write_number(error)
 
     @property
     def legend(self) -> str:  # numpydoc ignore=RT01
@@ -239,10 +251,9 @@ class StrataDescription:
             "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
-        if self.of_classes:
-            return f"Error: share of wrong predictions on {where}; on all of them {self.error:.1%}."
-        said = write_number(self.error)
-        return f"Error: root of the mean squared error on {where}; on all of them {said}."
+        what = "share of wrong predictions" if self.of_classes else "root of the mean squared error"
+        said = self.written_error(self.error)
+        return f"Error: {what} on {where}; on all of them {said}."
 
     def __str__(self) -> str:
         return text_table(self.block, WIDTH)
