@@ -23,8 +23,9 @@ from sklearn.model_selection import KFold
 from ensemblage.parallel import draw_seeds
 from ensemblage.pool import hold_out_members, refit_member, resolve_pool
 from ensemblage.pool._pool_rows import PoolRows, shared_folds
+from ensemblage.pool._pool_spread import spread_factor, widened
 from ensemblage.pool._pool_targets import PoolNumbers, mean_loss
-from ensemblage.pool._pooling import fuse, make_fusion
+from ensemblage.pool._pooling import cross_fitted, fuse, make_fusion
 from ensemblage.tables import TableEncoder
 
 FOLDS, INNER = 3, 5
@@ -55,8 +56,10 @@ def answers(X, y, train, test):
         said.append(target.ask(model, recipe.view(new).X, recipe.response))
         alone = target.alone().fit(held.outputs[None], rows.y)
         given[recipe.name] = alone.combine(said[-1][None])
-    verdict = fuse(candidates, rows, make_fusion("logpool", grouped=False, numbers=True))
-    return {"pool": verdict.fusion.combine(np.stack(said)), **given}
+    fusion = make_fusion("logpool", grouped=False, numbers=True)
+    verdict = fuse(candidates, rows, fusion)
+    factor = spread_factor(cross_fitted(fusion, verdict, rows), rows.y[verdict.known], None)
+    return {"pool": widened(verdict.fusion.combine(np.stack(said)), factor), **given}
 
 
 def study(X, y):

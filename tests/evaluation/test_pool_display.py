@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from ensemblage.evaluation import PoolDisplay, reliability
-from ensemblage.pool import EnsemblageClassifier
+from ensemblage.evaluation import PoolDisplay, interval_reliability, reliability
+from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +60,29 @@ def test_on_given_axes():
     sure = reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1])
     display = PoolDisplay(["svm"], np.ones(1), sure, np.zeros((1, 1))).plot(axes=axes)
     assert display.figure_ is axes[0].figure
+
+
+def test_interval_reliability_by_hand():
+    # half a standard deviation holds 38 %, two hold 95.4 %
+    found = interval_reliability([0.5, -2.0], [0.0, 0.0], [1.0, 1.0])
+    assert found.confidence[0] == pytest.approx(0.05)
+    held = dict(zip(found.confidence.round(2), found.accuracy, strict=True))
+    assert (held[0.35], held[0.4], held[0.95]) == (0.0, 0.5, 0.5)
+
+
+def test_intervals_of_normal_numbers_hold_what_they_should():
+    y = np.random.default_rng(0).normal(3.0, 2.0, size=20_000)
+    found = interval_reliability(y, np.full(len(y), 3.0), np.full(len(y), 2.0))
+    assert found.error < 0.01
+
+
+def test_a_pool_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    pool = EnsemblageRegressor(["ridge", "svr"], cv=2, random_state=0).fit(X, X[:, 0] * 9)
+    display = PoolDisplay.from_estimator(pool)
+    assert display.axes_[1].get_ylabel() == "share that they hold"
+    np.testing.assert_array_equal(np.diag(display.disagreement), 0)
+    ridge, svr = pool.held_out_.outputs[..., 0]
+    apart = np.abs(ridge - svr).mean() / pool.held_out_.y.std()
+    assert display.disagreement[0, 1] == pytest.approx(apart)

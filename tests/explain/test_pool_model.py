@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ensemblage.explain import explain_model, what_was_learned
 from ensemblage.explain._pool_model import calibration_bars
 from ensemblage.pages import TableBlock
-from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +115,24 @@ def test_rows_of_known_sources_have_a_pool_of_their_own():
     assert told.document.source == "Bern"
     assert told.text()[0].endswith(", by members that know Bern")
     assert explain_model(pool, X, row=0).document.source is None
+
+
+def test_a_pool_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = 50 + 8 * X[:, 0] + rng.normal(size=90)
+    pool = EnsemblageRegressor(["ridge", "svr"], cv=2, random_state=0)
+    model = make_pipeline(StandardScaler(), pool).fit(X, y)
+    facts = explain_model(model).document
+    assert [each.rmse for each in facts.members] == [each.rmse for each in pool.leaderboard_]
+    assert (facts.calibration_error, facts.members[0].accuracy) == (None, None)
+    page = explain_model(model).page()
+    assert [each.title for each in page.sections] == ["Members", "Places of diversity"]
+    assert f"RMSE {pool.leaderboard_[0].rmse:.4g}." in page.summary[0]
+    found = explain_model(model, X, row=2)
+    mean, spread = model.predict(X[2:3], return_std=True)
+    assert found.document.scores == pytest.approx([mean[0], spread[0]])
+    assert found.text()[0].endswith(f"with a standard deviation of {spread[0]:.4g}")
+    pushes = sum(each.push for each in found.document.voices)
+    assert y.mean() + pushes == pytest.approx(mean[0])
+    assert next(iter(type(found).learned(pool, ()))).startswith("log loss ")

@@ -1,11 +1,16 @@
 """Comparisons of methods that predict numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
 
 from ensemblage.datasets import load_dataset, make_multi_source_regression
 from ensemblage.methods import compare, train
+from ensemblage.methods._number_methods import NUMBER_METHODS
+from ensemblage.methods._own_scores import NOTE
+from ensemblage.pool import EnsemblageRegressor
 from methods.homes import homes
 
 X = np.random.default_rng(0).normal(size=(90, 3))
@@ -93,11 +98,18 @@ def test_scores_depend_neither_on_processes_nor_on_other_methods():
     assert alone.methods[0].rmse == both.methods[1].rmse
 
 
-def test_auto_is_the_method_to_take():
+def test_auto_is_the_pool(monkeypatch):
+    def make(seed, n_jobs):
+        return EnsemblageRegressor(["ridge", "svr"], random_state=seed, n_jobs=n_jobs)
+
+    monkeypatch.setitem(NUMBER_METHODS, "auto", replace(NUMBER_METHODS["auto"], factory=make))
     trained = train(homes(60), "auto", n_splits=2)
-    (row,) = trained.comparison.summary
-    assert trained.method == row.method == trained.comparison.choice.method
-    assert trained.comparison.notes[-1].endswith("and so a little too good.")
+    (scores,), pool = trained.comparison.methods, trained.model[-1].leaderboard_[0]
+    assert np.sqrt(np.mean(np.square(scores.rmse))) == pytest.approx(pool.rmse)
+    assert np.mean(scores.log_score) == pytest.approx(pool.log_loss)
+    assert scores.accuracy == ()
+    assert scores.coverage == (None, None)
+    assert trained.comparison.notes[-1] == NOTE
     assert trained.model.predict(homes(60).X).shape == (60,)
 
 

@@ -71,8 +71,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             "-m",
             metavar="METHOD",
             autocompletion=complete_method,
-            help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}, or auto, the one "
-            "that a comparison of all says to take.",
+            help=f"One of: {METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
         ),
     ] = AUTO,
     folds: Folds = 5,
@@ -102,12 +101,9 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         data, target, data_dir=data_dir, drop=drop or (), source_column=source,
         reading=as_reading(read), task=task,
     )  # fmt: skip
-    several = method == AUTO and not dataset.classes
-    named = None if several else get_method(method, dataset.task.name)
-    label, compiles = ("all methods", True) if named is None else (named.label, named.ours)
-    with progress_bar(f"Fitting {label}", compiles=compiles) as progress:
+    chosen = get_method(method, dataset.task.name)
+    with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
         trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
-    chosen = get_method(trained.method, dataset.task.name)
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
     )

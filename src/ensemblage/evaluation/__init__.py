@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from ensemblage.evaluation._oracle import OracleScore, oracle_score
     from ensemblage.evaluation._pairwise import MethodPair
     from ensemblage.evaluation._pairwise import holm as holm
-    from ensemblage.evaluation._pool_display import PoolDisplay, Reliability, reliability
+    from ensemblage.evaluation._pool_display import (
+        PoolDisplay,
+        Reliability,
+        interval_reliability,
+        reliability,
+    )
     from ensemblage.evaluation._practical_equivalence import PracticalPair, practical_equivalence
     from ensemblage.evaluation._prototype_display import PrototypeDisplay
     from ensemblage.evaluation._random_effects import new_bound as new_bound
@@ -80,6 +85,7 @@ __all__ = [
     "disagreement",
     "entropy",
     "interval_coverage",
+    "interval_reliability",
     "kappa",
     "kappa_error",
     "log_score",

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import require
@@ -74,8 +75,39 @@ def reliability(probabilities: Any, y: Any, *, n_bins: int = N_BINS) -> Reliabil
     return Reliability(confidence, accuracy, counts[filled] / len(sure))
 
 
+def interval_reliability(y: Any, predicted: Any, spread: Any) -> Reliability:
+    """Compare how many numbers normal intervals should hold with how many they do.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The numbers.
+    predicted : array-like of shape (n_samples,)
+        Their predicted means.
+    spread : array-like of shape (n_samples,)
+        Their predicted standard deviations.
+
+    Returns
+    -------
+    Reliability
+        For intervals of 5 % to 95 %, in ``confidence``, how many numbers they hold, in
+        ``accuracy``.
+
+    Examples
+    --------
+    >>> from ensemblage.evaluation import interval_reliability
+    >>> found = interval_reliability([0.0, 2.0], [0.0, 0.0], [1.0, 1.0])
+    >>> found.accuracy[[0, -1]]
+    array([0.5, 0.5])
+    """
+    nominal = np.arange(1, 20) / 20
+    apart = np.abs(np.asarray(y, dtype=float) - predicted) / np.asarray(spread, dtype=float)
+    held = (apart <= ndtri(0.5 + nominal / 2)[:, None]).mean(axis=1)
+    return Reliability(nominal, held, np.full(len(nominal), 1 / len(nominal)))
+
+
 class PoolDisplay:
-    """Three pictures of a pool: weights, calibration, and how often members disagree.
+    """Three pictures of a pool: weights, calibration, and how far members are apart.
 
     Parameters
     ----------
@@ -86,7 +118,10 @@ class PoolDisplay:
     calibration : Reliability
         Of the pool, on rows that it has not seen.
     disagreement : ndarray of shape (n_members, n_members)
-        Share of these rows of which two members predict different classes.
+        Share of these rows of which two members predict different classes; of numbers, how far
+        apart they are in the mean, in standard deviations of the target.
+    of_classes : bool, default=True
+        Whether classes are predicted.
 
     Attributes
     ----------
@@ -98,6 +133,7 @@ class PoolDisplay:
     See Also
     --------
     ensemblage.pool.EnsemblageClassifier : The pool.
+    ensemblage.pool.EnsemblageRegressor : The pool of numbers.
 
     Examples
     --------
@@ -109,12 +145,19 @@ class PoolDisplay:
     """
 
     def __init__(
-        self, names: list[str], weights: Array, calibration: Reliability, disagreement: Array
+        self,
+        names: list[str],
+        weights: Array,
+        calibration: Reliability,
+        disagreement: Array,
+        *,
+        of_classes: bool = True,
     ) -> None:
         self.names = names
         self.weights = weights
         self.calibration = calibration
         self.disagreement = disagreement
+        self.of_classes = of_classes
 
     @classmethod
     def from_estimator(cls, pool: Any, *, axes: Any = None) -> PoolDisplay:
@@ -122,7 +165,7 @@ class PoolDisplay:
 
         Parameters
         ----------
-        pool : EnsemblageClassifier
+        pool : EnsemblageClassifier or EnsemblageRegressor
             Fitted.
         axes : sequence of three matplotlib Axes, default=None
             Where to draw; a new figure if not given.
@@ -135,11 +178,11 @@ class PoolDisplay:
         check_is_fitted(pool, "held_out_")
         record = pool.held_out_
         shares = {each.member: each.weight or 0.0 for each in pool.leaderboard_}
-        said = record.outputs.argmax(axis=2)
-        differ = (said[:, None] != said[None]).mean(axis=2)
         weights = np.array([shares[name] for name in record.names])
-        names, calibration = list(record.names), reliability(record.pooled, record.y)
-        return cls(names, weights, calibration, differ).plot(axes=axes)
+        of_classes = hasattr(pool, "classes_")
+        calibration, differ = (_of_classes if of_classes else _of_numbers)(record)
+        display = cls(list(record.names), weights, calibration, differ, of_classes=of_classes)
+        return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PoolDisplay:
         """Draw.
@@ -167,11 +210,31 @@ class PoolDisplay:
         curve.plot(self.calibration.confidence, self.calibration.accuracy, "o-", color="0.2")
         low = min(self.calibration.confidence.min(), self.calibration.accuracy.min())
         curve.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02, 1.02))
-        curve.set(xlabel="how sure the pool is", ylabel="how often it is right")
+        sure, right = ("how sure the pool is", "how often it is right") if self.of_classes else (
+            "share of rows that intervals should hold", "share that they hold"
+        )  # fmt: skip
+        curve.set(xlabel=sure, ylabel=right)
         curve.set_title(f"Calibration error {self.calibration.error:.3f}")
         image.imshow(self.disagreement, cmap="Greys", vmin=0.0)
         image.set_xticks(places, self.names, rotation=90)
         image.set_yticks(places, self.names)
-        image.set_title("Share of rows on which two disagree")
+        image.set_title(
+            "Share of rows on which two disagree" if self.of_classes
+            else "Mean distance, in standard deviations"
+        )  # fmt: skip
         self.axes_, self.figure_ = np.asarray(axes), bars.figure
         return self
+
+
+def _of_classes(record: Any) -> tuple[Reliability, Array]:
+    """Tell how sure a pool may be, and on how many rows two members say different classes."""
+    said = record.outputs.argmax(axis=2)
+    return reliability(record.pooled, record.y), (said[:, None] != said[None]).mean(axis=2)
+
+
+def _of_numbers(record: Any) -> tuple[Reliability, Array]:
+    """Tell whether intervals hold, and how far apart two members' numbers are."""
+    mean, variance = record.pooled.T
+    said = record.outputs[..., 0] / record.y.std()
+    apart = np.abs(said[:, None] - said[None]).mean(axis=2)
+    return interval_reliability(record.y, mean, np.sqrt(variance)), apart

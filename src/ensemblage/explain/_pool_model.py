@@ -13,12 +13,12 @@ from msgspec import Meta
 from ensemblage.evaluation import PoolDisplay, reliability
 from ensemblage.explain._decision import RowDecision, predicted
 from ensemblage.explain._explanation import Explanation, ModelPage, Subject, saved_picture
-from ensemblage.messages import count, listing
+from ensemblage.messages import count, listing, write_number
 from ensemblage.pages import Bar, BarsBlock, Block, NotesBlock, Section, TableBlock, TextBlock
 from ensemblage.parallel import final_step, rows_at_final_step
 
 if TYPE_CHECKING:  # a model that is no pool should not wait for pools to be imported
-    from ensemblage.pool import Contributions, Leaderboard, PoolDecision
+    from ensemblage.pool import Contributions, Leaderboard, NumberDecision, PoolDecision
 
 OURS = ("rows", "columns", "decisions")
 """Places whose members are this library's."""
@@ -32,10 +32,11 @@ class PoolMemberFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     member: str
     place: Annotated[str, Meta(description="Where its diversity is.")]
-    log_loss: float
-    accuracy: Share
+    log_loss: Annotated[float, Meta(description="Of numbers, minus the mean log density.")]
+    accuracy: Annotated[Share | None, Meta(description="Null for numbers.")]
     weight: Annotated[Share | None, Meta(description="Share of its influence on the pool.")]
     rows: Annotated[int, Meta(description="Rows that it has learned.")]
+    rmse: Annotated[float | None, Meta(description="Null for classes.")] = None
 
 
 class PlaceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +53,9 @@ class PoolFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     members: Annotated[list[PoolMemberFacts], Meta(description="The pool, then by log loss.")]
     places: list[PlaceFacts]
-    calibration_error: Annotated[Share, Meta(description="On rows that it has not seen.")]
+    calibration_error: Annotated[
+        Share | None, Meta(description="On rows that it has not seen; null for numbers.")
+    ]
     left_out: Annotated[list[str], Meta(description="Who is not in the pool, and why.")]
     known_sources: Annotated[
         list[PoolMemberFacts],
@@ -64,10 +67,13 @@ class PoolVoiceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one member said of a row."""
 
     member: str
-    scores: list[float]
+    scores: Annotated[
+        list[float], Meta(description="Of each class; or a number and how far it may be off.")
+    ]
     weight: Annotated[Share | None, Meta(description="Share of its influence on the pool.")]
     push: Annotated[
-        float | None, Meta(description="What it adds to the log odds against the next class.")
+        float | None,
+        Meta(description="What it adds to the log odds against the next class, or to the number."),
     ]
 
 
@@ -77,7 +83,10 @@ class PoolRowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     row: Annotated[int, Meta(ge=0, description="The row, from 0.")]
     prediction: str
     classes: list[str]
-    scores: Annotated[list[float], Meta(description="The pool's probability of each class.")]
+    scores: Annotated[
+        list[float],
+        Meta(description="The pool's probability of each class; or its number, and the spread."),
+    ]
     voices: Annotated[list[PoolVoiceFacts], Meta(description="Those who pushed most first.")]
     source: Annotated[
         str | None, Meta(description="The row's source, if the pool that answered knows it.")
@@ -95,7 +104,7 @@ class PoolExplanation(Explanation):
     board: Leaderboard
     contributions: Contributions
     pool: Any
-    decision: PoolDecision | None = None
+    decision: PoolDecision | NumberDecision | None = None
     row: int | None = None
 
     @classmethod
@@ -119,8 +128,8 @@ class PoolExplanation(Explanation):
         decision = None
         if subject.row is not None:
             asked = subject.X[subject.row : subject.row + 1]
-            told = None if subject.sources is None else subject.sources[subject.row]
-            decision = pool.explain_row(rows_at_final_step(subject.model, asked), told)
+            told = [] if subject.sources is None else [subject.sources[subject.row]]
+            decision = pool.explain_row(rows_at_final_step(subject.model, asked), *told)
         board, contributions = pool.leaderboard_, pool.contributions()
         facts = pool_facts(pool, contributions)
         return cls(facts, board, contributions, pool, decision, subject.row)
@@ -130,15 +139,7 @@ class PoolExplanation(Explanation):
         """What the members said of the row if one was named, else the pool."""
         if self.decision is None or self.row is None:
             return self.facts
-        said = self.decision
-        voices = [
-            PoolVoiceFacts(each.member, list(each.probabilities), each.weight, each.push)
-            for each in said.voices
-        ]
-        classes = [str(each) for each in said.classes]
-        scores = list(said.probabilities)
-        source = None if said.source is None else str(said.source)
-        return PoolRowFacts(self.row, str(said.prediction), classes, scores, voices, source)
+        return row_document(self.decision, self.row)
 
     def text(self) -> list[str | TableBlock]:
         """List members and places, or the voices about the row."""
@@ -153,11 +154,9 @@ class PoolExplanation(Explanation):
 
     def page(self) -> ModelPage:
         """Show weights, the leaderboard, what places add, and the voices about the row."""
-        pool = self.board[0]
-        told = (
-            f"On rows that it has not seen, the pool has log loss {pool.log_loss:.4f} and accuracy "
-            f"{pool.accuracy:.3f}; its calibration error is {self.facts.calibration_error:.3f}."
-        )
+        told, error = f"On rows that it has not seen, the pool has {_worth(self.board[0])}", ""
+        if self.facts.calibration_error is not None:
+            error = f"; its calibration error is {self.facts.calibration_error:.3f}"
         heard = [each for each in self.board[1:] if each.weight is not None]
         bars = [
             Bar(each.member, each.weight, f"{each.weight:.0%}", ours=each.place in OURS)
@@ -168,13 +167,13 @@ class PoolExplanation(Explanation):
         sections = [
             Section("Members", [*([chart] if bars else []), self.board.as_table(), *notes]),
             *_told_section(self.pool),
-            Section("Calibration", [calibration_bars(self.pool.held_out_)]),
+            *([Section("Calibration", [calibration_bars(self.pool.held_out_)])] if error else []),
             Section("Places of diversity", [self.contributions.as_table()]),
         ]
         if self.decision is not None:
             voices: list[Block] = [TextBlock([f"{self._predicted}."]), self.decision.as_table()]
             sections.insert(0, Section(f"Row {self.row}", voices))
-        return ModelPage([told], [("members", str(len(self.board) - 1))], sections)
+        return ModelPage([f"{told}{error}."], [("members", str(len(self.board) - 1))], sections)
 
     @property
     def _predicted(self) -> str:
@@ -182,6 +181,11 @@ class PoolExplanation(Explanation):
         told = self.document
         if not isinstance(told, PoolRowFacts):
             return ""
+        if not told.classes:
+            off = write_number(told.scores[1])
+            return (
+                f"Row {told.row}: predicted {told.prediction}, with a standard deviation of {off}"
+            )
         said = predicted(RowDecision(told.row, told.prediction, told.classes, told.scores, None))
         return said if told.source is None else f"{said}, by members that know {told.source}"
 
@@ -193,14 +197,38 @@ class PoolExplanation(Explanation):
 def _heard(board: Leaderboard, knowing: str) -> Iterator[str]:
     """Tell what a pool is worth, and to whom it listens."""
     pool, *members = board
-    yield (
-        f"{knowing}log loss {pool.log_loss:.4f} and accuracy {pool.accuracy:.3f} on rows that it "
-        "has not seen"
-    )
+    yield f"{knowing}{_worth(pool)} on rows that it has not seen"
     heard = sorted(members, key=lambda each: -(each.weight or 0.0))
     named = [f"{each.member} {each.weight:.0%}" for each in heard if each.weight]
     if named:
         yield f"listens to {', '.join(named)}"
+
+
+def _worth(pool: Any) -> str:
+    """Say what a line of a leaderboard says of a pool."""
+    rmse = getattr(pool, "rmse", None)
+    score = f"accuracy {pool.accuracy:.3f}" if rmse is None else f"RMSE {write_number(rmse)}"
+    return f"log loss {pool.log_loss:.4f} and {score}"
+
+
+def row_document(said: PoolDecision | NumberDecision, row: int) -> PoolRowFacts:
+    """Write down who said what of a row."""
+    classes = [str(each) for each in getattr(said, "classes", ())]
+    voices = [
+        PoolVoiceFacts(each.member, _scores(each, classes), each.weight, each.push)
+        for each in said.voices
+    ]
+    prediction = str(said.prediction) if classes else write_number(said.prediction, 6)
+    source = getattr(said, "source", None)
+    return PoolRowFacts(
+        row, prediction, classes, _scores(said, classes), voices,
+        None if source is None else str(source),
+    )  # fmt: skip
+
+
+def _scores(said: Any, classes: list[str]) -> list[float]:
+    """Give probabilities of the classes, or a number and its standard deviation."""
+    return list(said.probabilities) if classes else [said.prediction, said.spread]
 
 
 def _told_text(pool: Any) -> list[str | TableBlock]:
@@ -246,13 +274,14 @@ def calibration_bars(record: Any) -> BarsBlock:
 def pool_facts(pool: Any, contributions: Contributions) -> PoolFacts:
     """Write down what a pool is made of."""
     record, told = pool.held_out_, getattr(pool, "known_sources_", None)
+    of_classes = hasattr(pool, "classes_")
     return PoolFacts(
         _member_facts(pool.leaderboard_),
         [
             PlaceFacts(each.place, list(each.members), each.change, each.standard_error)
             for each in contributions
         ],
-        reliability(record.pooled, record.y).error,
+        reliability(record.pooled, record.y).error if of_classes else None,
         list(pool.leaderboard_.left_out),
         [] if told is None else _member_facts(told.leaderboard),
     )
@@ -261,7 +290,13 @@ def pool_facts(pool: Any, contributions: Contributions) -> PoolFacts:
 def _member_facts(board: Leaderboard) -> list[PoolMemberFacts]:
     return [
         PoolMemberFacts(
-            each.member, each.place, each.log_loss, each.accuracy, each.weight, each.rows
+            each.member,
+            each.place,
+            each.log_loss,
+            getattr(each, "accuracy", None),
+            each.weight,
+            each.rows,
+            getattr(each, "rmse", None),
         )
         for each in board
     ]

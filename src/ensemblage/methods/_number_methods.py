@@ -69,6 +69,12 @@ def _tree(seed: int, n_jobs: int | None) -> Any:
     return InnerTreeRegressor(random_state=seed, n_jobs=n_jobs)
 
 
+def _auto(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.pool import EnsemblageRegressor  # noqa: PLC0415
+
+    return EnsemblageRegressor(random_state=seed, n_jobs=n_jobs)
+
+
 NUMBER_METHODS = {
     method.name: method
     for method in (
@@ -121,6 +127,19 @@ NUMBER_METHODS = {
             effort=1,
             takes_tables=True,
             takes=("groups",),
+        ),
+        Method(
+            "auto",
+            "pool",
+            "usual members and ours, tuned on shared folds, their densities multiplied",
+            _auto,
+            ours=True,
+            steep=True,
+            takes=("groups",),
+            quick=None,
+            takes_tables=True,
+            encodes=True,
+            judges_itself=True,
         ),
     )
 }

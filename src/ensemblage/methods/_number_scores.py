@@ -11,7 +11,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ensemblage.evaluation import interval_coverage, log_score
-from ensemblage.methods._number_answers import number_answers
+from ensemblage.methods._number_answers import NumberAnswers, number_answers
 
 Floats = NDArray[np.float64]
 
@@ -47,15 +47,21 @@ def score_numbers(
     model: Any, X: NDArray[Any], y: Floats, told: Mapping[str, Any] = MappingProxyType({})
 ) -> NumberScores:
     """Score a fitted regressor on rows that it has not seen."""
-    predicted, spread, intervals = number_answers(model, X, told)
-    if not np.isfinite(predicted).all():
+    answers = number_answers(model, X, told)
+    if not np.isfinite(answers.predicted).all():
         raise ValueError("the model predicts what is not a finite number")
+    return scores_of_answers(answers, y)
+
+
+def scores_of_answers(answers: NumberAnswers, y: Floats) -> NumberScores:
+    """Score what a model said of rows that it has not seen."""
+    predicted, spread, intervals = answers
     missed = y - predicted
-    score = covered = width = None
-    if spread is not None and intervals is not None:
+    covered = width = None
+    score = None if spread is None else log_score(y, predicted, spread)
+    if intervals is not None:
         low, high = intervals.T
-        score, covered = log_score(y, predicted, spread), interval_coverage(y, low, high)
-        width = float((high - low).mean())
+        covered, width = interval_coverage(y, low, high), float((high - low).mean())
     return NumberScores(
         float(np.sqrt((missed**2).mean())), float(np.abs(missed).mean()), r_squared(y, predicted),
         score, covered, width, _kept(predicted, intervals),

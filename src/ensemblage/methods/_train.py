@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset
-from ensemblage.messages import count
 from ensemblage.methods._compare import compare
-from ensemblage.methods._measures import AUTO
 from ensemblage.methods._method import Method
 from ensemblage.methods._method_costs import expected_seconds
 from ensemblage.methods._method_documents import Comparison
@@ -67,8 +64,7 @@ def train(
     dataset : Dataset
         The rows.
     method : str
-        The name of a method; "auto" is a pool for classes, and for numbers the method that a
-        comparison of all says to take.
+        The name of a method; "auto" is a pool.
     n_splits : int, default=5
         Folds of the score; at most the rows of the largest class, or half of all for numbers.
     seed : int, default=0
@@ -93,39 +89,20 @@ def train(
     >>> trained.model.predict([[5.1, 3.5, 1.4, 0.2]])
     array(['setosa'], dtype='<U10')
     """
-    asked = None if method == AUTO and not dataset.classes else [method]
     folds = max(2, min(n_splits, dataset.most_folds))
-    if asked is not None:
-        chosen = get_method(method, dataset.task.name)
-        chosen.fit_params(dataset.sources, new_sources=False)
-        if chosen.judges_itself:
-            return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
+    chosen = get_method(method, dataset.task.name)
+    extra = chosen.fit_params(dataset.sources, new_sources=False)
+    if chosen.judges_itself:
+        return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
     step = None if progress is None else _WithFinalFit(progress)
     scores = compare(
-        dataset, methods=asked, n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
+        dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
     )
-    if asked is None:
-        scores = _of_choice(scores)
-    chosen = get_method(scores.methods[0].name, dataset.task.name)
     model = make_model(chosen, dataset.columns, seed, _jobs_for(scores, n_jobs))
-    said = _fit(model, dataset, chosen.fit_params(dataset.sources, new_sources=False))
+    said = _fit(model, dataset, extra)
     if step is not None:
         step.finish()
     return Trained(_bare(model), model, scores, chosen.name, said)
-
-
-def _of_choice(scores: Comparison) -> Comparison:
-    """Keep the method to take, with a note that it was chosen by the scores that are shown."""
-    name = scores.summary[0].method if scores.choice is None else scores.choice.method
-    note = (
-        f"{count(len(scores.methods), 'method')} were compared. {scores.verdict} Its score is of "
-        "the folds by which it was chosen, and so a little too good."
-    )
-    return replace(
-        scores, methods=tuple(each for each in scores.methods if each.name == name),
-        summary=tuple(row for row in scores.summary if row.method == name),
-        notes=(*scores.notes, note),
-    )  # fmt: skip
 
 
 class Folds(NamedTuple):

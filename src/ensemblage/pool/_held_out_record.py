@@ -72,8 +72,8 @@ def keep_held_out(verdict: Verdict, pooled: Array, rows: PoolRows) -> HeldOutRec
     )
 
 
-def row_losses(record: HeldOutRecord, fusion: Fusion, members: Any) -> Array:
-    """Log loss of each row in a pool of some members, fused as rows of other folds teach."""
+def fused_again(record: HeldOutRecord, fusion: Fusion, members: Any) -> Array:
+    """Give what a pool of some members says of each row, fused as rows of other folds teach."""
     outputs = record.outputs[np.asarray(members, dtype=int)].astype(float)
     y, weights = record.y, record.weights
     folds = deal_folds(record.target.labels(y), N_FOLDS, np.random.default_rng(0))
@@ -82,7 +82,12 @@ def row_losses(record: HeldOutRecord, fusion: Fusion, members: Any) -> Array:
     if lacking.any():
         fitted = clone(fusion).fit(outputs, y, sample_weight=weights)
         fused[lacking] = fitted.combine(outputs[:, lacking])
-    return record.target.row_losses(fused, y)
+    return fused
+
+
+def row_losses(record: HeldOutRecord, fusion: Fusion, members: Any) -> Array:
+    """Log loss of each row in such a pool."""
+    return record.target.row_losses(fused_again(record, fusion, members), record.y)
 
 
 def weighted_mean(record: HeldOutRecord, values: Array) -> float:
