@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ensemblage.messages import write_number
 from ensemblage.pages import (
     Column,
     Field,
@@ -179,7 +180,7 @@ class Leaderboard(Sequence[Any]):
 def _fields(standing: Standing | NumberStanding) -> list[Field]:
     predict = standing.predict_seconds
     if isinstance(standing, NumberStanding):
-        score = Field(f"{standing.rmse:.4g}", standing.rmse)
+        score = Field(write_number(standing.rmse), standing.rmse)
     else:
         score = number_field(standing.accuracy, 3)
     return [

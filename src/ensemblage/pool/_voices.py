@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ensemblage.fusion import DensityPool, Fusion, LogPool
+from ensemblage.messages import write_number
 from ensemblage.pages import (
     NOTHING,
     Column,
@@ -193,9 +194,9 @@ class NumberDecision:
         rows = [_number_row(each) for each in (pool, *self.voices)]
         legend = (
             "spread: standard deviation. push: what a member adds to the answer, from the mean "
-            f"of the target in training, {self.start:.4g}."
+            f"of the target in training, {write_number(self.start)}."
         )
-        title = f"The answer is {self.prediction:.4g}"
+        title = f"The answer is {write_number(self.prediction, 6)}"
         return TableBlock([Column("member"), *columns], rows, title, legend)
 
     def __str__(self) -> str:
@@ -208,9 +209,16 @@ class NumberDecision:
 
 
 def _number_row(voice: NumberVoice) -> list[Field]:
-    push = NOTHING if voice.push is None else Field(f"{voice.push:+.4g}", voice.push)
-    told = [Field(f"{each:.4g}", each) for each in (voice.prediction, voice.spread)]
+    push = NOTHING if voice.push is None else Field(_signed(voice.push), voice.push)
+    told = [
+        Field(write_number(each, digits), each)
+        for each, digits in ((voice.prediction, 6), (voice.spread, 4))
+    ]
     return [Field(voice.member), *told, share_field(voice.weight), push]
+
+
+def _signed(value: float) -> str:
+    return write_number(value) if value < 0 else f"+{write_number(value)}"
 
 
 def hear_number(names: list[str], outputs: Array, fusion: Fusion, start: float) -> NumberDecision:
