@@ -23,9 +23,9 @@ from sklearn.model_selection import KFold
 from ensemblage.parallel import draw_seeds
 from ensemblage.pool import hold_out_members, refit_member, resolve_pool
 from ensemblage.pool._pool_rows import PoolRows, shared_folds
-from ensemblage.pool._pool_spread import spread_factor, widened
 from ensemblage.pool._pool_targets import PoolNumbers, mean_loss
 from ensemblage.pool._pooling import cross_fitted, fuse, make_fusion
+from ensemblage.strata import learn_spread
 from ensemblage.tables import TableEncoder
 
 FOLDS, INNER = 3, 5
@@ -58,8 +58,9 @@ def answers(X, y, train, test):
         given[recipe.name] = alone.combine(said[-1][None])
     fusion = make_fusion("logpool", grouped=False, numbers=True)
     verdict = fuse(candidates, rows, fusion)
-    factor = spread_factor(cross_fitted(fusion, verdict, rows), rows.y[verdict.known], None)
-    return {"pool": widened(verdict.fusion.combine(np.stack(said)), factor), **given}
+    pooled = cross_fitted(fusion, verdict, rows)
+    spread = learn_spread(pooled, rows.y[verdict.known], np.ones(len(pooled)))
+    return {"pool": spread.widen(verdict.fusion.combine(np.stack(said))), **given}
 
 
 def study(X, y):

@@ -19,12 +19,11 @@ from ensemblage.pool._held_out_record import fused_again
 from ensemblage.pool._members import NUMBER_POOLS, resolve_pool
 from ensemblage.pool._pool_base import PoolMixin
 from ensemblage.pool._pool_rows import Array
-from ensemblage.pool._pool_spread import spread_factor, widened
 from ensemblage.pool._pool_state import check_pool
 from ensemblage.pool._pool_targets import PoolNumbers
 from ensemblage.pool._pooling import cross_fitted, make_fusion
 from ensemblage.pool._voices import NumberDecision, hear_number
-from ensemblage.strata import read_numbers
+from ensemblage.strata import Spread, learn_spread, read_numbers
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 
@@ -70,9 +69,9 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
         What they said of these rows.
     target_mean_, target_scale_ : float
         Mean and standard deviation of the target in training.
-    spread_factor_ : float
-        By which the fused variance is multiplied: as rows teach that neither members nor fusion
-        had seen.
+    spread_factor_, spread_floor_ : float
+        By which the fused variance is multiplied, and what is added to it: as makes rows most
+        likely that neither members nor fusion had seen.
     {encoder_}
     n_features_in_ : int
         Number of columns seen in ``fit``.
@@ -94,9 +93,9 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
     paper, :math:`p(y|x) \propto \prod_k p_k(y|x)^{i_k}`, which is normal again: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean that of the members, weighted by their parts of the
     precision. Members whose ``predict`` tells no spread of its own are off by as much on all rows,
-    and so is a pool of these. The variance is then multiplied by the mean of
-    :math:`(y - \mu)^2 / s^2` over rows that neither members nor fusion had seen, drawn towards one
-    as by twenty rows: importances fit the rows that they were learned from a little too well.
+    and so is a pool of these. Importances fit the rows that they were learned from a little too
+    well, and variances that differ from row to row may not hold: by rows that neither members nor
+    fusion had seen the variance becomes :math:`a s^2 + b`.
 
     Forests are judged out of bag and strata by their own folds, of which only the gate is fitted
     again; where rows belong to ``groups``, forests are judged by the folds too.
@@ -178,8 +177,9 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
         self.target_mean_ = float(rows.prior[0])
         self.target_scale_ = float(np.sqrt(rows.prior[1]))
         pooled, known = cross_fitted(fusion, learned.verdict, rows), learned.verdict.known
-        self.spread_factor_ = spread_factor(pooled, rows.y[known], rows.weights_at(known))
-        self._store(describe_pool(learned, rows, widened(pooled, self.spread_factor_)))
+        spread = _learn_spread(pooled, rows.y[known], rows.weights_at(known))
+        self.spread_factor_, self.spread_floor_ = spread
+        self._store(describe_pool(learned, rows, spread.widen(pooled)))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -244,14 +244,16 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
         outputs = self._ask(row)
         told = hear_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
-        return replace(told, spread=told.spread * float(np.sqrt(self.spread_factor_)))
+        variance = self.spread_factor_ * told.spread**2 + self.spread_floor_
+        return replace(told, spread=float(np.sqrt(variance)))
 
     def prune(self, max_latency: float) -> Self:
         pruned: Self = super().prune(max_latency)
         record = self.held_out_
         members = [record.names.index(name) for name in pruned.member_names_]
         fused = fused_again(record, self._unfitted_fusion(), members)
-        pruned.spread_factor_ = spread_factor(fused, record.y, record.weights)
+        spread = _learn_spread(fused, record.y, record.weights)
+        pruned.spread_factor_, pruned.spread_floor_ = spread
         return pruned
 
     prune.__doc__ = PoolMixin.prune.__doc__
@@ -259,7 +261,8 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
     def _fused(self, X: Any) -> Array:
         """Fuse what members say of rows to means and variances, (n_samples, 2)."""
         outputs = self._ask(X)
-        return widened(self.fusion_.combine(outputs), self.spread_factor_)
+        spread = Spread(self.spread_factor_, self.spread_floor_)
+        return spread.widen(self.fusion_.combine(outputs))
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumbers]:
         numbers, found = read_numbers(y, np.ones(len(y)))
@@ -272,5 +275,11 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
         """Refuse attributes that do not belong together."""
         check_pool(self, None)
         expect(bool(np.isfinite(self.target_mean_)), "target_mean_ is not finite")
-        for name in ("target_scale_", "spread_factor_"):
-            expect(bool(0 < getattr(self, name) < np.inf), f"{name} is not above zero")
+        expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
+        spread = (self.spread_factor_, self.spread_floor_)
+        sound = all(0 <= each < np.inf for each in spread) and max(spread) > 0
+        expect(sound, "the spread is not above zero")
+
+
+def _learn_spread(fused: Array, y: Array, weights: Array | None) -> Spread:
+    return learn_spread(fused, y, np.ones(len(y)) if weights is None else weights)

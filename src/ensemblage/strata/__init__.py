@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from ensemblage.strata._describe_strata import describe_strata
     from ensemblage.strata._hiss import HISS
     from ensemblage.strata._intervals import HeldOutScores
+    from ensemblage.strata._last_word import Spread as Spread
+    from ensemblage.strata._last_word import learn_spread as learn_spread
     from ensemblage.strata._mixture import MixtureStrata
     from ensemblage.strata._partial_pooling import PartialPoolingClassifier
     from ensemblage.strata._pooling_base import Deviation

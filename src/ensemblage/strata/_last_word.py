@@ -38,8 +38,7 @@ def learn_last_word(fused: Array, anchored: Array, y: Array, weights: Array) -> 
     """Choose on rows that neither members nor fusion have seen."""
     anchor, share = _best_share(fused[:, 0], anchored, y, weights)
     word = LastWord(anchor, share, 1.0, 0.0)
-    mean, variance = word.say(fused, anchored).T
-    return word._replace(**_best_spread((y - mean) ** 2, variance, weights)._asdict())
+    return word._replace(**learn_spread(word.say(fused, anchored), y, weights)._asdict())
 
 
 def _best_share(mean: Array, anchored: Array, y: Array, weights: Array) -> tuple[int, float]:
@@ -52,22 +51,30 @@ def _best_share(mean: Array, anchored: Array, y: Array, weights: Array) -> tuple
     return anchor, float(SHARES[::-1][np.argmin(errors[::-1])])
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
+    """A variance v that is told becomes ``factor`` v + ``floor``."""
+
     factor: float
     floor: float
 
+    def widen(self, fused: Array) -> Array:
+        """Correct variances beside means, (n_rows, 2)."""
+        return np.column_stack([fused[:, 0], self.factor * fused[:, 1] + self.floor])
 
-def _best_spread(squares: Array, variance: Array, weights: Array) -> _Spread:
+
+def learn_spread(fused: Array, y: Array, weights: Array) -> Spread:
     """Mix the variance told with one for all rows, by the least log loss of the residuals."""
+    mean, variance = fused.T
+    squares = (y - mean) ** 2
     total, level = weights.sum(), float(np.average(variance, weights=weights))
     # relative to the largest, so that units do not matter
     unit = max(float(squares.max()), np.finfo(float).tiny)
-    best, found = np.inf, _Spread(1.0, 0.0)
+    best, found = np.inf, Spread(1.0, 0.0)
     for share in SHARES:
         shape = share * variance / level + (1 - share)
         size = max(float(weights @ (squares / unit / shape)) / total, SMALLEST)
         loss = total * np.log(size) + float(weights @ np.log(shape))
         if loss < best:
             best = loss
-            found = _Spread(float(size * unit * share / level), float(size * unit * (1 - share)))
+            found = Spread(float(size * unit * share / level), float(size * unit * (1 - share)))
     return found
