@@ -63,15 +63,15 @@ lint: $(VENV)/lint
 	$(RUN) mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/check_docstrings.py
-	$(RUN) codespell_lib src tests docs benchmarks changes README.md CONTRIBUTING.md
+	$(RUN) codespell_lib src tests docs benchmarks examples changes README.md CONTRIBUTING.md
 	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
 
 bench: $(VENV)/test
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(VENV)/docs
-	rm -rf docs/generated  # pages of names that are gone
+	rm -rf docs/generated docs/gallery  # pages of names that are gone
 	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) docs/_build build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache

@@ -1,8 +1,12 @@
 """How the documentation is built."""
 
 import re
+import sys
+from pathlib import Path
 
 import ensemblage
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "Ensemblage"
 author = "The Ensemblage developers"
@@ -10,26 +14,58 @@ copyright = "the Ensemblage developers"  # noqa: A001
 version = release = ensemblage.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
+    "outside",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
-html_theme = "furo"
-html_title = f"Ensemblage {release}"
-html_show_sourcelink = False
+exclude_patterns = ["_build", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
+
+html_theme = "furo"
+html_title = "Ensemblage"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = html_logo = "_static/mark.svg"
+html_math_renderer = "mathml"
 
 autosummary_generate = True
 autosummary_imported_members = True
 autodoc_typehints = "none"  # the docstrings say it better
 numpydoc_show_class_members = False
 
-myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_\w+\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "generated/examples",
+    "doc_module": ("ensemblage",),
+    "reference_url": {"ensemblage": None},
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": True,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "write_computation_times": False,
+    "min_reported_time": 30,
+}
 
 
 def mend_types(app, what, name, obj, options, lines):  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""The API page names everything public, and nothing else."""
+"""The API pages name everything public, and nothing else."""
 
 import re
 from importlib import import_module
@@ -9,7 +9,8 @@ import pytest
 
 import ensemblage
 
-API_PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+ROOT = Path(__file__).parents[1]
+API_PAGES = [ROOT / "docs" / name for name in ("api.md", "api-parts.md")]
 PACKAGES = sorted(module.name for module in iter_modules(ensemblage.__path__) if module.ispkg)
 
 
@@ -18,13 +19,13 @@ def public_names(package):
 
 
 def documented_names(package):
-    """Names under the package's heading: table entries, and names in backticks."""
-    page = API_PAGE.read_text(encoding="utf-8")
-    section = re.search(rf"(?ms)^## ensemblage\.{package}$(.*?)(?=^## |\Z)", page)
-    if section is None:
-        return set()
-    entries = re.findall(r"(?m)^ +([A-Za-z]\w*)$|^- `(\w+)`", section[1])
-    return {listed or described for listed, described in entries}
+    """Names under the package's headings: table entries, and names in backticks."""
+    pages = "\n## ".join(page.read_text(encoding="utf-8") for page in API_PAGES)
+    sections = re.findall(rf"(?ms)^## ensemblage\.{package}$(.*?)(?=^## |\Z)", pages)
+    entries = re.findall(r"(?m)^ +([A-Za-z]\w*)$|^- `(\w+)`", "".join(sections))
+    names = [listed or described for listed, described in entries]
+    assert len(names) == len(set(names)), "a name stands twice"
+    return set(names)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,0 +1,41 @@
+"""
+Data from several hospitals
+===========================
+
+Patients of eight hospitals in one table. Each hospital has a rule of its own, and the table does not
+say where a row is from. One straight line serves nobody; a member per stratum, and a gate that knows
+which of them to listen to, serves nearly everybody.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+
+from ensemblage.datasets import make_multi_source
+from ensemblage.strata import StrataEnsembleClassifier, tuned_svm
+
+X, y = make_multi_source(n_sources=8, n_samples=2000, random_state=0)
+X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
+
+# %%
+# Three usual models, and strata. Nothing is told about hospitals.
+
+models = {
+    "logistic regression": LogisticRegression(),
+    "gradient boosting": HistGradientBoostingClassifier(random_state=0),
+    "tuned RBF SVM": tuned_svm(),
+    "strata ensemble": StrataEnsembleClassifier(random_state=0),
+}
+errors = {name: 1 - model.fit(X, y).score(X_new, y_new) for name, model in models.items()}
+
+fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+bars = ax.barh(list(errors), list(errors.values()), color=["0.7", "0.7", "0.7", "C0"])
+ax.bar_label(bars, fmt="%.3f", padding=3)
+ax.set(xlabel="error on new rows", xlim=(0, 0.6))
+ax.invert_yaxis()
+ax.spines[["top", "right"]].set_visible(False)
+
+# %%
+# **Take away**: where sources lie apart and each has a simple rule, strata find them without being told. The rows were
+# made that way; on an ordinary table expect no gain over a tuned SVM.
