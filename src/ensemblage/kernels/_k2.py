@@ -349,33 +349,32 @@ def add_log_ratios(
     rows, weights = views.rows, views.weights
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
     labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
-    floor = smoothing * n_own
-    counts = np.empty((family.n_configurations, n_own, n_classes))
-    totals = np.empty((family.n_configurations, n_classes))
+    block, floor = n_own * n_classes, smoothing * n_own
+    counts = np.empty(family.n_configurations * block)
+    totals = np.empty(family.n_configurations * n_classes)
+    entries = np.empty(len(rows), dtype=np.int64)
     # as long as one whole row is left out, rows of an entry have their logarithms in common
-    n_logs = family.n_configurations * n_own * n_classes
-    shared = n_logs <= len(rows)
-    n_logs = n_logs if shared else 1
-    known = np.empty((n_logs, n_classes))
-    stamps = np.full(n_logs, -1)
+    shared = len(counts) <= len(rows)
+    known = np.empty((len(counts) if shared else 1, n_classes))
+    stamps = np.full(len(known), -1)
     for e in range(len(views.starts) - 1):
         counts[:] = 0.0
         totals[:] = 0.0
         for i in range(views.starts[e], views.starts[e + 1]):
             m = rows[i]
-            counts[configuration[m], own[m], labels[m]] += weights[i]
-            totals[configuration[m], labels[m]] += weights[i]
+            entries[i] = configuration[m] * block + own[m] * n_classes + labels[m]
+            counts[entries[i]] += weights[i]
+            totals[configuration[m] * n_classes + labels[m]] += weights[i]
         for i in range(views.starts[e], views.starts[e + 1]):
-            m = rows[i]
-            g, v, y = configuration[m], own[m], labels[m]
-            removed = min(weights[i], 1.0)
-            entry = (g * n_own + v) * n_classes + y if shared else 0
-            if stamps[entry] != e or removed < 1.0:
+            entry = entries[i] if shared else 0
+            if stamps[entry] != e or weights[i] < 1.0:
+                removed, y = min(weights[i], 1.0), entries[i] % n_classes
                 stamps[entry] = e if shared and removed == 1.0 else -1
-                a = counts[g, v, y] - removed + smoothing
-                b = totals[g, y] - removed + floor
+                first, group = entries[i] - y, entries[i] // block * n_classes
+                a = counts[first + y] - removed + smoothing
+                b = totals[group + y] - removed + floor
                 for k in range(n_classes):
-                    p = (counts[g, v, k] + smoothing) / (totals[g, k] + floor)
+                    p = (counts[first + k] + smoothing) / (totals[group + k] + floor)
                     known[entry, k] = np.log(p * b / a) if k != y else 0.0
             for k in range(n_classes):
                 log_ratios[i, k] += sign * known[entry, k]
