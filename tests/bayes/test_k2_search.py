@@ -1,4 +1,5 @@
 import math
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from ensemblage.bayes._k2_search import (
     make_measure,
 )
 from ensemblage.bayes._search_space import Candidates, Structure
-from ensemblage.inner import InnerEnsemble
+from ensemblage.inner import InnerEnsemble, draw_views
 from ensemblage.kernels import NO_EXTRA, PROBABILITY, Nodes
 from reference import k2 as slow
 
@@ -64,6 +65,27 @@ def test_inner_structures_equal_algorithm_4():
         )  # fmt: skip
         found = k2_search(crowd, space([1, 2, 3])).parents
         assert [list(parents) for parents in found] == expected
+
+
+@given(seed=st.integers(0, 200), share=st.floats(0.1, 1.0), replace=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_scores_of_the_first_views_are_those_of_a_measure_that_saw_no_others(seed, share, replace):
+    rows = draw(seed, n_rows=30, sizes=(2, 3, 4, 4))
+    views = draw_views(rows.n_rows, range(seed, seed + 6), share, replace)
+    measure = make_measure("probability", rows, 0.5)
+    measure.see(views)
+    structure = Structure(((), (0,), (0, 1), ()))
+    for node, extras in ((2, [NO_EXTRA, 3]), (3, [NO_EXTRA, 0, 1]), (1, [NO_EXTRA, 2, 3])):
+        candidates = Candidates(structure, node, np.array(extras))
+        found = measure.score_first(candidates, [1, 4, 6])
+        part = copy(measure)
+        part.keep_first(4)
+        for size, scores in zip([1, 4, 6], found, strict=True):
+            fresh = make_measure("probability", rows, 0.5).score_views(candidates, views[:size])
+            assert np.array_equal(scores, fresh) or node != 2  # later ones have taken nodes out
+            assert scores == pytest.approx(fresh, rel=1e-9)
+        assert np.array_equal(part.score_first(candidates, [4])[0], found[1])
+    assert measure.n_views == 6
 
 
 def test_views_keep_their_rows_of_positive_weight():
@@ -121,8 +143,8 @@ def test_by_entry_and_by_row_agree(metric, seed, monkeypatch):
         patch.setattr(_k2_search, "leave_one_out_scores", None)
         first = by_entry.score_views(candidates, views)
     monkeypatch.setattr(_k2_search, "leave_one_out_scores_by_entry", None)
-    by_row._see(compress_views(views))
-    by_row._key, by_row._few_entries = views, -1
+    by_row.see(views)
+    by_row._fewest_rows = [-1] * len(views)
     np.testing.assert_allclose(by_row.score_views(candidates, views), first, atol=1e-13)
 
 

@@ -30,8 +30,8 @@ FULL = {
     "joint-figure1": 6 * 100,
     "joint-figure2": 2 * 2 * 100,
     "joint-table2": 3 * 100,
-    # three networks, ten bags, the grid twice, and the nested choice
-    "inner-table1": 14 * 10 * (3 + 10 + 2 * 10 * 10 + 1),
+    # three networks, the bags, the grid twice, and the nested choice
+    "inner-table1": 14 * 10 * (3 + 1 + 2 + 1),
     "inner-figure2": 14 * 10 * 3,
     # K-means, the grid, linkage, and the graph-based methods in three blocks of starts
     "inner-table2": 15 * (1 + 100 + 100 + 3 * 100),

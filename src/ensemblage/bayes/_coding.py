@@ -234,12 +234,14 @@ class CodedRows:
 
     def grid(self, parents: Sequence[int]) -> Grid:
         """List the configurations that occur, and the way to them."""
-        numbers = self.configurations(parents)
-        configurations = np.zeros((numbers.n_codes, len(parents)), dtype=np.int32)
-        configurations[numbers.codes] = self.nodes.codes[list(parents)].T
-        sizes = self.nodes.n_categories[list(parents)]
-        steps = [self._refined(tuple(parents[: j + 1])).step for j in range(len(parents))]
-        return Grid(configurations, sizes, steps)
+        configurations, steps = np.zeros((1, 0), dtype=np.int32), []
+        for j, parent in enumerate(parents):
+            step = self._refined(tuple(parents[: j + 1])).step
+            before, code = np.divmod(np.flatnonzero(step >= 0), self.nodes.n_categories[parent])
+            columns = [configurations[before], code.astype(np.int32)[:, None]]
+            configurations = np.concatenate(columns, axis=1)
+            steps.append(step)
+        return Grid(configurations, self.nodes.n_categories[list(parents)], steps)
 
     def count_entries(
         self,

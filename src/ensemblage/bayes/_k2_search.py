@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -67,17 +68,21 @@ class NetworkMeasure(ABC):
     def __call__(self, candidates: Candidates, view: Floats) -> Floats:
         """Score the candidates on one view, the weight of each row: (n_extras,)."""
         if view is not self._key:
+            self.see(view[None])
             self._key = view
-            self._see(compress_views(view[None]))
         scores: Floats = self._score(candidates)[0]
         return scores
 
     def score_views(self, candidates: Candidates, views: Floats) -> Floats:
         """Score the candidates on all views of (n_views, n_rows) together: (n_views, n_extras)."""
         if views is not self._key:
-            self._key = views
-            self._see(compress_views(views))
+            self.see(views)
         return self._score(candidates)
+
+    def see(self, views: Floats) -> None:
+        """Look at other views from now on."""
+        self._key = views
+        self._see(compress_views(views))
 
     @abstractmethod
     def _see(self, views: RowViews) -> None:
@@ -108,6 +113,15 @@ class RestOfNetwork:
         self._included: dict[int, tuple[int, ...]] = {}
         self._left_out: tuple[int, Any] | None = None
         self._ratios = np.empty_like(self._log_ratios)
+
+    def keep_first(self, n_views: int) -> None:
+        """Forget all but the first views; what is kept belongs to no other copy."""
+        rows, starts, weights = self.views
+        end = starts[n_views]
+        self.views = RowViews(rows[:end], starts[: n_views + 1], weights[:end])
+        self._log_ratios = self._log_ratios[:end].copy()
+        self._ratios = self._ratios[:end].copy()
+        self._included = dict(self._included)
 
     def without(self, structure: Structure, node: int) -> Rest:
         """Give the ratios without a node."""
@@ -143,33 +157,67 @@ class RestOfNetwork:
 class LeaveOneOutMeasure(NetworkMeasure):
     """Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``."""
 
+    _rest: RestOfNetwork
+
     def __init__(self, rows: CodedRows, metric: int, smoothing: float) -> None:
         super().__init__(rows, metric)
         self.smoothing = smoothing
 
+    @property
+    def n_views(self) -> int:
+        """How many views were last seen."""
+        return len(self._fewest_rows)
+
+    def keep_first(self, n_views: int) -> None:
+        """Forget all but the first views seen; what is kept belongs to no other copy."""
+        self._rest = copy(self._rest)
+        self._rest.keep_first(n_views)
+        self._look_at(self._rest.views)
+
+    def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Floats]:
+        """Score the candidates on the first views, so many at a time: (size, n_extras) each.
+
+        They are, to the bit, what a measure that has seen no other views gives.
+        """
+        family, widest = self._family(candidates)
+        by_entry = [self._by_entry(family, widest, size) for size in sizes]
+        scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
+        return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
+
     def _see(self, views: RowViews) -> None:
-        self._views = views
         self._rest = RestOfNetwork(self.rows, views, self.smoothing)
-        # by entry, a candidate costs its entries times the classes; by row, its rows times them
-        self._few_entries = 2 * self.rows.n_classes * int(np.diff(views.starts).min())
+        self._look_at(views)
+
+    def _look_at(self, views: RowViews) -> None:
+        self._views = views
+        # of the first views, by their number; a list is faster to ask than an array
+        self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
         self._whole_rows = bool(views.weights.min() >= 1.0)
 
-    def _score(self, candidates: Candidates) -> Floats:
+    def _family(self, candidates: Candidates) -> tuple[Family, int]:
+        """Give the node with its parents, and the entries of the widest candidate."""
         structure, node, extras = candidates
-        parents, others, n_classes = (
-            structure.parents[node],
-            structure.others(node),
-            self.rows.n_classes,
-        )
-        rest = self._rest.without(structure, node)
-        configurations = self.rows.configurations(others)
-        family = Family(node, CLASS in parents, *configurations)
+        parents = structure.parents[node]
+        configurations = self.rows.configurations(structure.others(node))
         # the class is told apart in any case, and splits nothing
         splits = [NO_EXTRA if extra == CLASS else extra for extra in extras.tolist()]
-        n_groups = configurations.n_codes * n_classes
+        n_groups = configurations.n_codes * self.rows.n_classes
         widest = self.rows.count_entries(node, parents, n_groups, splits)
-        few = widest * n_classes <= self._few_entries
-        by_entry = few and self._whole_rows and family.has_class
+        return Family(node, CLASS in parents, *configurations), widest
+
+    def _by_entry(self, family: Family, widest: int, n_views: int) -> bool:
+        """By entry, a candidate costs its entries times the classes; by row, its rows."""
+        few = widest <= 2 * self._fewest_rows[n_views - 1]
+        return few and self._whole_rows and family.has_class
+
+    def _score(self, candidates: Candidates) -> Floats:
+        family, widest = self._family(candidates)
+        by_entry = self._by_entry(family, widest, self.n_views)
+        return self._score_family(candidates, family, by_entry)
+
+    def _score_family(self, candidates: Candidates, family: Family, by_entry: bool) -> Floats:
+        structure, node, extras = candidates
+        rest = self._rest.without(structure, node)
         kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
         scores: Floats = kernel(self.rows.nodes, family, extras, self._views, rest, self.metric)
         return scores

@@ -86,6 +86,22 @@ class OneView(NamedTuple):
     ratios: Floats
 
 
+class Places(NamedTuple):
+    """A view's rows: their classes, and where the classes of their entry and group begin."""
+
+    labels: Codes
+    entries: Integers
+    groups: Integers
+
+
+class Tally(NamedTuple):
+    """Weights of the entries and, with all of their smoothing, of the groups, by class; flat."""
+
+    counts: Floats
+    totals: Floats
+    smoothing: float
+
+
 @compiled
 def view_of(views: RowViews, rest: Rest, e: int) -> OneView:
     """Cut one view out."""
@@ -129,13 +145,13 @@ def row_score(own: float, others: float, correct: bool, metric: int) -> float:
 def score_without(labels: Codes, view: OneView, metric: int) -> float:
     """Score the network of a node that does not have the class as a parent: it cancels."""
     score, weight = 0.0, 0.0
-    for i in range(len(view.rows)):
-        y = labels[view.rows[i]]
+    for i in range(len(labels)):
+        y = labels[i]
         others, correct = 0.0, True
         for k in range(view.ratios.shape[1]):
             if k != y:
                 others += view.ratios[i, k]
-                if wins(view.ratios[i, k], 1.0, k < y):
+                if metric == ACCURACY and wins(view.ratios[i, k], 1.0, k < y):
                     correct = False
         score += view.weights[i] * row_score(1.0, others, correct, metric)
         weight += view.weights[i]
@@ -143,57 +159,82 @@ def score_without(labels: Codes, view: OneView, metric: int) -> float:
 
 
 @compiled
-def leave_one_out_scores(  # noqa: C901  views, candidates, rows, classes
-    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
-) -> Floats:
-    r"""Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
+def score_rows(places: Places, view: OneView, tally: Tally, metric: int) -> float:
+    r"""Add up the rows' weighted scores.
 
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
     copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
     :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm.
     """
-    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
+    labels, entries, groups = places
+    counts, totals, smoothing = tally
+    n_classes, score = view.ratios.shape[1], 0.0
+    if metric == PROBABILITY and n_classes == 2:  # the usual case, without a loop inside
+        for i in range(len(labels)):
+            y, entry, total = labels[i], entries[i], groups[i]
+            removed = min(view.weights[i], 1.0)
+            a = counts[entry + y] - removed + smoothing
+            b = totals[total + y] - removed
+            p = (counts[entry + 1 - y] + smoothing) / totals[total + 1 - y]
+            score += view.weights[i] * (a / (a + b * view.ratios[i, 1 - y] * p))
+        return score
+    for i in range(len(labels)):
+        y, entry, total = labels[i], entries[i], groups[i]
+        removed = min(view.weights[i], 1.0)
+        a = counts[entry + y] - removed + smoothing
+        b = totals[total + y] - removed
+        others, correct = 0.0, True
+        for k in range(n_classes):
+            if k != y:
+                p = (counts[entry + k] + smoothing) / totals[total + k]
+                rival = b * view.ratios[i, k] * p
+                others += rival
+                if metric == ACCURACY and wins(rival, a, k < y):
+                    correct = False
+        score += view.weights[i] * row_score(a, others, correct, metric)
+    return score
+
+
+@compiled
+def leave_one_out_scores(
+    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
+) -> Floats:
+    """Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
+
+    Entries may outnumber the rows by far, so those that rows have are emptied again one by one.
+    """
+    configuration = family.configuration
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
-    n_groups = family.n_configurations * widest_split(nodes, family, extras)
-    totals = np.empty(n_groups * n_classes)
-    counts = np.empty(n_groups * n_own * n_classes)
+    n_groups, floor = family.n_configurations * widest_split(nodes, family, extras), rest.smoothing
+    floor *= n_own
+    tally = Tally(
+        np.zeros(n_groups * n_own * n_classes), np.full(n_groups * n_classes, floor), rest.smoothing
+    )
     scores = np.empty((len(views.starts) - 1, len(extras)))
     for e in range(len(scores)):
         view = view_of(views, rest, e)
+        labels, own = nodes.codes[CLASS][view.rows], nodes.codes[family.node][view.rows]
+        outer, size = configuration[view.rows], len(view.rows)
+        places = Places(labels, np.empty(size, np.int64), np.empty(size, np.int64))
         without = np.nan if family.has_class else score_without(labels, view, metric)
+        weight = 0.0
+        for i in range(size):
+            weight += view.weights[i]
         for c in range(len(extras)):
             if not family.has_class and extras[c] != CLASS:
                 scores[e, c] = without
                 continue
             column, n_extra = split_by(nodes, family, extras[c])
-            n_groups = family.n_configurations * n_extra
-            counts[: n_groups * n_own * n_classes] = 0.0
-            totals[: n_groups * n_classes] = rest.smoothing * n_own
-            for i in range(len(view.rows)):
-                m = view.rows[i]
-                g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
-                counts[(g * n_own + own[m]) * n_classes + labels[m]] += view.weights[i]
-                totals[g * n_classes + labels[m]] += view.weights[i]
-            score, weight = 0.0, 0.0
-            for i in range(len(view.rows)):
-                m = view.rows[i]
-                y = labels[m]
-                g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
-                entry, total = (g * n_own + own[m]) * n_classes, g * n_classes
-                removed = min(view.weights[i], 1.0)
-                a = counts[entry + y] - removed + rest.smoothing
-                b = totals[total + y] - removed
-                others, correct = 0.0, True
-                for k in range(n_classes):
-                    if k != y:
-                        p = (counts[entry + k] + rest.smoothing) / totals[total + k]
-                        rival = b * view.ratios[i, k] * p
-                        others += rival
-                        if wins(rival, a, k < y):
-                            correct = False
-                score += view.weights[i] * row_score(a, others, correct, metric)
-                weight += view.weights[i]
-            scores[e, c] = score / weight
+            for i in range(size):
+                g = outer[i] * n_extra + (column[view.rows[i]] if n_extra > 1 else 0)
+                places.entries[i] = (g * n_own + own[i]) * n_classes
+                places.groups[i] = g * n_classes
+                tally.counts[places.entries[i] + labels[i]] += view.weights[i]
+                tally.totals[places.groups[i] + labels[i]] += view.weights[i]
+            scores[e, c] = score_rows(places, view, tally, metric) / weight
+            for i in range(size):
+                tally.counts[places.entries[i] + labels[i]] = 0.0
+                tally.totals[places.groups[i] + labels[i]] = floor
     return scores
 
 
@@ -308,33 +349,32 @@ def add_log_ratios(
     rows, weights = views.rows, views.weights
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
     labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
-    floor = smoothing * n_own
-    counts = np.empty((family.n_configurations, n_own, n_classes))
-    totals = np.empty((family.n_configurations, n_classes))
+    block, floor = n_own * n_classes, smoothing * n_own
+    counts = np.empty(family.n_configurations * block)
+    totals = np.empty(family.n_configurations * n_classes)
+    entries = np.empty(len(rows), dtype=np.int64)
     # as long as one whole row is left out, rows of an entry have their logarithms in common
-    n_logs = family.n_configurations * n_own * n_classes
-    shared = n_logs <= len(rows)
-    n_logs = n_logs if shared else 1
-    known = np.empty((n_logs, n_classes))
-    stamps = np.full(n_logs, -1)
+    shared = len(counts) <= len(rows)
+    known = np.empty((len(counts) if shared else 1, n_classes))
+    stamps = np.full(len(known), -1)
     for e in range(len(views.starts) - 1):
         counts[:] = 0.0
         totals[:] = 0.0
         for i in range(views.starts[e], views.starts[e + 1]):
             m = rows[i]
-            counts[configuration[m], own[m], labels[m]] += weights[i]
-            totals[configuration[m], labels[m]] += weights[i]
+            entries[i] = configuration[m] * block + own[m] * n_classes + labels[m]
+            counts[entries[i]] += weights[i]
+            totals[configuration[m] * n_classes + labels[m]] += weights[i]
         for i in range(views.starts[e], views.starts[e + 1]):
-            m = rows[i]
-            g, v, y = configuration[m], own[m], labels[m]
-            removed = min(weights[i], 1.0)
-            entry = (g * n_own + v) * n_classes + y if shared else 0
-            if stamps[entry] != e or removed < 1.0:
+            entry = entries[i] if shared else 0
+            if stamps[entry] != e or weights[i] < 1.0:
+                removed, y = min(weights[i], 1.0), entries[i] % n_classes
                 stamps[entry] = e if shared and removed == 1.0 else -1
-                a = counts[g, v, y] - removed + smoothing
-                b = totals[g, y] - removed + floor
+                first, group = entries[i] - y, entries[i] // block * n_classes
+                a = counts[first + y] - removed + smoothing
+                b = totals[group + y] - removed + floor
                 for k in range(n_classes):
-                    p = (counts[g, v, k] + smoothing) / (totals[g, k] + floor)
+                    p = (counts[first + k] + smoothing) / (totals[group + k] + floor)
                     known[entry, k] = np.log(p * b / a) if k != y else 0.0
             for k in range(n_classes):
                 log_ratios[i, k] += sign * known[entry, k]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ PLAIN, NESTED = "plain network", "inner, nested choice"
 BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
 CROWD, DEFAULT = "pooled tables (ours)", "default network (ours)"
 COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, CROWD, DEFAULT)
+GRIDS = ("inner", "bagging")
+"""Methods whose cells hold the accuracies of a grid of settings."""
 MODES = {False: "without replacement", True: "with replacement"}
 
 
@@ -51,21 +54,30 @@ class NetworkGrid(NamedTuple):
     plain_repeats: int
 
 
+def by_setting(result: CellResult) -> Iterator[CellResult]:
+    """Take a cell apart, into one for each of its settings; a choice among them has none."""
+    params: Mapping[str, Any] = result.cell.params
+    lists = {name: params[name] for name in ("n_views", "view_size") if name in params}
+    rest = {name: value for name, value in params.items() if name not in lists}
+    settings = list(product(*lists.values())) if params["method"] in GRIDS else [()]
+    for i, setting in enumerate(settings):
+        own = rest | dict(zip(lists, setting, strict=False))
+        accuracies: Any = result.values.get("accuracy")
+        values = {"accuracy": accuracies[i]} if isinstance(accuracies, list) else result.values
+        cell = dataclasses.replace(result.cell, params=own)
+        yield dataclasses.replace(result, cell=cell, values=values)
+
+
 class NetworkResults:
     """Results of the grid by dataset, method and setting."""
 
     def __init__(self, results: Sequence[CellResult], grid: NetworkGrid) -> None:
-        # lists cannot be keys: the nested cells hold their grid as lists
-        single = [r for r in results if r.cell.params["method"] != "nested"]
-        nested = [r for r in results if r.cell.params["method"] == "nested"]
+        single = [one for result in results for one in by_setting(result)]
         self.grid = grid
-        self._chosen = grouped(nested, "dataset")
         self._groups = grouped(single, "dataset", "method", "n_views", "view_size", "replace")
 
     def cells(self, name: str, method: str, *setting: Any) -> list[CellResult]:
         """Give the cells of a method; what a setting leaves out is None in their key."""
-        if method == "nested":
-            return self._chosen.get((name,), [])
         return self._groups.get((name, method, *(*setting, None, None, None)[:3]), [])
 
     def values(self, name: str, method: str, *setting: Any) -> dict[int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,32 +20,25 @@ from ensemblage.papers._paper_table import (
     paper_table,
     repeat_seed,
 )
-from ensemblage.papers.inner._inner_network_rows import NetworkGrid, network_tables
+from ensemblage.papers.inner._inner_network_rows import GRIDS, NetworkGrid, network_tables
 from ensemblage.papers.inner._inner_networks import as_frame, paper_model
+from ensemblage.papers.inner._inner_prefixes import FoldNetworks
 from ensemblage.parallel import Fold, make_folds
 from ensemblage.runs import CellResult, ResultTable
 
 N_FOLDS, INNER_FOLDS = 10, 3
-Setting: TypeAlias = dict[str, Any]
-"""Parameters of the inner score."""
 
 
 class NetworkParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One cross-validation of one method; the nested choice has lists to choose from."""
+    """One cross-validation of one method; a grid of settings is in lists."""
 
     dataset: str
     method: str
     repeat: int
     seed: int
-    n_views: Any = None
-    view_size: Any = None
+    n_views: list[int] = []
+    view_size: list[float] = []
     replace: bool | None = None
-
-    @property
-    def setting(self) -> Setting:
-        """What the method does not leave to its defaults."""
-        facts = {"n_views": self.n_views, "view_size": self.view_size, "replace": self.replace}
-        return {name: value for name, value in facts.items() if value is not None}
 
 
 def folds_of(y: Any, n_folds: int, seed: int) -> list[Fold]:
@@ -61,18 +54,34 @@ def accuracy(model: Any, X: Any, y: Any, fold: Fold) -> float:
     return 100.0 * float(np.mean(model.predict(_safe_indexing(X, fold.test)) == truth))
 
 
-def nested_accuracy(X: Any, y: Any, fold: Fold, settings: Sequence[Setting], seed: int) -> float:
+def fold_scores(params: NetworkParams, X: Any, y: Any, fold: Fold, seed: int) -> list[float]:
+    """Accuracies of the method in per cent, of each setting."""
+    if params.method == "inner":
+        return inner_accuracies(FoldNetworks(X, y, fold), params, seed)
+    if params.method == "bagging":
+        return FoldNetworks(X, y, fold).bags(params.n_views, seed)
+    if params.method == "nested":
+        return [nested_accuracy(X, y, fold, params, seed)]
+    return [accuracy(paper_model(params.method, seed), X, y, fold)]
+
+
+def inner_accuracies(networks: FoldNetworks, params: NetworkParams, seed: int) -> list[float]:
+    """Accuracies with the inner score, of all sizes by shares."""
+    replace = bool(params.replace)
+    by_share = [networks.inner(params.n_views, share, replace, seed) for share in params.view_size]
+    return [each for by_size in zip(*by_share, strict=True) for each in by_size]
+
+
+def nested_accuracy(X: Any, y: Any, fold: Fold, params: NetworkParams, seed: int) -> float:
     """Choose a setting on inner folds of the training rows, then score it on the test rows."""
     inner = [
         Fold(fold.train[part.train], fold.train[part.test])
         for part in folds_of(np.asarray(y)[fold.train], INNER_FOLDS, seed)
     ]
-    scores = [
-        np.mean([accuracy(paper_model("inner", seed, **setting), X, y, part) for part in inner])
-        for setting in settings
-    ]
-    chosen = settings[int(np.argmax(scores))]
-    return accuracy(paper_model("inner", seed, **chosen), X, y, fold)
+    scores = [inner_accuracies(FoldNetworks(X, y, part), params, seed) for part in inner]
+    means = [np.mean(each) for each in zip(*scores, strict=True)]
+    size, share = list(product(params.n_views, params.view_size))[int(np.argmax(means))]
+    return FoldNetworks(X, y, fold).inner([size], share, replace=False, seed=seed)[0]
 
 
 QUICK = NetworkGrid((10,), (0.3, 0.7), repeats=1, plain_repeats=4)
@@ -99,23 +108,13 @@ class InnerTable1(PaperTable[NetworkGrid]):
 
     @staticmethod
     @paper_cell(NetworkParams)
-    def compute(params: NetworkParams, data_dir: str | None) -> dict[str, float]:
-        """Mean accuracy in per cent of one ten-fold cross-validation."""
+    def compute(params: NetworkParams, data_dir: str | None) -> dict[str, Any]:
+        """Mean accuracy in per cent of one ten-fold cross-validation; of a grid, all in a list."""
         X, y = as_frame(paper_dataset(params.dataset, data_dir))
         seed = repeat_seed(params.seed, params.repeat)
-        folds = folds_of(y, N_FOLDS, seed)
-        if params.method == "nested":
-            settings = [
-                {"n_views": size, "view_size": share, "replace": False}
-                for size, share in product(params.n_views, params.view_size)
-            ]
-            scores = [nested_accuracy(X, y, fold, settings, seed) for fold in folds]
-        else:
-            scores = [
-                accuracy(paper_model(params.method, seed, **params.setting), X, y, fold)
-                for fold in folds
-            ]
-        return {"accuracy": float(np.mean(scores))}
+        scores = [fold_scores(params, X, y, fold, seed) for fold in folds_of(y, N_FOLDS, seed)]
+        means = [float(np.mean(each)) for each in zip(*scores, strict=True)]
+        return {"accuracy": means if params.method in GRIDS else means[0]}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         """Put the accuracies beside the paper's."""
@@ -126,9 +125,9 @@ def _ensembles(params: Callable[..., NetworkParams], grid: NetworkGrid) -> Itera
     """Everything but the plain network, on the same folds."""
     yield params(method="default")
     yield params(method="crowd")
-    for size in grid.sizes:
-        yield params(method="bagging", n_views=size)
-    for replace, size, share in product((False, True), grid.sizes, grid.shares):
-        yield params(method="inner", n_views=size, view_size=share, replace=replace)
-    nested = STANDARD if grid is FULL else grid  # the whole grid would take a day
+    sizes, shares = list(grid.sizes), list(grid.shares)
+    yield params(method="bagging", n_views=sizes)
+    for replace in (False, True):
+        yield params(method="inner", n_views=sizes, view_size=shares, replace=replace)
+    nested = STANDARD if grid is FULL else grid  # the whole grid would say little more
     yield params(method="nested", n_views=list(nested.sizes), view_size=list(nested.shares))
