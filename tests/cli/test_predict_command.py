@@ -8,6 +8,8 @@ import zipfile
 import pytest
 from skops import io as skops_io
 
+from ensemblage.datasets.streams import _table_blocks, _text_stream
+
 
 def test_predict_matches_columns_by_name(run, people_model, table_file, tmp_path):
     lines = [line.split(",") for line in table_file.read_text(encoding="utf-8").splitlines()]
@@ -109,3 +111,26 @@ def test_a_model_of_sources_is_told_them_again(run, tmp_path):
     assert "Not looked at" not in again.stderr
     new = run("predict", "m.skops", "-", stdin="site,dose\nThun,5\n")
     assert "Sources that the model has not met, answered without: 'Thun' (1 row)." in new.stderr
+
+
+def test_predict_writes_parquet_and_blocks_show_no_difference(
+    run, people_model, table_file, monkeypatch
+):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = run("predict", people_model, table_file)
+    run("predict", people_model, table_file, "-o", "out.parquet")
+    stored = parquet.read_table("out.parquet")
+    assert stored.column_names == whole.stdout.splitlines()[0].split(",")
+    monkeypatch.setattr(_table_blocks, "LARGE", 1)
+    monkeypatch.setattr(_table_blocks, "MOST_ROWS", 8)
+    monkeypatch.setattr(_table_blocks, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(_text_stream, "HEAD_LINES", 4)
+    monkeypatch.setattr(_text_stream, "LONG", 1)
+    blocks = run("predict", people_model, table_file)
+    assert (blocks.stdout, blocks.stderr) == (whole.stdout, whole.stderr)
+    again = run("predict", people_model, table_file, "-o", "again.parquet")
+    assert "40 predictions written to again.parquet." in again.stderr
+    found = parquet.read_table("again.parquet")
+    assert found.column("prediction").to_pylist() == stored.column("prediction").to_pylist()
+    shares = [table.column("probability_no").to_pylist() for table in (found, stored)]
+    assert shares[0] == pytest.approx(shares[1], rel=1e-12)

@@ -3,7 +3,7 @@
 import time
 
 from ensemblage.cli import _progress
-from ensemblage.cli._progress import Pace, in_words, progress_bar
+from ensemblage.cli._progress import Pace, in_words, late_bar, progress_bar
 
 
 def test_a_pipe_hears_of_progress_during_a_long_step(capsys, monkeypatch):
@@ -84,3 +84,18 @@ def test_a_first_fit_says_that_it_compiles(monkeypatch, tmp_path):
     assert pace.line(2, 5) == "2 of 5, compiling, once per machine"
     assert pace.line(3, 5) == "3 of 5"
     assert other.line(2, 5) == "2 of 5"
+
+
+def test_a_late_bar_is_silent_until_it_is_told_something(capsys, monkeypatch):
+    monkeypatch.setattr(_progress, "LINE_SECONDS", 0.05)
+    with late_bar("Predicting rows"):
+        pass
+    assert capsys.readouterr().err == ""
+    with late_bar("Predicting rows") as advance:
+        advance(10, 1000)
+        time.sleep(0.2)
+        advance(20, 1000)
+        time.sleep(0.2)
+    said = capsys.readouterr().err
+    assert "Predicting rows: 10 of 1000" in said
+    assert "Predicting rows: 20 of 1000, about " in said

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from ensemblage.datasets._encoding import Decoded, decode, unpack
+from ensemblage.datasets._encoding import Decoded, decode, detect_piecewise, unpack
 
 TEXT = "naïve,œuvre,Straße\n1,2,3\n"
 
@@ -57,3 +57,18 @@ def test_packed_bytes_are_unpacked_or_refused():
             unpack(damaged, "a.csv.gz")
     with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
         unpack(gzip.compress(bytes(65 * 2**20)), "a.csv.gz")
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "latin-1"])
+def test_pieces_tell_the_encoding_of_the_whole(size, encoding):
+    data = TEXT.replace("œ", "o" if encoding == "latin-1" else "œ").encode(encoding)
+    # a mark stands in the first piece, which is never that short
+    pieces = [data[:4], *(data[i : i + size] for i in range(4, len(data), size))]
+    assert detect_piecewise(pieces) == encoding
+
+
+def test_some_bytes_take_the_whole_to_tell():
+    assert detect_piecewise([TEXT.encode("utf-16-le")]) is None
+    assert detect_piecewise([bytes(range(1, 256))]) is None
+    assert detect_piecewise(["ö".encode()[:1]]) == "latin-1"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ensemblage.persistence import check_writable, write_atomically
+from ensemblage.persistence import check_writable, open_atomically, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes and limits of POSIX")
 
@@ -81,3 +81,16 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path):
     assert "cannot be written: File too large" in run.stdout
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_written_piece_by_piece_appears_at_the_end(tmp_path):
+    path = tmp_path / "out.bin"
+    with open_atomically(path) as file:
+        file.write(b"one")
+        assert not path.exists()
+        file.write(b"two")
+    assert path.read_bytes() == b"onetwo"
+    with pytest.raises(TypeError), open_atomically(path) as file:
+        file.write("half")
+    assert path.read_bytes() == b"onetwo"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.bin"]

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
@@ -12,20 +15,20 @@ from ensemblage.cli._console import (
     begin_work,
     check_data,
     check_outputs,
-    csv_text,
+    data_name,
     guarded,
     note,
     say,
     show_json,
 )
 from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
-from ensemblage.messages import MEASURES, count
+from ensemblage.cli._progress import late_bar
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ensemblage.methods import PredictionDocument, Predictions
     from ensemblage.persistence import NewRows
+
+LITTLE = 2**24
 
 
 @guarded
@@ -48,8 +51,9 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         typer.Option(
             "--output",
             "-o",
-            metavar="FILE.csv",
-            help="Where to write the predictions; standard output if left out.",
+            metavar="FILE",
+            help="Where to write the predictions, as Parquet if the name ends in .parquet, else as "
+            "CSV; standard output if left out.",
         ),
     ] = None,
     keep: Annotated[
@@ -69,36 +73,47 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Predict classes of new rows, with probabilities where the model has them, or numbers."""
     del seed, jobs, debug
     check_data(data)
-    from ensemblage.methods import predict_rows
-    from ensemblage.persistence import load, read_rows, write_atomically
+    from ensemblage.methods import is_parquet, write_predictions
+    from ensemblage.persistence import load, open_rows
 
     check_outputs(output)
-    saved = load(model)
-    rows = read_rows(saved, data, reading=as_reading(read), keep=keep or ())
+    parquet, saved, reading = is_parquet(output), load(model), as_reading(read)
+    seen: list[tuple[NewRows, Predictions]] = []
+    with late_bar(f"Looking through {data_name(data)} (MB)") as advance:
+        options: dict[str, Any] = {"reading": reading, "keep": keep or (), "whole": as_json}
+        rows = open_rows(saved, data, progress=advance, **options)
     begin_work()
-    predictions = predict_rows(saved.model, rows.X, rows.sources)
-    text = csv_text(*_beside(rows, *predictions.rows()))
+    with _opened(output, echo=not as_json) as file, late_bar("Predicting rows") as advance:
+        listen = seen.append if as_json else None
+        done = write_predictions(
+            saved, rows, file, parquet=parquet, progress=advance, listen=listen
+        )
     if output is not None:
-        write_atomically(output, text)
-        say(f"{len(rows.X)} predictions written to {output}.", stderr=True)
-    if as_json:
-        show_json(_document(predictions, output, rows))
-    elif output is None:
-        typer.echo(text, nl=False)
-    for sentence in rows.notes:
+        say(f"{done.n_rows} predictions written to {output}.", stderr=True)
+    for new, predictions in seen:
+        show_json(_document(predictions, output, new._replace(notes=done.notes)))
+    for sentence in done.notes:
         note(sentence)
-    if predictions.classes and predictions.probabilities is None:
+    if done.classes and not done.has_probabilities:
         note("This model gives no probabilities.")
-    if saved.target is not None and saved.target in rows.table.names:
-        _note_target(saved.target, rows.table.column(saved.target), predictions)
+    if done.agreement is not None:
+        note(done.agreement)
 
 
-def _beside(
-    new: NewRows, header: list[str], rows: list[list[str]]
-) -> tuple[list[str], list[list[str | None]]]:
-    """Put the columns that are kept before the predictions."""
-    columns = list(new.kept.values())
-    return [*new.kept, *header], [[*(c[i] for c in columns), *row] for i, row in enumerate(rows)]
+@contextmanager
+def _opened(output: Path | None, *, echo: bool) -> Iterator[BinaryIO]:
+    """Open the file to write; without one, what is written goes to standard output at the end."""
+    if output is not None:
+        from ensemblage.persistence import open_atomically
+
+        with open_atomically(output) as file:
+            yield file
+        return
+    with SpooledTemporaryFile(LITTLE) as held:
+        yield cast(BinaryIO, held)
+        held.seek(0)
+        while echo and (piece := held.read(LITTLE)):
+            typer.echo(piece, nl=False)
 
 
 def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
@@ -115,28 +130,3 @@ def _document(predictions: Predictions, output: Path | None, new: NewRows) -> Pr
         spread=None if spread is None else spread.tolist(),
         intervals=None if ends is None else ends.tolist(),
     )
-
-
-def _note_target(target: str, truth: NDArray[Any], predictions: Predictions) -> None:
-    score = ""
-    if predictions.classes:
-        score = _class_score(truth, predictions)
-    elif truth.dtype.kind == "f":
-        score = _number_score(truth, predictions)
-    note(f"The column {target!r} is not needed for predicting{score}.")
-
-
-def _class_score(truth: NDArray[Any], predictions: Predictions) -> str:
-    pairs = zip(truth.tolist(), predictions.labels.tolist(), strict=True)
-    hits = [a == b for a, b in pairs if a is not None]
-    return f"; {sum(hits)} of {len(hits)} predictions agree with it" if hits else ""
-
-
-def _number_score(truth: NDArray[Any], predictions: Predictions) -> str:
-    from ensemblage.datasets import is_missing
-
-    missed = (truth - predictions.labels)[~is_missing(truth)]
-    if not len(missed):
-        return ""
-    rmse = MEASURES["rmse"].written(float((missed**2).mean() ** 0.5))
-    return f"; against its {count(len(missed), 'number')} predictions have an RMSE of {rmse}"

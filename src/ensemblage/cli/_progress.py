@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,6 +121,24 @@ def progress_bar(
     bar = progress.Progress(*columns, console=err, transient=True)
     with bar if err.is_terminal else _lines_now_and_then(bar, pace):
         yield Advance(bar, task, pace, results)
+
+
+@contextmanager
+def late_bar(task: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar from the first call on, with the time left by the pace so far; none without."""
+    bars: list[Advance] = []
+
+    with ExitStack() as stack:
+
+        def advance(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(progress_bar(task)))
+            elif done:
+                bars[0].expect((time.monotonic() - started) * (total - done) / done)
+            bars[0](done, total)
+
+        started = time.monotonic()
+        yield advance
 
 
 @contextmanager

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ensemblage.datasets._table import Table
     from ensemblage.datasets._table import is_missing as is_missing
     from ensemblage.datasets._targets import fold_labels as fold_labels
+    from ensemblage.datasets.streams import TableBlocks as TableBlocks
+    from ensemblage.datasets.streams import one_block as one_block
+    from ensemblage.datasets.streams import open_table as open_table
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 

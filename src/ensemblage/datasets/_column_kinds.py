@@ -19,6 +19,7 @@ from ensemblage.datasets._number_marks import (
     parse_numbers,
     quick_numbers,
     strip_sign,
+    without_sign,
 )
 from ensemblage.datasets._reading_options import AS_WORDS, DAY_FIRST, MONTH_FIRST, Reading, Request
 from ensemblage.datasets._table import DATE, EITHER, MISSING, NUMBER, WORD, AsWritten, Column
@@ -35,6 +36,39 @@ SPOKEN = {DAY_FIRST: "day first", MONTH_FIRST: "month first"}
 EXPECTED = {NUMBER: "a finite number", DATE: "a date"}
 
 
+class Recipe(NamedTuple):
+    """How the texts of a column become values: by which sign and marks, or which order of dates.
+
+    ``kind`` None is a column without a value. ``known`` is the kind that was asked for.
+    """
+
+    name: str
+    kind: str | None
+    known: str | None = None
+    sign: str = ""
+    marks: Marks = PLAIN
+    order: str | None = None
+
+    def read(self, values: Sequence[str]) -> Column:
+        """Read texts of this column, all of them or a part."""
+        texts = _Texts(self.name, values, self.known)
+        if self.kind == WORD:
+            return texts.words()
+        if not texts.known:
+            return texts.empty(self.kind or self.known)
+        found: Sequence[Any] | None
+        if self.kind == NUMBER:
+            if not self.sign and self.marks == PLAIN and texts.plain is not None:
+                return texts.plain
+            found = parse_numbers(without_sign(texts.known, self.sign), self.marks)
+        else:
+            dates = read_dates(texts.known, self.order) if self.kind == DATE else None
+            found = None if dates is None else [*dates.moments]
+        if found is None:
+            raise ValueError(_unexpected(texts))
+        return texts.column(found, "float64" if self.kind == NUMBER else "datetime64[ms]")
+
+
 class Columns(NamedTuple):
     """Columns of a table, the marks that their numbers had, and what a reader should know.
 
@@ -45,6 +79,15 @@ class Columns(NamedTuple):
     marks: Marks
     notes: tuple[str, ...]
     written: dict[str, AsWritten]
+    recipes: tuple[Recipe, ...]
+
+
+class _Numbers(NamedTuple):
+    """A column of numbers, the sign that was taken off, and the marks."""
+
+    column: Column
+    sign: str = ""
+    marks: Marks = PLAIN
 
 
 @dataclass
@@ -92,20 +135,29 @@ class _Texts:
         """The sign that all known texts have, and the texts without it."""
         return strip_sign(self.known) or ("", self.known)
 
-    def numbers(self, marks: Marks) -> Column | None:
+    def numbers(self, marks: Marks) -> _Numbers | None:
         """Give the column as numbers with these marks, else as plain ones, if it holds such."""
+        plain = None if self.plain is None else _Numbers(self.plain)
         # without points between thousands a plain column reads the same by any marks
-        if (self.plain is not None and marks.thousands != ".") or not self.known:
-            return self.plain
-        found = parse_numbers(self.signed[1], marks)
-        if found is None:
-            found = parse_numbers(self.signed[1])
-        return self.plain if found is None else self.column(found, "float64")
+        if (plain is not None and marks.thousands != ".") or not self.known:
+            return plain
+        sign, bare = self.signed
+        for each in (marks, PLAIN):
+            found = parse_numbers(bare, each)
+            if found is not None:
+                return _Numbers(self.column(found, "float64"), sign, each)
+        return plain
 
     def column(self, values: Sequence[Any], dtype: str) -> Column:
         """Put the values of the known texts in their places; the others are missing."""
         found = dict(zip(self.places, values, strict=True))
         return np.array(list(map(found.get, self.values)), dtype=dtype)
+
+    def empty(self, kind: str | None) -> Column:
+        """Give a column without values, of dates or of numbers."""
+        if kind == DATE:
+            return np.full(len(self.values), np.datetime64("NaT"), dtype="datetime64[ms]")
+        return np.full(len(self.values), math.nan)
 
     def words(self) -> Column:
         """Give the column as words."""
@@ -128,7 +180,7 @@ def type_columns(
     rest = [each for each in every if each.kind in {None, DATE} and numbers.get(each.name) is None]
     comma = found.marks.decimal == "," or separator == ";"
     dates = _all_dates(rest, reading, DAY_FIRST if comma else MONTH_FIRST)
-    columns = tuple(_column(each, numbers.get(each.name), dates.get(each.name)) for each in every)
+    typed = [_column(each, numbers.get(each.name), dates.get(each.name)) for each in every]
     known = [each for each in free if numbers[each.name] is not None]
     kept = [each for each in known if each.kind != EITHER]
     read = [*kept, *(each for each in rest if each.name in dates)]
@@ -141,7 +193,8 @@ def type_columns(
         for each in known
         if each.kind == EITHER
     }
-    return Columns(columns, found.marks, notes, written)
+    columns, recipes = zip(*typed, strict=True) if typed else ((), ())
+    return Columns(columns, found.marks, notes, written, recipes)
 
 
 def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str, Dates]:
@@ -159,18 +212,19 @@ def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str,
     return {name: dates for name, dates in found.items() if dates is not None}
 
 
-def _column(texts: _Texts, numbers: Column | None, dates: Dates | None) -> Column:
+def _column(texts: _Texts, numbers: _Numbers | None, dates: Dates | None) -> tuple[Column, Recipe]:
+    """Make the column, and say how."""
+    recipe = Recipe(texts.name, None, texts.kind)
     if numbers is not None:
-        return numbers
+        return numbers.column, recipe._replace(kind=NUMBER, sign=numbers.sign, marks=numbers.marks)
     if dates is not None:
-        return texts.column([*dates.moments], "datetime64[ms]")
-    if texts.kind == DATE and not texts.known:
-        return np.full(len(texts.values), np.datetime64("NaT"), dtype="datetime64[ms]")
-    if not texts.stripped or (texts.kind == NUMBER and not texts.known):
-        return np.full(len(texts.values), math.nan)
+        column = texts.column([*dates.moments], "datetime64[ms]")
+        return column, recipe._replace(kind=DATE, order=dates.order)
+    if not texts.stripped or (texts.kind in EXPECTED and not texts.known):
+        return texts.empty(texts.kind), recipe
     if texts.kind in EXPECTED:
         raise ValueError(_unexpected(texts))
-    return texts.words()
+    return texts.words(), recipe._replace(kind=WORD)
 
 
 def _unexpected(texts: _Texts) -> str:

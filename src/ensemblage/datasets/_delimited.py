@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ensemblage.datasets._encoding import Decoded
@@ -38,16 +38,19 @@ class Split(NamedTuple):
 
 def parse_delimited(source: Decoded, request: Request, *, tabs: bool = False) -> Table:
     """Read delimited text; ``tabs`` if the name of the file promises them."""
-    text, separator = source.text, request.reading.separator
-    if not text.strip():
+    if not source.text.strip():
         raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
-    said = SAID.match(text)
-    if said:
-        text, separator = text[said.end() :], separator or said[1]
-    if separator is None and tabs and "\t" in text:
-        separator = "\t"
+    text, separator = said_separator(source.text, request.reading.separator, tabs=tabs)
     split = split_text(text, request.name, separator)
     return table_from_lines(split.lines, request, Written(split.separator, source.encoding))
+
+
+def said_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:
+    """Give the text below a first line that names the separator, and the one that is known."""
+    said = SAID.match(text)
+    if said:
+        text, given = text[said.end() :], given or said[1]
+    return text, "\t" if given is None and tabs and "\t" in text else given
 
 
 def split_text(text: str, name: str, separator: str | None = None) -> Split:
@@ -118,20 +121,30 @@ def _has_numbers(lines: Lines) -> bool:
 
 
 def _by_blanks(text: str) -> Lines:
-    rows, numbers = [], []
-    for number, line in enumerate(io.StringIO(text), start=1):
+    return _gathered(rows_by_blanks(io.StringIO(text)))
+
+
+def rows_by_blanks(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    """Split lines at runs of blanks; give rows that are not empty, with their lines' numbers."""
+    for number, line in enumerate(lines, start=1):
         if '"' in line:
             row = [a.replace('""', '"') or b for a, b in QUOTED_OR_WORD.findall(line)]
         else:
             row = line.split()
         if row:
-            rows.append(row)
-            numbers.append(number)
+            yield row, number
+
+
+def _gathered(pairs: Iterable[tuple[list[str], int]]) -> Lines:
+    rows, numbers = [], []
+    for row, number in pairs:
+        rows.append(row)
+        numbers.append(number)
     return Lines(rows, numbers)
 
 
 def _by_character(text: str, name: str, separator: str) -> Lines:
-    how: dict[str, Any] = {"delimiter": separator, "quotechar": _quote(text, separator)}
+    how = usual_quotes(text, separator)
     try:
         return _csv_rows(text, name, how)
     except ValueError as error:
@@ -169,19 +182,27 @@ def _without_quotes(text: str) -> str:
 
 
 def _csv_rows(text: str, name: str, how: dict[str, Any]) -> Lines:
-    """Split into rows, without the blank ones."""
-    lines = io.StringIO(text, newline="")
+    return _gathered(rows_by_character(io.StringIO(text, newline=""), name, how))
+
+
+def rows_by_character(
+    lines: Iterable[str], name: str, how: dict[str, Any]
+) -> Iterator[tuple[list[str], int]]:
+    """Split lines into rows; give those that are not blank, with the lines that they end on."""
     reader = csv.reader(lines, strict=True, skipinitialspace=True, **how)
-    rows, numbers, line = [], [], 0
+    line = 0
     try:
         for row in reader:
             line = reader.line_num
             if any(row):
-                rows.append(row)
-                numbers.append(line)
+                yield row, line
     except csv.Error as error:
         raise ValueError(
             f"Line {line + 1} of {name} cannot be read ({error}): "
             "look for a quotation mark that is not closed."
         ) from None
-    return Lines(rows, numbers)
+
+
+def usual_quotes(text: str, separator: str) -> dict[str, Any]:
+    """Say how text between quotation marks is split: by which separator, with which marks."""
+    return {"delimiter": separator, "quotechar": _quote(text, separator)}

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import zlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 GZIP = b"\x1f\x8b"
@@ -25,6 +26,9 @@ SPOKEN = {
     "utf-8": UTF_8, "utf-8-sig": UTF_8, "utf-16": "UTF-16", "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252", "latin-1": "Latin-1",
 }  # fmt: skip
+# What Latin-1 has no letters for, and Windows-1252 has.
+HIGH = bytes(range(0x80, 0xA0))
+MOSTLY = 0.99
 # Printable text has only these below the blank: tab, line ends, form feed, and the old end of file.
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1a\x1b"))
 
@@ -72,6 +76,31 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
     return Decoded(lines, SPOKEN.get(chosen.lower(), chosen))
 
 
+def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
+    """Tell the encoding of bytes too many to hold at once; None if that takes all of them."""
+    reader: codecs.IncrementalDecoder
+    reader, is_utf_8 = codecs.getincrementaldecoder("utf-8")(), True
+    size = printable = high = 0
+    for piece in pieces:
+        marked = next((name for mark, name in MARKS if piece.startswith(mark)), None)
+        if size == 0 and marked is not None:
+            return marked
+        if b"\x00" in piece:
+            return None
+        try:
+            reader.decode(piece)
+        except UnicodeDecodeError:
+            reader, is_utf_8 = codecs.getincrementaldecoder("latin-1")(), False
+        size += len(piece)
+        printable += len(piece.translate(None, CONTROLS))
+        high += len(piece) - len(piece.translate(None, HIGH))
+    if is_utf_8 and not reader.getstate()[0]:
+        return "utf-8"
+    if printable < MOSTLY * size:
+        return None
+    return "cp1252" if high else "latin-1"
+
+
 def _detect(data: bytes, name: str) -> str:
     for mark, encoding in MARKS:
         if data.startswith(mark):
@@ -99,9 +128,9 @@ def _without_mark(data: bytes, name: str) -> str:
 
 def _western(data: bytes, name: str) -> str:
     """Choose Latin-1, or Windows-1252 where bytes that Latin-1 has no letters for occur."""
-    if len(data.translate(None, CONTROLS)) < 0.99 * len(data):
+    if len(data.translate(None, CONTROLS)) < MOSTLY * len(data):
         raise _not_text(name)
-    if not any(byte in data for byte in range(0x80, 0xA0)):
+    if not any(byte in data for byte in HIGH):
         return "latin-1"
     return "cp1252"
 

@@ -90,10 +90,17 @@ def strip_sign(texts: Sequence[str]) -> tuple[str, list[str]] | None:
     """Take off one sign, of percent or of money, that every text begins or ends with."""
     for sign in SIGNS:
         if texts and all(sign in text for text in texts):
-            bare = [text.translate(SAME).replace(sign, "", 1).strip() for text in texts]
+            bare = without_sign(texts, sign)
             edges = all(t.endswith(sign) or t.lstrip("+-").startswith(sign) for t in texts)
             return (sign, bare) if edges else None
     return None
+
+
+def without_sign(texts: Sequence[str], sign: str) -> list[str]:
+    """Take the sign off texts that have it; an empty one leaves them as they are."""
+    if not sign:
+        return [*texts]
+    return [text.translate(SAME).replace(sign, "", 1).strip() for text in texts]
 
 
 class FoundMarks(NamedTuple):

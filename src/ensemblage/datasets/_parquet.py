@@ -32,23 +32,31 @@ LARGEST_RATIO = 500
 ALWAYS_FINE = 256 * 2**20
 
 
-def _arrow(module: str) -> Any:
+def arrow(module: str) -> Any:
+    """Import a module of pyarrow, or say how to get it."""
     return require(module, "Reading Parquet", extra="all", otherwise="Or save the data as CSV.")
 
 
 def read_parquet(path: Path, request: Request) -> Table:
     """Read a Parquet file: numbers, dates and truth values as stored, texts as words."""
-    parquet, arrow = _arrow("pyarrow.parquet"), _arrow("pyarrow")
     try:
-        with parquet.ParquetFile(path) as file:
+        with arrow("pyarrow.parquet").ParquetFile(path) as file:
             _check_size(file, path)
             stored = file.read()
-    except (arrow.ArrowException, OSError) as error:
-        raise ValueError(
-            f"{path.name} is not a Parquet file, or it is damaged: copy it again."
-        ) from error
+    except (arrow("pyarrow").ArrowException, OSError) as error:
+        raise damaged(path) from error
     if not stored.num_rows or not stored.num_columns:
         raise ValueError(f"{path.name} has no rows.")
+    return table_from_arrow(stored, request)
+
+
+def damaged(path: Path) -> ValueError:
+    """Say that a file cannot be read."""
+    return ValueError(f"{path.name} is not a Parquet file, or it is damaged: copy it again.")
+
+
+def table_from_arrow(stored: Any, request: Request) -> Table:
+    """Make a table of what is stored: the whole file, or a part."""
     names = distinct_names([n or f"column_{j + 1}" for j, n in enumerate(stored.column_names)])
     kinds = [
         _stored_kind(column, request.kinds.get(name))
@@ -72,20 +80,24 @@ def _stored_kind(stored: Any, kind: str | None) -> str | None:
     """Tell what a target is that may be numbers or words; any other kind stays."""
     if kind != EITHER:
         return kind
-    return NUMBER if _is_number(stored.type) else WORD
+    return NUMBER if is_number(stored.type) else WORD
 
 
 def _check_size(file: Any, path: Path) -> None:
     """Refuse a table that would fill the memory, by what the file says of itself."""
-    kinds = file.schema_arrow.types
-    row = sum(NUMBER_BYTES if _is_number(kind) else WORD_BYTES for kind in kinds)
-    rows = file.metadata.num_rows
     most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, _free_memory()))
-    if rows * row > most:
+    if bytes_in_memory(file) > most:
+        size = file.metadata
         raise ValueError(
-            f"{path.name} has {rows} rows and {len(kinds)} columns, too many for the memory or "
-            "for a file of its size: read a part of it."
+            f"{path.name} has {size.num_rows} rows and {size.num_columns} columns, too many for "
+            "the memory or for a file of its size: read a part of it."
         )
+
+
+def bytes_in_memory(file: Any) -> int:
+    """Estimate what a file takes as a table."""
+    row = sum(NUMBER_BYTES if is_number(k) else WORD_BYTES for k in file.schema_arrow.types)
+    return int(row * file.metadata.num_rows)
 
 
 def _free_memory() -> int:
@@ -96,16 +108,16 @@ def _free_memory() -> int:
 
 
 def _column(name: str, stored: Any, kind: str | None) -> Column:
-    types = _arrow("pyarrow.types")
+    types = arrow("pyarrow.types")
     if types.is_nested(stored.type):
         raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
-    if _is_number(stored.type) and kind in {None, NUMBER}:
+    if is_number(stored.type) and kind in {None, NUMBER}:
         column = np.asarray(stored.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if np.isinf(column).any():
             raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
         return column
-    if _is_date(stored.type) and kind in {None, DATE}:
-        moments = _arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
+    if is_date(stored.type) and kind in {None, DATE}:
+        moments = arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
         return np.asarray(stored.cast(moments, safe=False).to_numpy(), dtype="datetime64[ms]")
     gaps = MISSING if not types.is_dictionary(stored.type) else frozenset({""})
     texts = [
@@ -130,20 +142,22 @@ def _from_texts(name: str, texts: list[str | None], kind: str) -> Column:
 
 def _declared(stored: Any) -> tuple[str, ...]:
     """Give the categories of a column that was stored with them, also those that never occur."""
-    if not _arrow("pyarrow.types").is_dictionary(stored.type) or not stored.num_chunks:
+    if not arrow("pyarrow.types").is_dictionary(stored.type) or not stored.num_chunks:
         return ()
     words = stored.unify_dictionaries().chunk(0).dictionary.to_pylist()
     return tuple(dict.fromkeys(str(word).strip() for word in words if word not in {None, ""}))
 
 
-def _is_number(kind: Any) -> bool:
-    types = _arrow("pyarrow.types")
+def is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is of numbers."""
+    types = arrow("pyarrow.types")
     return bool(
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         or types.is_null(kind)
     )  # fmt: skip
 
 
-def _is_date(kind: Any) -> bool:
-    types = _arrow("pyarrow.types")
+def is_date(kind: Any) -> bool:
+    """Whether a type of Arrow is of dates or moments."""
+    types = arrow("pyarrow.types")
     return bool(types.is_date(kind) or types.is_timestamp(kind))

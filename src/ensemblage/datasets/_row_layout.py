@@ -30,16 +30,40 @@ class Lines(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Named columns of texts, and what a reader should know of how they were found."""
+    """Named columns of texts, and what a reader should know of how they were found.
+
+    ``places`` says where the columns stand in a row, of which most have ``usual`` values and which
+    needs ``width`` of them, as ``standard`` says.
+    """
 
     texts: dict[str, Sequence[str]]
     notes: tuple[str, ...]
+    places: tuple[int, ...]
+    usual: int
+    width: int
+    standard: str
+
+    def without_comments(self, lines: Lines) -> Lines:
+        """Take more rows of the same table, without the comments among them."""
+        kept = [i for i, row in enumerate(lines.rows) if not _is_comment(row, self.usual)]
+        if len(kept) == len(lines.rows):
+            return lines
+        return Lines([lines.rows[i] for i in kept], [lines.numbers[i] for i in kept])
+
+    def even_out(self, lines: Lines, name: str) -> None:
+        """Refuse rows of another length, but for empty values at their end, which are cut off."""
+        _even_out(lines, self.width, name, self.standard)
+
+    def is_remark(self, row: Row) -> bool:
+        """Whether a row is a remark if it is the last."""
+        return _is_remark(row, self.usual, below=True)
 
 
-def lay_out(lines: Lines, request: Request) -> Layout:
-    """Find the header and the columns."""
+def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
+    """Find the header and the columns; ``more`` if other rows follow these."""
     name, header = request.name, request.reading.header
-    rows, numbers, notes = _without_surroundings(lines, name)
+    usual = _width(lines.rows) if lines.rows else 0
+    rows, numbers, notes = _without_surroundings(lines, name, more=more)
     first = [_clean(text) for text in rows[0]]
     if header is None:
         header = _has_header(first, rows, request.kinds)
@@ -52,7 +76,8 @@ def lay_out(lines: Lines, request: Request) -> Layout:
         notes.append(f"There is no header line; the columns are called column_1{last}.")
     if not rows:
         raise ValueError(f"{name} has a header line but no rows.")
-    _even_out(Lines(rows, numbers), len(names), name, "the header has" if header else "most have")
+    standard = "the header has" if header else "most have"
+    _even_out(Lines(rows, numbers), len(names), name, standard)
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
     if header and _is_units(columns):
         units = [column[0].strip() for column in columns if column[0].strip()]
@@ -60,7 +85,8 @@ def lay_out(lines: Lines, request: Request) -> Layout:
             f"The row below the header looks like units ({listing(units, 4)}); it is left out."
         )
         columns = [column[1:] for column in columns]
-    return _named(names, columns, notes)
+    texts, places = _named(names, columns, notes)
+    return Layout(texts, tuple(notes), places, usual, len(names), standard)
 
 
 def _width(rows: Sequence[Row]) -> int:
@@ -68,7 +94,9 @@ def _width(rows: Sequence[Row]) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0]
 
 
-def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int], list[str]]:
+def _without_surroundings(
+    lines: Lines, name: str, *, more: bool
+) -> tuple[list[Row], list[int], list[str]]:
     """Leave out comments, a title above the table and remarks below it."""
     if not lines.rows:
         raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
@@ -78,7 +106,7 @@ def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int]
     start, stop = 0, len(kept)
     while stop - start > 2 and _is_remark(rows[kept[start]], width):
         start += 1
-    while stop - start > 2 and _is_remark(rows[kept[stop - 1]], width, below=True):
+    while not more and stop - start > 2 and _is_remark(rows[kept[stop - 1]], width, below=True):
         stop -= 1
     start += _leading_comments([rows[i] for i in kept[start:stop]])
     notes = []
@@ -86,12 +114,17 @@ def _without_surroundings(lines: Lines, name: str) -> tuple[list[Row], list[int]
         title = count(start, "line"), rows[kept[0]][0].strip()[:40]
         notes.append(f"{title[0]} above the table left out, such as {title[1]!r}.")
     if stop < len(kept):
-        remark = count(len(kept) - stop, "line"), rows[kept[stop]][0].strip()[:40]
-        notes.append(f"{remark[0]} below the table left out, such as {remark[1]!r}.")
+        notes.append(remark_note(len(kept) - stop, rows[kept[stop]]))
     if not notes and len(kept) == len(rows):
         return rows, lines.numbers, notes
     kept = kept[start:stop] or [len(rows) - 1]
     return [rows[i] for i in kept], [lines.numbers[i] for i in kept], notes
+
+
+def remark_note(lines: int, row: Row) -> str:
+    """Say that remarks below the table were left out, such as this one."""
+    such = row[0].strip()[:40]
+    return f"{count(lines, 'line')} below the table left out, such as {such!r}."
 
 
 def _glued(row: Row, width: int) -> Row:
@@ -179,7 +212,9 @@ def _is_units(columns: Sequence[Sequence[str]]) -> bool:
     return len(units) > 1 or any(map(UNIT.fullmatch, units))
 
 
-def _named(names: Row, columns: Sequence[Sequence[str]], notes: list[str]) -> Layout:
+def _named(
+    names: Row, columns: Sequence[Sequence[str]], notes: list[str]
+) -> tuple[dict[str, Sequence[str]], tuple[int, ...]]:
     """Name what has no name, tell equal names apart, leave out what is empty altogether."""
     kept = [j for j, name in enumerate(names) if name or any(map(str.strip, columns[j]))]
     if len(kept) < len(names):
@@ -190,8 +225,7 @@ def _named(names: Row, columns: Sequence[Sequence[str]], notes: list[str]) -> La
     if unique != wanted:
         renamed = [f"{new!r}" for new, old in zip(unique, wanted, strict=True) if new != old]
         notes.append(f"Names of columns that occur twice were numbered: {listing(renamed)}.")
-    texts = {name: columns[j] for name, j in zip(unique, kept, strict=True)}
-    return Layout(texts, tuple(notes))
+    return {name: columns[j] for name, j in zip(unique, kept, strict=True)}, tuple(kept)
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

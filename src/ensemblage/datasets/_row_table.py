@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ensemblage.datasets._column_kinds import type_columns
+from ensemblage.datasets._column_kinds import Columns, type_columns
 from ensemblage.datasets._encoding import UTF_8
 from ensemblage.datasets._number_marks import Marks
 from ensemblage.datasets._reading_options import Request
-from ensemblage.datasets._row_layout import Lines, lay_out
+from ensemblage.datasets._row_layout import Layout, Lines, lay_out
 from ensemblage.datasets._table import Table
 from ensemblage.messages import listed
 
@@ -29,9 +29,14 @@ def table_from_lines(lines: Lines, request: Request, written: Written = PLAINLY)
     """Find header, columns and their kinds, and say what was taken where it is not the usual."""
     layout = lay_out(lines, request)
     typed = type_columns(layout.texts, request, written.separator)
-    taken = _taken(written, typed.marks)
-    notes = (*([f"Read with {listed(taken)}."] if taken else []), *layout.notes, *typed.notes)
+    notes = row_notes(written, layout, typed)
     return Table(tuple(layout.texts), typed.columns, notes=notes, written=typed.written)
+
+
+def row_notes(written: Written, layout: Layout, typed: Columns) -> tuple[str, ...]:
+    """Say what was taken where it is not the usual."""
+    taken = _taken(written, typed.marks)
+    return (*([f"Read with {listed(taken)}."] if taken else []), *layout.notes, *typed.notes)
 
 
 def _taken(written: Written, marks: Marks) -> list[str]:

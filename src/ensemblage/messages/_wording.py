@@ -22,10 +22,13 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def listing(names: Iterable[object], limit: int = 12) -> str:
-    """Write names in a row, separated by commas, cut short beyond the limit."""
+def listing(names: Iterable[object], limit: int = 12, total: int | None = None) -> str:
+    """Write names in a row, separated by commas, cut short beyond the limit.
+
+    ``total`` is how many there are, if only the first of them are given.
+    """
     every = [str(name) for name in names]
-    rest = len(every) - limit
+    rest = (len(every) if total is None else total) - limit
     return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 

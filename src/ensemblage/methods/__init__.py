@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ensemblage.methods._compare import compare
     from ensemblage.methods._comparison_table import comparison_block as comparison_block
     from ensemblage.methods._comparison_table import comparison_title as comparison_title
+    from ensemblage.methods._dask_predictions import predict_dask
     from ensemblage.methods._doctor import DoctorDocument as DoctorDocument
     from ensemblage.methods._doctor import examine as examine
     from ensemblage.methods._given_methods import usual_methods as usual_methods
@@ -34,11 +35,15 @@ if TYPE_CHECKING:
     from ensemblage.methods._method_documents import Prototype as Prototype
     from ensemblage.methods._method_documents import TrainingDocument as TrainingDocument
     from ensemblage.methods._number_methods import NUMBER_METHODS
+    from ensemblage.methods._prediction_files import PredictedFile, predict_file
+    from ensemblage.methods._prediction_files import is_parquet as is_parquet
+    from ensemblage.methods._prediction_files import write_predictions as write_predictions
     from ensemblage.methods._predictions import Predictions, predict_rows
     from ensemblage.methods._registry import UnknownMethodError, get_method, make_model
     from ensemblage.methods._registry import check_method_name as check_method_name
     from ensemblage.methods._study import StudyParams as StudyParams
     from ensemblage.methods._study_experiment import read_experiment
+    from ensemblage.methods._target_score import TargetScore as TargetScore
     from ensemblage.methods._train import Trained, train
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
@@ -52,6 +57,7 @@ __all__ = [
     "Comparison",
     "Method",
     "MethodScores",
+    "PredictedFile",
     "Predictions",
     "Residuals",
     "SummaryRow",
@@ -62,6 +68,8 @@ __all__ = [
     "compare",
     "get_method",
     "make_model",
+    "predict_dask",
+    "predict_file",
     "predict_rows",
     "read_experiment",
     "train",

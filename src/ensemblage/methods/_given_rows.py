@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ensemblage.datasets import Dataset, Table
 from ensemblage.messages import count
-from ensemblage.tables import Column, read_columns
+from ensemblage.tables import Column, as_kind, read_columns
 
 TARGET, SOURCE = "class", "source"
 DAY = 86_400_000
@@ -42,6 +42,12 @@ def given_dataset(X: Any, y: Any, sources: Any = None, task: str | None = None) 
     return Dataset.from_table(
         table, target, name="the rows", source=None if sources is None else source, task=task
     )
+
+
+def frame_table(frame: Any, kinds: Mapping[str | None, str]) -> Table:
+    """Make a table of a frame, its columns of the kinds that are known."""
+    columns = [as_kind(each, kinds.get(each.name)) for each in _columns(frame)]
+    return _table(columns)
 
 
 def _columns(X: Any) -> list[Column]:

@@ -367,7 +367,7 @@ class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
     ]
     output: Annotated[
         str | None,
-        Meta(description="Where the predictions were written as CSV; null if nowhere."),
+        Meta(description="Where the predictions were written; null if nowhere."),
     ]
     kept: Annotated[
         dict[str, list[str | None]],

@@ -55,11 +55,27 @@ class Predictions:
         shares = [[f"{p:.6g}" for p in row] for row in self.probabilities.tolist()]
         return header, [a + b for a, b in zip(labels, shares, strict=True)]
 
-    def _number_rows(self) -> tuple[list[str], list[list[str]]]:
-        columns = {"prediction": self.labels}
+    def columns(self) -> dict[str, Any]:
+        """Give the same table by its columns, with values instead of texts.
+
+        Returns
+        -------
+        dict of str to array-like
+            Classes are texts, all others numbers.
+        """
+        if self.classes:
+            found: dict[str, Any] = {"prediction": list(map(str, self.labels.tolist()))}
+            shares = () if self.probabilities is None else np.asarray(self.probabilities).T
+            named = zip(self.classes, shares, strict=False)
+            return found | {f"probability_{label}": share for label, share in named}
+        found = {"prediction": self.labels}
         if self.spread is not None and self.intervals is not None:
             low, high = self.intervals.T
-            columns |= {"spread": self.spread, "low": low, "high": high}
+            found |= {"spread": self.spread, "low": low, "high": high}
+        return found
+
+    def _number_rows(self) -> tuple[list[str], list[list[str]]]:
+        columns = self.columns()
         rows = zip(*(values.tolist() for values in columns.values()), strict=True)
         return list(columns), [[f"{value:.10g}" for value in row] for row in rows]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 
 def check_writable(path: str | PathLike[str]) -> None:
@@ -39,25 +42,34 @@ def write_atomically(path: str | PathLike[str], data: bytes | str) -> None:
     data : bytes or str
         The whole content; text is written as UTF-8.
     """
+    with open_atomically(path) as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def open_atomically(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write that takes its name when all of it is written, and not before."""
     check_writable(path)
-    content = data.encode("utf-8") if isinstance(data, str) else data
     path = Path(path).resolve()
     if path.exists() and not path.is_file():
-        path.write_bytes(content)
+        with path.open("wb") as device:
+            yield device
         return
     mode = path.stat().st_mode & 0o777 if path.exists() else _default_mode()
     try:
-        _replace(path, content, mode)
+        with _replacing(path, mode) as file:
+            yield file
     except OSError as error:
         raise ValueError(f"The output {path} cannot be written: {error.strerror}.") from error
 
 
-def _replace(path: Path, content: bytes, mode: int) -> None:
+@contextmanager
+def _replacing(path: Path, mode: int) -> Iterator[BinaryIO]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(mode)

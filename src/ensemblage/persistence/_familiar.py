@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,19 +76,61 @@ class FarRows(NamedTuple):
 
 def unfamiliar(familiar: Familiar, X: NDArray[Any], names: Sequence[str]) -> Iterator[str]:
     """Say in sentences what a model has not seen in training: words, and rows far from all."""
-    for name, known, column in zip(names, familiar.words, X.T, strict=True):
-        new = Counter(word for word in _present(column) if word not in known) if known else {}
-        if new:
-            found = [f"{word!r} ({count(rows, 'row')})" for word, rows in new.items()]
-            yield f"Not seen in training in the column {name!r}: {listing(found, SHOWN)}."
-    far = far_rows(familiar, X)
-    if len(far.rows):
-        column = names[int(np.bincount(far.columns).argmax())]
-        yield (
-            f"Far from all training rows, most of all in the column {column!r}: {len(far.rows)} of "
-            f"{count(len(X), 'row')} (counted from 0: {listing(far.rows, SHOWN)}). What is "
-            "predicted there is a guess."
-        )
+    met = Strangers(familiar, names)
+    met.add(X)
+    return met.sentences()
+
+
+class Strangers:
+    """What a model has not seen in training, gathered over the blocks of new rows."""
+
+    def __init__(self, familiar: Familiar, names: Sequence[str]) -> None:
+        self._familiar, self._names = familiar, names
+        self._known = [None if words is None else set(words) for words in familiar.words]
+        self._words = [Counter[str]() for _ in names]
+        self._n_rows = self._n_far = 0
+        self._far: list[int] = []
+        self._columns = np.zeros(len(names), dtype=np.int64)
+
+    def add(self, X: NDArray[Any]) -> None:
+        """Look at the next rows."""
+        for known, met, column in zip(self._known, self._words, X.T, strict=True):
+            if known:
+                count_words(met, (repr(word) for word in _present(column) if word not in known))
+        far = far_rows(self._familiar, X)
+        self._far += (far.rows[: SHOWN - len(self._far)] + self._n_rows).tolist()
+        self._columns += np.bincount(far.columns, minlength=len(self._columns))
+        self._n_far += len(far.rows)
+        self._n_rows += len(X)
+
+    def sentences(self) -> Iterator[str]:
+        """Say what was met."""
+        for name, new in zip(self._names, self._words, strict=True):
+            if new:
+                yield f"Not seen in training in the column {name!r}: {counted_words(new)}."
+        if self._n_far:
+            column = self._names[int(self._columns.argmax())]
+            rows = listing(self._far, SHOWN, self._n_far)
+            yield (
+                f"Far from all training rows, most of all in the column {column!r}: {self._n_far} "
+                f"of {count(self._n_rows, 'row')} (counted from 0: {rows}). What is predicted "
+                "there is a guess."
+            )
+
+
+def count_words(met: Counter[str], words: Iterable[str]) -> None:
+    """Count words; new ones only as long as there is room for them."""
+    if len(met) < MOST_WORDS:
+        met.update(words)
+    else:
+        met.update(word for word in words if word in met)
+
+
+def counted_words(met: Counter[str]) -> str:
+    """Write words, as they were counted, with the number of their rows."""
+    found = [f"{word} ({count(rows, 'row')})" for word, rows in islice(met.items(), SHOWN)]
+    at_least = " at least" if len(met) >= MOST_WORDS else ""
+    return listing(found, SHOWN, len(met)) + at_least
 
 
 def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:

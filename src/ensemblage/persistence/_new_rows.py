@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,13 +15,16 @@ from ensemblage.datasets import (
     EITHER,
     Reading,
     Table,
+    TableBlocks,
     align_table,
     is_missing,
     naming_file,
+    one_block,
+    open_table,
     read_table,
 )
-from ensemblage.messages import count, listing
-from ensemblage.persistence._familiar import SHOWN, unfamiliar
+from ensemblage.messages import listing
+from ensemblage.persistence._familiar import Strangers, count_words, counted_words
 from ensemblage.persistence._models import SavedModel
 
 
@@ -96,41 +99,95 @@ def read_rows(
     >>> rows.notes[-1]
     "Not looked at, as in training: 'id'."
     """
+    rows = open_rows(saved, path, reading=reading, keep=keep, whole=True)
+    (new,) = rows
+    return new._replace(notes=rows.notes)
+
+
+class RowBlocks:
+    """New rows in blocks, in the order of the file; notes are complete when all were read."""
+
+    def __init__(
+        self, saved: SavedModel, tables: TableBlocks, keep: Sequence[str], name: str
+    ) -> None:
+        self.n_rows, self.in_blocks = tables.n_rows, tables.in_blocks
+        self._saved, self._tables, self._keep, self._name = saved, tables, keep, name
+        self._names: tuple[str, ...] = ()
+        self._sources: Counter[str] = Counter()
+        self._strangers = None
+        if saved.familiar is not None:
+            self._strangers = Strangers(saved.familiar, saved.columns)
+
+    def __iter__(self) -> Iterator[NewRows]:
+        for table in self._tables.read():
+            self._names = table.names
+            with naming_file(self._name):
+                new = _aligned(self._saved, table, self._keep)
+            if self._strangers is not None:
+                self._strangers.add(new.X)
+            if self._saved.source is not None and new.sources is not None:
+                met = set(self._saved.source.known)
+                told = ["no source" if x is None else repr(x) for x in new.sources if x not in met]
+                count_words(self._sources, told)
+            yield new
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the rows read so far."""
+        unused = [x for x in self._saved.ignored if x in self._names and x not in self._keep]
+        ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
+        new = () if self._strangers is None else self._strangers.sentences()
+        own = [ignored] if unused else []
+        return (*self._tables.notes, *own, *self._source_notes(), *new)
+
+    def _source_notes(self) -> Iterator[str]:
+        """Say which rows the model answers as if their source were not known."""
+        if self._saved.source is None:
+            return
+        name = self._saved.source.name
+        if name not in self._names:
+            yield f"There is no column {name!r}: rows are answered as if their source were new."
+        elif self._sources:
+            found = counted_words(self._sources)
+            yield f"Sources that the model has not met, answered without: {found}."
+
+
+def open_rows(
+    saved: SavedModel,
+    path: str | PathLike[str],
+    *,
+    reading: Reading | None = None,
+    keep: Sequence[str] = (),
+    block_rows: int | None = None,
+    whole: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+) -> RowBlocks:
+    """Open new rows for a model, in blocks if the file is large, unless ``whole`` is asked for."""
     kinds = dict(zip(saved.columns, saved.kinds, strict=True))
-    source = None if saved.source is None else saved.source.name
     if saved.target is not None:
         # classes as they are written; a target of numbers may not be known yet
         numbers = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
         kinds[saved.target] = EITHER if numbers else "word"
-    if source is not None:
-        kinds[source] = "word"
-    as_they_are = dict.fromkeys(keep, "word")  # the identifier 007 is no number
-    table = read_table(path, kinds=as_they_are | kinds, reading=reading)
-    with naming_file(path):
-        kept = {name: _texts(table.column(name)) for name in keep}
-        beside = {*saved.ignored, *keep, *([] if source is None else [source])}
-        X = align_table(table, saved.columns, saved.target, beside)
-    unused = [name for name in saved.ignored if name in table.names and name not in keep]
-    ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
-    new = () if saved.familiar is None else unfamiliar(saved.familiar, X, saved.columns)
-    notes = (*table.notes, *([ignored] if unused else []), *_source_notes(saved, table), *new)
+    if saved.source is not None:
+        kinds[saved.source.name] = "word"
+    kinds = dict.fromkeys(keep, "word") | kinds  # the identifier 007 is no number
+    if whole:
+        tables = one_block(read_table(path, kinds=kinds, reading=reading))
+    else:
+        tables = open_table(
+            path, kinds=kinds, reading=reading, block_rows=block_rows, progress=progress
+        )
+    return RowBlocks(saved, tables, keep, str(path))
+
+
+def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
+    """Put rows of a table in the model's order of columns."""
+    source = None if saved.source is None else saved.source.name
+    kept = {name: _texts(table.column(name)) for name in keep}
+    beside = {*saved.ignored, *keep, *([] if source is None else [source])}
+    X = align_table(table, saved.columns, saved.target, beside)
     told = None if source not in table.names else np.array(_texts(table.column(source)), object)
-    return NewRows(X, table, notes, kept, told)
-
-
-def _source_notes(saved: SavedModel, table: Table) -> Iterator[str]:
-    """Say which rows the model answers as if their source were not known."""
-    if saved.source is None:
-        return
-    name, met = saved.source.name, set(saved.source.known)
-    if name not in table.names:
-        yield f"There is no column {name!r}: rows are answered as if their source were new."
-        return
-    told = _texts(table.column(name))
-    new = Counter("no source" if each is None else repr(each) for each in told if each not in met)
-    if new:
-        found = [f"{each} ({count(rows, 'row')})" for each, rows in new.items()]
-        yield f"Sources that the model has not met, answered without: {listing(found, SHOWN)}."
+    return NewRows(X, table, (), kept, told)
 
 
 def _texts(column: NDArray[Any]) -> list[str | None]:

@@ -7,6 +7,7 @@ from ensemblage.tables._encode_mixin import ENCODE_DOCS as ENCODE_DOCS
 from ensemblage.tables._encode_mixin import EncodeMixin as EncodeMixin
 from ensemblage.tables._encode_mixin import as_pipeline as as_pipeline
 from ensemblage.tables._encode_mixin import is_raw_table as is_raw_table
+from ensemblage.tables._read_columns import as_kind as as_kind
 from ensemblage.tables._read_columns import feature_names as feature_names
 from ensemblage.tables._read_columns import is_frame as is_frame
 from ensemblage.tables._read_columns import per_column as per_column
