@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 from ensemblage.parallel import all_or_nothing, read_weights, run_tasks
+from ensemblage.tables import validate_numbers
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -91,7 +92,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         MDLPDiscretizer
             Fitted.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        X, y = validate_numbers(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         weights = read_weights(sample_weight, X)
         classes, labels = np.unique(y, return_inverse=True)
@@ -114,7 +115,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Bins, counted from zero; NaN where missing.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        X = validate_numbers(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         bins = [bin_of(column, cuts) for column, cuts in zip(X.T, self.cut_points_, strict=True)]
         return np.where(np.isnan(X), np.nan, np.column_stack(bins))
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import validate_data
 
 from ensemblage.consensus._cut import count_clusters
 from ensemblage.consensus._partitions import (
@@ -25,6 +24,7 @@ from ensemblage.consensus._partitions import (
 from ensemblage.consensus._stability_curve import stability_curve
 from ensemblage.messages import with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
+from ensemblage.tables import validate_numbers
 
 CONSENSUS_DOCS = """
 n_clusters : int, default=None
@@ -118,7 +118,9 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         self._validate_params()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        if self.clusterers is None:
+            X = _in_usual_units(X)
         self._check_n_clusters(len(X))
         self._guard_rows(len(X))
         member_seed, seed = draw_seeds(self.random_state, 2)
@@ -189,3 +191,13 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
     @abstractmethod
     def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         """Labels of rows that at least one partition sampled."""
+
+
+def _in_usual_units(X: NDArray[Any]) -> NDArray[Any]:
+    """Scale values whose squares vanish or overflow by a power of two, which K-means cannot tell.
+
+    Others are given as they are.
+    """
+    exponent = int(np.frexp(np.abs(X).max())[1])
+    usual = np.finfo(X.dtype).maxexp // 4
+    return X if abs(exponent) < usual else np.ldexp(X, -exponent)

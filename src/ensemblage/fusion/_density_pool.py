@@ -164,9 +164,10 @@ def _importances(members: Normals, y: Array, weights: Array, ridge: float) -> Ar
     equal = np.full(len(members.mean), 1 / len(members.mean))
 
     def loss(values: Array) -> tuple[float, Array]:
-        return product_loss(members, y, weights, values, ridge)
+        # not all zero: there the product has no density
+        given = values if values.any() else 1e-6 * equal
+        return product_loss(members, y, weights, given, ridge)
 
-    # not all zero: there the product has no density
     bounds = [(0, None)] * len(equal)
     best = np.asarray(minimize(loss, equal, jac=True, bounds=bounds, method="L-BFGS-B").x)
     return best if best.sum() > 0 else equal

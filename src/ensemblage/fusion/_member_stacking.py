@@ -11,13 +11,20 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from ensemblage.fusion._base import Array, FusedClassifierMixin
 from ensemblage.fusion._foreign_members import members_of
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
-from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, set_seed
+from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, read_weights, set_seed
+from ensemblage.tables import validate_numbers
 
 
 class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
@@ -107,9 +114,12 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
         self : object
             Fitted classifier.
         """
+        check_consistent_length(X, y)
         validate_data(self, X, skip_check_array=True)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._check_weights(sample_weight)
+        weights = {}
+        if sample_weight is not None:
+            weights = {"sample_weight": read_weights(sample_weight, np.zeros((_num_samples(X), 1)))}
         self.ensemble_ = clone(self.ensemble)
         self.fusion_ = clone(Stacking(self.final_estimator))
         if self.random_state is not None:
@@ -165,7 +175,7 @@ class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
             return X
         finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        return validate_data(
+        return validate_numbers(
             self, X, accept_sparse=["csr", "csc"], ensure_all_finite=finite, reset=False
         )
 

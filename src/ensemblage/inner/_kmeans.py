@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ensemblage.blocks import BlockSource, MemoryBlocks
 from ensemblage.inner._inner_ensemble import check_view_size
@@ -41,6 +41,7 @@ from ensemblage.parallel import (
     read_weights,
     with_callbacks,
 )
+from ensemblage.tables import validate_numbers
 
 Array = NDArray[Any]
 
@@ -401,7 +402,9 @@ class InnerKMeans(
         return source, self.cluster_centers_.astype(X.dtype, copy=False), self.views_
 
     def _validated(self, X: Any, reset: bool) -> Array:
-        rows: Array = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        rows: Array = validate_numbers(
+            self, X, dtype=[np.float64, np.float32], order="C", reset=reset
+        )
         largest = max(-float(rows.min()), float(rows.max()))
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
         heaviest = max(1.0, float(self.view_size))

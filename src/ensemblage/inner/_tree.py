@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from ensemblage.inner._tree_base import TREE_DOCS, BaseInnerTree
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import with_shared
+from ensemblage.parallel import as_numbers
 
 Floats = NDArray[np.float64]
 
@@ -205,7 +206,7 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
         )  # fmt: skip
 
     def _targets(self, y: Any, weights: Floats) -> RowTargets:
-        numbers = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        numbers = as_numbers(column_or_1d(y, warn=True))
         if not np.isfinite(numbers).all():
             raise ValueError("`y` holds values that are not finite. Leave these rows out.")
         largest = float(np.abs(numbers).max())

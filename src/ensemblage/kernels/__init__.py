@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ensemblage.kernels._gaussians import log_densities as log_densities
     from ensemblage.kernels._gaussians import make_gaussians as make_gaussians
     from ensemblage.kernels._gaussians import moments as moments
+    from ensemblage.kernels._gaussians import within_reach as within_reach
     from ensemblage.kernels._instance_votes import Draws as Draws
     from ensemblage.kernels._instance_votes import instance_votes as instance_votes
     from ensemblage.kernels._k2 import ACCURACY as ACCURACY

@@ -74,6 +74,17 @@ def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
     return columns
 
 
+def within_reach(rows: Floats, centre: Floats, gaussians: Gaussians, kind: Kind) -> Floats:
+    """Move rows so far away that their log densities would overflow to where these just do not."""
+    steepest = float(np.abs(gaussians.factors).max())
+    steepest = steepest if kind in ("spherical", "diag") else steepest**2
+    limit = float(np.finfo(rows.dtype).max) / (16 * rows.shape[1] ** 2 * max(steepest, 1.0))
+    reach = np.sqrt(limit)
+    if max(float(rows.max()), -float(rows.min())) <= reach - float(np.abs(centre).max()):
+        return rows
+    return np.clip(rows, centre - reach, centre + reach).astype(rows.dtype, copy=False)
+
+
 @compiled
 def _with_squares(rows: Floats, centre: Floats) -> Floats:
     n_rows, n_features = rows.shape

@@ -35,6 +35,11 @@ def make_folds(
                 f"groups holds {n_groups} group; folds that keep groups together need two or more."
             )
         splitter = StratifiedGroupKFold(min(n_folds, n_groups), shuffle=True, random_state=seed)
+    elif np.unique(y, return_counts=True)[1].max() < n_folds:
+        raise ValueError(
+            f"No class has {n_folds} rows, as {n_folds} folds need. Give more rows of each class, "
+            "or ask for fewer folds."
+        )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
         return [Fold(*parts) for parts in splitter.split(np.zeros(len(y)), y, groups)]

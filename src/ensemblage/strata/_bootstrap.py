@@ -15,10 +15,11 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
 
@@ -109,7 +110,7 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : object
             Fitted stratifier.
         """
-        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32])
         weights = read_weights(sample_weight, rows)
         n_samples = len(rows)
         n_draws = round(self.stratum_size * n_samples)
@@ -156,7 +157,7 @@ class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Zeros.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
         return np.zeros((len(rows), self._n_features_out), dtype=rows.dtype)
 
     def __check_state__(self) -> None:

@@ -20,7 +20,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks, merge
 from ensemblage.kernels import (
@@ -35,6 +35,7 @@ from ensemblage.kernels import (
     expectation,
     log_densities,
     make_gaussians,
+    within_reach,
 )
 from ensemblage.messages import expect_array
 from ensemblage.parallel import (
@@ -44,6 +45,7 @@ from ensemblage.parallel import (
     read_weights,
     with_callbacks,
 )
+from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -339,7 +341,7 @@ class GaussianStrata(
         return self
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         weights = read_weights(sample_weight, X)
         if self.n_strata > len(X):
             raise ValueError(
@@ -416,7 +418,8 @@ class GaussianStrata(
 
     def _map_rows(self, X: ArrayLike, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
         """Run ``kernel(block, *state)`` over new rows."""
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = within_reach(rows, *self._model())
         return MemoryBlocks(rows).map(kernel, *state)
 
     def _model(self) -> StrataModel:

@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_is_fitted,
-    validate_data,
 )
 
 from ensemblage.messages import expect, expect_array
@@ -23,6 +22,7 @@ from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, 
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
 from ensemblage.strata._pooling_search import Grid, SourcedRows, choose_penalties
 from ensemblage.strata._source_codes import UNKNOWN, find_sources
+from ensemblage.tables import refuse_infinite, validate_numbers
 
 Doubles = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, BaseEstimat
         return self
 
     def _check_rows(self, X: Any, y: Any) -> tuple[Doubles, NDArray[np.int64]]:
-        rows, y = validate_data(self, X, y, dtype=np.float64)
+        rows, y = validate_numbers(self, X, y, dtype=np.float64, squares=True)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -202,13 +202,13 @@ class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, BaseEstimat
             Positive for the second of two classes.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = validate_numbers(self, X, dtype=np.float64, squares=True, reset=False)
         codes = find_sources(sources, self.sources_, len(rows))
         scores = rows @ self.common_coef_.T + self.common_intercept_
         for code in np.unique(codes[codes != UNKNOWN]):
             own = codes == code
             scores[own] = rows[own] @ self.coef_[code].T + self.intercept_[code]
-        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
+        return refuse_infinite(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def predict_proba(self, X: Any, sources: Any = None) -> Doubles:
         """Probability of each class.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.kernels import (
     SharedAndOwn,
@@ -24,6 +24,7 @@ from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
 from ensemblage.strata._pooling_search import Grid, SourcedRows, search_penalties
 from ensemblage.strata._source_codes import UNKNOWN, find_sources
 from ensemblage.strata._strata_targets import read_numbers
+from ensemblage.tables import validate_numbers
 
 Doubles = NDArray[np.float64]
 
@@ -138,7 +139,7 @@ class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, BaseEstimator
         self : object
             Fitted regressor.
         """
-        rows, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        rows, y = validate_numbers(self, X, y, dtype=np.float64, squares=True, ensure_min_samples=2)
         weights = read_weights(sample_weight, rows)
         numbers, _ = read_numbers(y, weights)
         names, codes = self._number(sources, rows)
@@ -181,7 +182,7 @@ class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, BaseEstimator
             Predictions.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = validate_numbers(self, X, dtype=np.float64, squares=True, reset=False)
         codes = find_sources(sources, self.sources_, len(rows))
         said = rows @ self.common_coef_ + self.common_intercept_
         known = codes != UNKNOWN

@@ -143,9 +143,13 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.estimator_ = clone(self.estimator).fit(X, labels, **params)
         if len(self.estimator_.classes_) < 2 or len(np.unique(labels)) < 2:
             return np.asarray(self.estimator_.predict_proba(X))
-        shares = cross_val_predict(
-            self.estimator, X, labels, cv=self._folds(labels), method="predict_proba", params=params
-        )
+        with warnings.catch_warnings():
+            # a class of one row is unknown where that row is held out, and keeps a probability
+            warnings.filterwarnings("ignore", message="Number of classes in training fold")
+            shares = cross_val_predict(
+                self.estimator, X, labels, cv=self._folds(labels), method="predict_proba",
+                params=params,
+            )  # fmt: skip
         return np.asarray(shares)
 
     def _folds(self, labels: NDArray[Any]) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ensemblage.messages import expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
+from ensemblage.tables import are_usual, refuse_dates, refuse_infinite, refuse_overflow
 
 Doubles = NDArray[np.float64]
 
@@ -88,7 +89,9 @@ class ScaledLogisticRegression(LogisticRegression):
         if self._is_plain() and _are_plain(X, y, sample_weight) and self._fit_plain(X, y):
             return self
         # double precision: columns far from zero cancel against the intercept
+        refuse_dates(self, X)
         rows = check_array(X, dtype=np.float64, estimator=self, input_name="X")
+        refuse_overflow(rows)
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight, rows)
         mean, scale = _moments(rows, sample_weight)
@@ -139,9 +142,10 @@ class ScaledLogisticRegression(LogisticRegression):
             Positive for the second of two classes.
         """
         if not self._needs_no_check(X):
+            refuse_dates(self, X)
             checked: Doubles = super().decision_function(X)
-            return checked
-        scores: Doubles = X @ self.coef_.T + self.intercept_
+            return refuse_infinite(checked)
+        scores: Doubles = refuse_infinite(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _needs_no_check(self, X: Any) -> bool:
@@ -183,7 +187,7 @@ def _are_plain(X: Any, y: Any, sample_weight: Any) -> bool:
         and type(y) is np.ndarray
         and y.dtype == np.intp
         and y.shape == X.shape[:1]
-        and bool(np.isfinite(X).all())
+        and are_usual(X)
     )
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.tables import are_usual, refuse_infinite, refuse_overflow, validate_numbers
 
 Doubles = NDArray[np.float64]
 
@@ -98,9 +99,12 @@ class ScaledRidge(RegressorMixin, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
         else:
-            rows, truth = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+            rows, truth = validate_numbers(
+                self, X, y, dtype=np.float64, order="C", y_numeric=True, squares=True
+            )
             weights = read_weights(sample_weight, rows)
             truth = truth.astype(np.float64)
+            refuse_overflow(truth, "y")
         rotated = _Rotated.of(rows, truth, weights)
         alphas = ALPHAS if isinstance(self.alpha, str) else np.array([float(self.alpha)])
         self.alpha_ = float(alphas[rotated.best(alphas)])
@@ -123,8 +127,8 @@ class ScaledRidge(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         plain = _is_plain_table(X) and X.shape[1] == self.n_features_in_
         if not plain or hasattr(self, "feature_names_in_"):
-            X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(np.ascontiguousarray(X) @ self.coef_ + self.intercept_)
+            X = validate_numbers(self, X, dtype=np.float64, reset=False, squares=True)
+        return refuse_infinite(np.ascontiguousarray(X) @ self.coef_ + self.intercept_)
 
     def __check_state__(self) -> None:
         """Refuse coefficients that no fit makes."""
@@ -187,13 +191,13 @@ class _Rotated(NamedTuple):
 
 
 def _is_plain_table(X: Any) -> bool:
-    """Tell finite doubles, as ensembles have them, from what has to be looked at closer."""
+    """Tell usual doubles, as ensembles have them, from what has to be looked at closer."""
     return (
         type(X) is np.ndarray
         and X.dtype == np.float64
         and X.ndim == 2
         and X.size > 0
-        and bool(np.isfinite(X).all())
+        and are_usual(X)
     )
 
 
@@ -205,5 +209,5 @@ def _are_plain(X: Any, y: Any, sample_weight: Any) -> bool:
         and y.dtype == np.float64
         and y.shape == X.shape[:1]
         and len(y) > 1
-        and bool(np.isfinite(y).all())
+        and are_usual(y)
     )

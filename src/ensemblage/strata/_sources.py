@@ -18,10 +18,8 @@ from sklearn.base import (
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from ensemblage.messages import expect_array
@@ -34,7 +32,8 @@ from ensemblage.parallel import (
     set_seed,
 )
 from ensemblage.strata._scaled_logistic import ScaledLogisticRegression
-from ensemblage.strata._source_codes import UNKNOWN, find_sources
+from ensemblage.strata._source_codes import UNKNOWN, find_sources, number_sources
+from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
 Codes = NDArray[np.intp]
@@ -175,7 +174,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self : object
             Fitted stratifier.
         """
-        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32])
         if sources is None:
             warnings.warn(
                 "SourceStrata was fitted without sources: all rows count as one source. "
@@ -184,8 +183,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 stacklevel=4,
             )
             sources = np.zeros(len(rows), dtype=int)
+        number_sources(sources, rows)  # refuses gaps, and names that cannot be sorted
         sources = column_or_1d(sources)
-        check_consistent_length(rows, sources)
         weights = None
         if sample_weight is not None:
             weights = read_weights(sample_weight, rows)
@@ -229,7 +228,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Each row adds up to one.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.gate_ is None:
             return np.ones((len(rows), 1), dtype=rows.dtype)
         shares: Floats = self.gate_.predict_proba(rows).astype(rows.dtype, copy=False)

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 N_BINS = 10
 """Folds are balanced by tenths of a number."""
+FINEST = 1e-140
+"""Targets that vary by less, or by more than one over it, have squares that are no numbers."""
 
 
 class Target(Protocol):
@@ -259,7 +261,7 @@ def read_numbers(y: Any, weights: Array) -> tuple[Array, NumberTarget]:
     with np.errstate(over="ignore"):
         present = numbers[weights > 0]
         scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))
-    if present.min() == present.max() or not 0 < scale < np.inf:
+    if present.min() == present.max() or not FINEST < scale < 1 / FINEST:
         raise ValueError(
             f"y varies from {present.min():g} to {present.max():g} only, or beyond what floats "
             "hold; a regressor needs numbers that differ."

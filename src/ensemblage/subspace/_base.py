@@ -42,7 +42,7 @@ from ensemblage.subspace._sequence import fit_sequence
 from ensemblage.subspace._settings import Settings
 from ensemblage.subspace._strength import choose_strength
 from ensemblage.subspace._units import units_of
-from ensemblage.tables import EncodeMixin
+from ensemblage.tables import EncodeMixin, refuse_overflow
 
 # Squares of such numbers, or of the largest, still are numbers, in single precision too.
 SMALLEST_NUMBER = 1e-18
@@ -155,6 +155,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
         """Validate, standardise, and draw the seed of what is random."""
         numeric = {"y_numeric": True} if self._learns_numbers() else {}
         X, y = self._training_rows(X, y, dtype=[np.float64, np.float32], **numeric)
+        refuse_overflow(X)
         encoded = None if numeric else encode_classes(y)
         weights = read_weights(sample_weight, X)
         targets = self._read_numbers(y, weights) if encoded is None else self._keep(encoded)
@@ -206,6 +207,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
         """Validate new rows; give what the members see of them, (n_columns, n_rows)."""
         check_is_fitted(self)
         X = self._new_rows(X, dtype=[np.float64, np.float32])
+        refuse_overflow(X)
         X = X.astype(self.coefs_.dtype, copy=False)
         return self.basis_.expand(as_features(X, Scaling(self.mean_, self.scale_)))
 

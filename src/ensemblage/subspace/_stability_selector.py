@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import all_or_nothing, draw_seeds, run_tasks, set_seed
@@ -24,6 +24,7 @@ from ensemblage.subspace._false_selections import (
 )
 from ensemblage.subspace._joint_selector import JointSubspaceSelector
 from ensemblage.subspace._member import Indices, Mask
+from ensemblage.tables import validate_numbers
 
 
 def split_halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, Indices]:
@@ -193,7 +194,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             Fitted selector.
         """
-        X, y = validate_data(self, X, y, ensure_min_samples=2)
+        X, y = validate_numbers(self, X, y, ensure_min_samples=2)
         selection = SubsampledSelection(
             X.shape[1], self.n_pairs, float(self.threshold), self.assumption
         )

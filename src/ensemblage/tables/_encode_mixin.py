@@ -15,6 +15,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from ensemblage.tables._number_rows import validate_numbers
 from ensemblage.tables._table_encoder import TableEncoder
 
 ENCODE_DOCS = """
@@ -72,7 +73,7 @@ class EncodeMixin:
         self.__dict__.pop("encoder_", None)
         encoder = self._encoder_for(X)
         if encoder is None:
-            rows, labels = validate_data(self, X, y, **self._allowed(checks))
+            rows, labels = validate_numbers(self, X, y, **self._allowed(checks))
             return rows, labels
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
@@ -87,7 +88,7 @@ class EncodeMixin:
     def _new_rows(self, X: Any, **checks: Any) -> Any:
         """Validate rows to predict, encoded as in ``fit``."""
         if not hasattr(self, "encoder_"):
-            return validate_data(self, X, reset=False, **self._allowed(checks))
+            return validate_numbers(self, X, reset=False, **self._allowed(checks))
         X = _with_types(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return check_array(self.encoder_.transform(X), **self._allowed(checks))

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 from ensemblage.messages import expect, expect_array
 from ensemblage.parallel import all_or_nothing, deal_folds, draw_seeds
 from ensemblage.tables._column import KINDS, WORD, Column
+from ensemblage.tables._number_rows import refuse_overflow
 from ensemblage.tables._read_columns import as_kind, per_column, read_features
 from ensemblage.tables._word_features import Split, group_codes, split_rare, write_words
 
@@ -317,7 +318,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _numbers(self, columns: list[Column]) -> Array:
         measured = [column.as_numbers() for column in columns if column.kind != WORD]
-        return np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
+        numbers = np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
+        if self.scale:
+            refuse_overflow(numbers)
+        return numbers
 
     def _splits(self) -> Iterator[tuple[int, Split]]:
         """Give each column of words that has features of zeros and ones, with its categories."""

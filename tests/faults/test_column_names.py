@@ -1,0 +1,90 @@
+"""Columns by name: another order, one missing, one too many; words and sources never met."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemblage.bayes import BayesNetClassifier
+from ensemblage.pool import EnsemblageClassifier
+from ensemblage.strata import PartialPoolingClassifier, SourceStrata, StrataEnsembleClassifier
+from ensemblage.tables import TableEncoder
+from made_estimators import MADE, are_finite, attempt, fit_on, made_rows
+
+X, Y, _ = made_rows()
+FRAME = pd.DataFrame(X, columns=["age", "size", "weight"])
+ASKS = ("predict", "predict_proba", "transform", "log_affinity")
+SITES = np.array(["Bern", "Basel"])[np.arange(40) // 20]
+WORDS = FRAME.assign(job=np.where(Y, "cook", "smith"))
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [(["size", "age", "weight"], "same order"), (["age", "size"], "missing|weight"),
+     (["age", "size", "weight", "other"], "unseen|other")],
+    ids=["another order", "one missing", "one too many"],
+)  # fmt: skip
+def test_other_columns_are_named(made, columns, words):
+    model = fit_on(made, FRAME)
+    given = FRAME.reindex(columns=columns, fill_value=0.0)
+    for name in (name for name in ASKS if hasattr(model, name)):
+        with pytest.raises(ValueError, match=words):
+            getattr(model, name)(given)
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_another_number_of_columns_is_told(made):
+    model = fit_on(made, X)
+    for name in (name for name in ASKS if hasattr(model, name)):
+        with pytest.raises(ValueError, match=r"2 features, but .* expecting 3 features"):
+            getattr(model, name)(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [BayesNetClassifier(), EnsemblageClassifier(["logistic", "network"], cv=2),
+     StrataEnsembleClassifier(fusion="mean"), TableEncoder()],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_a_word_never_met_is_answered_without(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # strata of one class
+        model.fit(WORDS, Y)
+    said = getattr(model, "predict_proba", getattr(model, "transform", None))
+    new = WORDS.assign(job="pilot")
+    assert are_finite({"said": np.asarray(said(new), dtype=float)})
+
+
+@pytest.mark.parametrize(
+    "model", [PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0),
+              StrataEnsembleClassifier(SourceStrata(min_rows=1), fusion="mean"),
+              EnsemblageClassifier(["logistic", "network"], cv=2)],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_a_source_never_met_is_answered_without(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # strata of one class
+        model.fit(X, Y, sources=SITES)
+        said = model.predict_proba(X, sources=np.full(40, "Genf"))
+    assert are_finite({"said": said})
+    np.testing.assert_allclose(said.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [np.where(np.arange(40) == 3, None, SITES), np.where(np.arange(40) % 2, np.nan, 1.0),
+     np.array([1, "Bern", 2.5, None] * 10, dtype=object)],
+    ids=["a gap among words", "gaps among numbers", "mixed"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "model", [PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0),
+              SourceStrata(min_rows=1), EnsemblageClassifier(["logistic", "network"], cv=2)],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_sources_with_gaps_or_mixed_are_a_fit_or_a_sentence(model, sources):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _, error = attempt(lambda: model.fit(X, Y, sources=sources))
+    assert not error or "source" in error
