@@ -90,97 +90,28 @@ class DaskBlocks(BlockSource):
         self.forget()
 
     def forget(self) -> None:
-        """Drop the carries of all blocks."""
         self._advanced: list[Any] = [None] * len(self._parts)
 
     def begin(self, weights: Doubles | None = None) -> DaskBlocks:
-        """Give the same rows to a fit, without what earlier ones left with them.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows,), default=None
-            Row weights; those of the source if not given. They are sent to the workers once.
-
-        Returns
-        -------
-        DaskBlocks
-            A context; the rows stay on the workers as long as it, or the source, lives.
-        """
         fresh = super().begin(weights)
         if weights is not None:
             fresh._weight_parts = None  # noqa: SLF001  a copy of this one
         return fresh
 
     def place(self, row: int) -> str:
-        """Say where a row is, for a message.
-
-        Parameters
-        ----------
-        row : int
-            Its number, from 0.
-
-        Returns
-        -------
-        str
-            Such as ``row 7 of the Dask collection``.
-        """
         return f"row {row} of the Dask collection"
 
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        """Give ``kernel(block, *state)`` for each block, in order.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        iterator
-            One result per block.
-        """
         return chain.from_iterable(self._run(_map_part, kernel, state, None))
 
     def total(
         self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields
     ) -> T:
-        """Merge what a kernel gives for each block; groups of blocks are merged where they lie.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state.
-        *state : object
-            The same for each block.
-        combine : callable
-            Merges two partials; by default adds them field by field.
-
-        Returns
-        -------
-        object
-            The merged statistics.
-        """
         groups = self._run(_map_part, kernel, state, combine)
         merged: T = reduce(combine, chain.from_iterable(groups))
         return merged
 
     def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        """Run a kernel that returns ``(carry, result)``; keep the carry, give the results.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state; its first result replaces the block's carry.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        iterator
-            One result per block.
-        """
         return chain.from_iterable(self._advance(kernel, state, None))
 
     def advance_total(
@@ -189,58 +120,14 @@ class DaskBlocks(BlockSource):
         *state: Any,
         combine: Callable[[T, T], T] = add_fields,
     ) -> T:
-        """Advance all blocks, and merge the results; groups are merged where they lie.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state, and gives ``(carry, result)``.
-        *state : object
-            The same for each block.
-        combine : callable
-            Merges two partials; by default adds them field by field.
-
-        Returns
-        -------
-        object
-            The merged statistics.
-        """
         groups = self._advance(kernel, state, combine)
         merged: T = reduce(combine, chain.from_iterable(groups))
         return merged
 
     def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
-        """Run a kernel that returns ``(values of the rows, partial)``; merge the partials.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state; its first result has one entry per row.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        values : None
-            Rows' values do not travel.
-        total : object
-            The merged partials.
-        """
         return None, self.total(_partial_of, kernel, state)
 
     def select(self, indices: NDArray[np.intp]) -> DaskBlocks:
-        """Give some rows as a source of their own, in blocks of the same size.
-
-        Parameters
-        ----------
-        indices : ndarray of int
-            Numbers of the rows, rising.
-
-        Returns
-        -------
-        DaskBlocks
-            These rows with their weights, on the same workers' cluster.
-        """
         weights = None if self._weights is None else self._weights[indices]
         chosen = self.begin(weights)
         chosen.shape = len(indices), self.shape[1]

@@ -99,18 +99,6 @@ class FileBlocks(LocalBlocks):
         self.forget()
 
     def begin(self, weights: Doubles | None = None) -> Self:
-        """Give the same rows to a fit, without what earlier ones left with them.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows,), default=None
-            Row weights; those of the source if not given.
-
-        Returns
-        -------
-        FileBlocks
-            A context: what a fit found for each row is at its place in the end if it succeeds.
-        """
         fresh = super().begin(weights)
         out = self._beside.out
         kept = None if out is None else RowFile(out, self.shape[0])
@@ -123,7 +111,6 @@ class FileBlocks(LocalBlocks):
             self._row_file.commit() if kind is None else self._row_file.discard()
 
     def forget(self) -> None:
-        """Drop the carries of all blocks, and the file that they are in."""
         self._carries = SpilledCarries(self._n_blocks, self._beside.folder)
 
     @contextmanager
@@ -143,19 +130,6 @@ class FileBlocks(LocalBlocks):
             self._row_file.write(places, values)
 
     def select(self, indices: NDArray[np.intp]) -> BlockSource:
-        """Give some rows as a source of their own, copied to a temporary file.
-
-        Parameters
-        ----------
-        indices : ndarray of int
-            Numbers of the rows, rising.
-
-        Returns
-        -------
-        BlockSource
-            These rows with their weights, without carries; what is collected from it goes to
-            their places.
-        """
         weights = None if self._weights is None else self._weights[indices]
         shape = len(indices), self.shape[1]
         copied = _CopiedBlocks(shape, self.dtype, weights, self.block_rows)
@@ -237,18 +211,6 @@ class NpyBlocks(FileBlocks):
         self._settle(place_beside(self._path, spill_folder, out))
 
     def place(self, row: int) -> str:
-        """Say where a row is, for a message.
-
-        Parameters
-        ----------
-        row : int
-            Its number, from 0.
-
-        Returns
-        -------
-        str
-            Such as ``row 7 of rows.npy``.
-        """
         return f"row {row} of {self._path}"
 
     def _read(self) -> Iterator[Array]:

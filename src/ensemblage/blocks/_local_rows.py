@@ -46,59 +46,15 @@ class LocalBlocks(BlockSource):
         return weights.copy() if self._weights is None else weights
 
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        """Give ``kernel(block, *state)`` for each block, in order.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state.
-        *state : object
-            The same for each block.
-
-        Yields
-        ------
-        object
-            One result per block.
-        """
         for _, block in self._blocks():
             yield kernel(block, *state)
 
     def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        """Run a kernel that returns ``(carry, result)``; keep the carry, give the results.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state; its first result replaces the block's carry.
-        *state : object
-            The same for each block.
-
-        Yields
-        ------
-        object
-            One result per block.
-        """
         for index, block in self._blocks():
             self._carries[index], result = kernel(block, *state)
             yield result
 
     def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
-        """Run a kernel that returns ``(values of the rows, partial)``; merge the partials.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state; its first result has one entry per row.
-        *state : object
-            The same for each block.
-
-        Returns
-        -------
-        values : ndarray or None
-            Those of all rows; None if they were written to a file, or not wanted.
-        total : object
-            The merged partials.
-        """
         total = merge(self._keeping(kernel, *state))
         return self._kept(), total
 

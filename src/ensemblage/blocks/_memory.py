@@ -39,7 +39,6 @@ class MemoryBlocks(LocalBlocks):
         self.forget()
 
     def forget(self) -> None:
-        """Drop the carries of all blocks."""
         self._carries = [None] * self._n_blocks
         self._values: Array | None = None
 
@@ -59,17 +58,5 @@ class MemoryBlocks(LocalBlocks):
         return values
 
     def select(self, indices: NDArray[np.intp]) -> MemoryBlocks:
-        """Give some rows as a source of their own, in blocks of the same size.
-
-        Parameters
-        ----------
-        indices : ndarray of int
-            Numbers of the rows.
-
-        Returns
-        -------
-        MemoryBlocks
-            These rows with their weights, without carries.
-        """
         weights = None if self._weights is None else self._weights[indices]
         return MemoryBlocks(self._rows[indices], weights, self.block_rows)

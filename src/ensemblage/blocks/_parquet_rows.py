@@ -68,18 +68,6 @@ class ParquetBlocks(FileBlocks):
         self._settle(place_beside(paths[0], spill_folder, out))
 
     def place(self, row: int) -> str:
-        """Say where a row is, for a message.
-
-        Parameters
-        ----------
-        row : int
-            Its number, from 0.
-
-        Returns
-        -------
-        str
-            Such as ``row 7 of part-2.parquet``, counted from 0 in that file.
-        """
         ends = np.cumsum(self._lengths)
         file = int(np.searchsorted(ends, row, side="right"))
         return f"row {row - ends[file] + self._lengths[file]} of {self._files[file].path}"
