@@ -53,8 +53,8 @@ class Even(GaussianStrata):
     def _membership_rules(self, n_samples):
         return Always(np.zeros((self.n_strata, 1)))
 
-    def _finish(self, source, state, rows):
-        self.memberships_ = np.full((len(rows.X), self.n_strata), 0.5)
+    def _finish(self, source, state, classes):
+        self.memberships_ = np.full((source.shape[0], self.n_strata), 0.5)
 
 
 X = np.concatenate([np.zeros((10, 2)), np.full((10, 2), 8.0)])
@@ -89,14 +89,14 @@ def test_all_strata_start_with_the_variances_of_all_rows(kind, covariances):
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_first_centres_are_rows_with_weight(init):
     weights = np.repeat([0.0, 1.0], 10)
-    means = start_means(MemoryBlocks(X, weights), weights, init, 3, 0)
+    means = start_means(MemoryBlocks(X, weights), init, 3, 0)
     assert all((row == X[10:]).all(axis=1).any() for row in means)
 
 
 def test_fewer_rows_with_weight_than_strata_repeat():
     weights = np.array([1.0, 1.0] + [0.0] * 18)
     for init in ("k-means++", "random"):
-        assert start_means(MemoryBlocks(X, weights), weights, init, 5, 0).shape == (5, 2)
+        assert start_means(MemoryBlocks(X, weights), init, 5, 0).shape == (5, 2)
 
 
 def test_given_centres_have_a_shape():

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks._source import BLOCK_ROWS, Array, Block, BlockSource
+from ensemblage.blocks._local_rows import LocalBlocks
+from ensemblage.blocks._source import BLOCK_ROWS, Array, Doubles
 
-T = TypeVar("T")
 
-
-class MemoryBlocks(BlockSource):
+class MemoryBlocks(LocalBlocks):
     """Blocks of an array that this process can index, in memory or memory-mapped.
 
     Parameters
@@ -24,58 +22,41 @@ class MemoryBlocks(BlockSource):
         Row weights; ones if not given.
     block_rows : int, default=8192
         Rows per block.
+    first : int, default=0
+        Number of rows before these, where they are a part of more.
     """
 
     def __init__(
         self,
         rows: Array,
-        weights: NDArray[np.float64] | None = None,
+        weights: Doubles | None = None,
         block_rows: int = BLOCK_ROWS,
+        first: int = 0,
     ) -> None:
-        self.shape = rows.shape[0], rows.shape[1]
+        super().__init__((rows.shape[0], rows.shape[1]), rows.dtype, weights, block_rows)
         self._rows = rows
-        self._weights = np.ones(len(rows)) if weights is None else weights
-        self._starts = range(0, len(rows), block_rows)
-        self._block_rows = block_rows
-        self._carries: list[Array | None] = [None] * len(self._starts)
+        self._first = first
+        self.forget()
 
-    def _block(self, index: int) -> Block:
-        part = slice(self._starts[index], self._starts[index] + self._block_rows)
-        return Block(part.start, self._rows[part], self._weights[part], self._carries[index])
+    def forget(self) -> None:
+        self._carries = [None] * self._n_blocks
+        self._values: Array | None = None
 
-    def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        """Give ``kernel(block, *state)`` for each block, in order.
+    def _read(self) -> Iterator[Array]:
+        for start in range(0, self.shape[0], self.block_rows):
+            # the columns of a frame lie apart, and sums over them would have other bits
+            yield np.ascontiguousarray(self._rows[start : start + self.block_rows])
 
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state.
-        *state : object
-            The same for each block.
+    def _keep(self, start: int, values: Array) -> None:
+        if start == 0:
+            self._values = np.empty((self.shape[0], *values.shape[1:]), values.dtype)
+        assert self._values is not None  # noqa: S101  the first block starts at 0
+        self._values[start : start + len(values)] = values
 
-        Yields
-        ------
-        object
-            One result per block.
-        """
-        for index in range(len(self._starts)):
-            yield kernel(self._block(index), *state)
+    def _kept(self) -> Array | None:
+        values, self._values = self._values, None
+        return values
 
-    def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        """Run a kernel that returns ``(carry, result)``; keep the carry, give the results.
-
-        Parameters
-        ----------
-        kernel : callable
-            Takes a block and the state; its first result replaces the block's carry.
-        *state : object
-            The same for each block.
-
-        Yields
-        ------
-        object
-            One result per block.
-        """
-        for index in range(len(self._starts)):
-            self._carries[index], result = kernel(self._block(index), *state)
-            yield result
+    def select(self, indices: NDArray[np.intp]) -> MemoryBlocks:
+        weights = None if self._weights is None else self._weights[indices]
+        return MemoryBlocks(self._rows[indices], weights, self.block_rows)

@@ -1,19 +1,24 @@
-"""Where the rows live: an ordered sequence of blocks, and two ways to run a kernel on them."""
+"""Where the rows live: an ordered sequence of blocks, and ways to run a kernel on them."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+Doubles = NDArray[np.float64]
 T = TypeVar("T")
 
 BLOCK_ROWS = 8192
+GROUP_BLOCKS = 16
+"""Blocks whose statistics are added up before they travel."""
 
 
 class Block(NamedTuple):
@@ -33,7 +38,7 @@ class Block(NamedTuple):
 
     start: int
     rows: Array
-    weights: NDArray[np.float64]
+    weights: Doubles
     carry: Any = None
 
 
@@ -56,6 +61,34 @@ def add_fields(left: T, right: T) -> T:
     return merged
 
 
+def group_totals(partials: Iterable[T], combine: Callable[[T, T], T]) -> Iterator[T]:
+    """Combine each sixteen partials, from first to last."""
+    rest = iter(partials)
+    while group := list(islice(rest, GROUP_BLOCKS)):
+        yield reduce(combine, group)
+
+
+def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T:
+    """Combine partial statistics from first to last, sixteen at a time.
+
+    The groups are part of the result's last bits, so they are the same wherever the rows are:
+    a worker that holds some adds them up, and only the sums travel.
+
+    Parameters
+    ----------
+    partials : iterable
+        One partial per block, in order.
+    combine : callable
+        Merges two partials; by default adds them field by field.
+
+    Returns
+    -------
+    object
+        The merged statistics.
+    """
+    return reduce(combine, group_totals(partials, combine))
+
+
 class BlockSource(ABC):
     """An ordered sequence of row blocks.
 
@@ -64,13 +97,101 @@ class BlockSource(ABC):
     order (:func:`merge`), so a fit depends on the block size but not on who computed which block,
     or when.
 
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    dtype : dtype
+        Of the rows in a block, float32 or float64.
+    weights : ndarray of shape (n_rows,), default=None
+        Row weights; ones if not given.
+    block_rows : int, default=8192
+        Rows per block.
+    feature_names : list of str, default=None
+        Names of the columns, where they have some.
+
     Attributes
     ----------
     shape : tuple of int
         Number of rows and of columns.
+    dtype : dtype
+        Of the rows in a block.
+    block_rows : int
+        Rows per block; the last may have fewer.
+    feature_names : list of str or None
+        Names of the columns.
     """
 
-    shape: tuple[int, int]
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: Any,
+        weights: Doubles | None = None,
+        block_rows: int = BLOCK_ROWS,
+        feature_names: list[str] | None = None,
+    ) -> None:
+        if block_rows < 1:
+            raise ValueError(f"block_rows={block_rows} must be at least 1.")
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.block_rows = block_rows
+        self.feature_names = feature_names
+        self._weights = weights
+
+    @property
+    def weights(self) -> Doubles:  # numpydoc ignore=RT01
+        """Weight of each row, of shape (n_rows,); ones that were not given take no memory."""
+        if self._weights is None:
+            return np.broadcast_to(np.float64(1.0), self.shape[:1])
+        return self._weights
+
+    @property
+    def stand_in(self) -> Array:  # numpydoc ignore=RT01
+        """Zeros of the rows' shape and dtype that take no memory, for checks of lengths."""
+        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+
+    def begin(self, weights: Doubles | None = None) -> Self:
+        """Give the same rows to a fit, without what earlier ones left with them.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows,), default=None
+            Row weights; those of the source if not given.
+
+        Returns
+        -------
+        BlockSource
+            A context: what a fit found for each row is kept at its end if it succeeds.
+        """
+        fresh = copy.copy(self)
+        fresh._weights = self._weights if weights is None else weights  # noqa: SLF001
+        fresh.forget()
+        return fresh
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.forget()
+
+    def place(self, row: int) -> str:
+        """Say where a row is, for a message.
+
+        Parameters
+        ----------
+        row : int
+            Its number, from 0.
+
+        Returns
+        -------
+        str
+            Such as ``row 7 of rows.npy``.
+        """
+        return f"row {row}"
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop the carries of all blocks."""
 
     @abstractmethod
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterable[T]:
@@ -107,20 +228,82 @@ class BlockSource(ABC):
             so exhaust it.
         """
 
+    def total(
+        self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields
+    ) -> T:
+        """Merge what a kernel gives for each block.
 
-def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T:
-    """Combine partial statistics from first to last.
+        Parameters
+        ----------
+        kernel : callable
+            Takes a block and the state.
+        *state : object
+            The same for each block.
+        combine : callable
+            Merges two partials; by default adds them field by field.
 
-    Parameters
-    ----------
-    partials : iterable
-        One partial per block, in order.
-    combine : callable
-        Merges two partials; by default adds them field by field.
+        Returns
+        -------
+        object
+            The merged statistics.
+        """
+        return merge(self.map(kernel, *state), combine)
 
-    Returns
-    -------
-    object
-        The merged statistics.
-    """
-    return reduce(combine, partials)
+    def advance_total(
+        self,
+        kernel: Callable[..., tuple[Array, T]],
+        *state: Any,
+        combine: Callable[[T, T], T] = add_fields,
+    ) -> T:
+        """Advance all blocks, and merge the results.
+
+        Parameters
+        ----------
+        kernel : callable
+            Takes a block and the state, and gives ``(carry, result)``.
+        *state : object
+            The same for each block.
+        combine : callable
+            Merges two partials; by default adds them field by field.
+
+        Returns
+        -------
+        object
+            The merged statistics.
+        """
+        return merge(self.advance(kernel, *state), combine)
+
+    @abstractmethod
+    def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
+        """Run a kernel that returns ``(values of the rows, partial)``; merge the partials.
+
+        Parameters
+        ----------
+        kernel : callable
+            Takes a block and the state; its first result has one entry per row.
+        *state : object
+            The same for each block.
+
+        Returns
+        -------
+        values : ndarray or None
+            Those of all rows; None where they are kept elsewhere, or nowhere.
+        total : object
+            The merged partials.
+        """
+
+    @abstractmethod
+    def select(self, indices: NDArray[np.intp]) -> BlockSource:
+        """Give some rows as a source of their own, in blocks of the same size.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Numbers of the rows, rising.
+
+        Returns
+        -------
+        BlockSource
+            These rows with their weights, without carries; what is collected from it goes to
+            their places.
+        """

@@ -20,9 +20,16 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ensemblage.blocks import BlockSource, MemoryBlocks
+from ensemblage.blocks import (
+    BlockSource,
+    MemoryBlocks,
+    column_extent,
+    is_source,
+    note_columns,
+    open_blocks,
+)
 from ensemblage.inner._inner_ensemble import check_view_size
-from ensemblage.inner._kmeans_loop import Labelling, Run, label_pass, spread
+from ensemblage.inner._kmeans_loop import Clustered, Run, clustered, label_rows, spread
 from ensemblage.inner._kmeans_schedules import (
     Schedule,
     Start,
@@ -53,8 +60,8 @@ class _Fit(NamedTuple):
     """What one start of many came to."""
 
     run: Run
-    labelling: Labelling
     views: Array
+    deciding: Array  # views that label rows
 
 
 class InnerKMeans(
@@ -222,8 +229,10 @@ class InnerKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows, float32 or float64.
+        X : array-like of shape (n_samples, n_features), path, Dask collection or BlockSource
+            The rows, float32 or float64. A ``.npy`` or Parquet file, or rows on a cluster, are
+            read where they are; ``labels_`` and ``votes_`` are then not set
+            (:func:`ensemblage.blocks.open_blocks` says where to write them).
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -235,9 +244,16 @@ class InnerKMeans(
             The fitted estimator.
         """
         self._validate_params()
-        X = self._validated(X, reset=True)
-        weights = _positive_weights(sample_weight, X)
-        return self._fit_blocks(MemoryBlocks(X, weights), X)
+        if not is_source(X):
+            X = self._validated(X, reset=True)
+            return self._fit_blocks(MemoryBlocks(X, _positive_weights(sample_weight, X)), X)
+        source = open_blocks(X)
+        note_columns(self, source)
+        given = sample_weight is not None
+        weights = _positive_weights(sample_weight, source.stand_in) if given else None
+        with source.begin(weights) as rows:
+            self._check_reach(column_extent(rows).largest, rows)
+            return self._fit_blocks(rows)
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
         """Fit on any source of rows; ``X`` is needed only by a callable ``init``."""
@@ -252,17 +268,18 @@ class InnerKMeans(
         tol = self.tol * spread(source)
         schedule = Schedule(self.schedule == "paper", self.resample, self.max_iter, tol)
         seeds = draw_seeds(self.random_state, self._n_starts())
-        best: _Fit | None = None
+        best, lowest = None, np.inf
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
                 start_seed, view_seed = draw_seeds(seed, 2)
-                centers = self._start(source, X, n_features, start_seed)
+                centers = self._start(source, X, start_seed)
                 crowd = draw_voters(n_features, draws._replace(seed=view_seed), schedule)
                 fit = self._fit_once(source, Start(centers, *crowd), schedule, step)
-                if best is None or fit.labelling.inertia < best.labelling.inertia:
-                    best = fit
+                inertia = _inertia(source, fit) if len(seeds) > 1 else 0.0
+                if best is None or inertia < lowest:
+                    best, lowest = fit, inertia
         assert best is not None  # noqa: S101  there is at least one start
-        self._store(best)
+        self._store(source, best)
         return self
 
     def _fit_once(
@@ -275,7 +292,7 @@ class InnerKMeans(
             run = run_paper(source, start, schedule, step)
             if schedule.resample == "iteration":
                 views = start.voters.crowd_of(run.n_iter - 1)
-        return _Fit(run, self._label(source, run.centers, views), views)
+        return _Fit(run, views, self._deciding(views))
 
     def _n_starts(self) -> int:
         if self.n_init != "auto":
@@ -283,27 +300,27 @@ class InnerKMeans(
         many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         return RANDOM_STARTS if many else 1
 
-    def _start(self, source: BlockSource, X: Array | None, n_features: int, seed: int) -> Array:
-        dtype = np.float64 if X is None else X.dtype
+    def _start(self, source: BlockSource, X: Array | None, seed: int) -> Array:
+        n_features = source.shape[1]
         if isinstance(self.init, str):
             draw = spread_rows if self.init == "k-means++" else random_rows
             centers = draw(source, self.n_clusters, np.random.default_rng(seed))
         elif callable(self.init):
+            if X is None:
+                raise ValueError(
+                    f"init={self.init!r} needs rows in memory: take 'k-means++', 'random' or an "
+                    "array of centres for rows on disk or on a cluster."
+                )
             centers = self.init(X, self.n_clusters, random_state=np.random.RandomState(seed))
         else:
             centers = self.init
-        centers = np.array(centers, dtype=dtype, order="C")
+        centers = np.array(centers, dtype=source.dtype, order="C")
         if centers.shape != (self.n_clusters, n_features) or not np.isfinite(centers).all():
             raise ValueError(
                 f"init gives centres of shape {centers.shape}, expected finite values of shape "
                 f"(n_clusters, n_features) = {(self.n_clusters, n_features)}."
             )
         return centers
-
-    def _label(self, source: BlockSource, centers: Array, views: Array) -> Labelling:
-        parts = list(source.map(label_pass, centers, self._deciding(views), views))
-        labels, agreement = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        return Labelling(labels, agreement, float(sum(part.inertia for part in parts)))
 
     def _deciding(self, views: Array) -> Array:
         """Give the views that decide on labels at the end and in ``predict``."""
@@ -312,15 +329,20 @@ class InnerKMeans(
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
-    def _store(self, fit: _Fit) -> None:
+    def _store(self, source: BlockSource, fit: _Fit) -> None:
         run = fit.run
+        values, reached = _label(source, fit)
+        for name, field in (("labels_", "label"), ("votes_", "vote")):
+            self.__dict__.pop(name, None)  # that of an earlier fit
+            if values is not None:
+                setattr(self, name, values[field].copy())
+        self.inertia_ = reached.inertia
         self.cluster_centers_ = run.centers
-        self.labels_, self.votes_, self.inertia_ = fit.labelling
         self.views_ = fit.views
         self.n_iter_ = run.n_iter
         self.n_evaluations_ = run.n_evaluated
         self._n_features_out = len(run.centers)
-        n_found = len(np.unique(self.labels_))
+        n_found = np.count_nonzero(reached.counts)
         if n_found < self.n_clusters:
             warnings.warn(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
@@ -357,7 +379,9 @@ class InnerKMeans(
             By the nearest prototype, or by the vote of ``views_``, as ``assign`` says.
         """
         check_is_fitted(self)
-        return self._label(*self._final(X)).labels
+        values, _ = _label(*self._final(X))
+        labels: Array = values["label"].copy()
+        return labels
 
     def transform(self, X: Any) -> Array:
         """Give the Euclidean distance of each row to each prototype, over all features.
@@ -394,39 +418,54 @@ class InnerKMeans(
             Minus the weighted sum of squared distances to the own prototype.
         """
         check_is_fitted(self)
-        return -self._label(*self._final(X, sample_weight)).inertia
+        return -_inertia(*self._final(X, sample_weight))
 
-    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Array, Array]:
+    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, _Fit]:
         X = self._validated(X, reset=False)
         source = MemoryBlocks(X, _positive_weights(sample_weight, X))
-        return source, self.cluster_centers_.astype(X.dtype, copy=False), self.views_
+        centers = self.cluster_centers_.astype(X.dtype, copy=False)
+        run = Run(centers, self.n_iter_, self.n_evaluations_, converged=True)
+        return source, _Fit(run, self.views_, self._deciding(self.views_))
 
     def _validated(self, X: Any, reset: bool) -> Array:
         rows: Array = validate_numbers(
             self, X, dtype=[np.float64, np.float32], order="C", reset=reset
         )
         largest = max(-float(rows.min()), float(rows.max()))
+        self._check_reach(largest, rows)
+        return rows
+
+    def _check_reach(self, largest: float, rows: Array | BlockSource) -> None:
+        """Refuse values whose squares overflow when they are added up over all rows."""
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
-        heaviest = max(1.0, float(self.view_size))
-        limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(rows.size, 1) * heaviest))
+        heaviest, size = max(1.0, float(self.view_size)), rows.shape[0] * rows.shape[1]
+        limit = np.sqrt(np.finfo(rows.dtype).max / (4.0 * max(size, 1) * heaviest))
         if largest > limit:
             raise ValueError(
                 f"X has values up to {largest:.3g}; squared distances overflow {rows.dtype} above "
                 f"{limit:.3g}. Scale the features, for instance with StandardScaler."
             )
-        return rows
 
     def __check_state__(self) -> None:
         """Refuse prototypes and views that no fit makes, before compiled code reads them."""
         d = self.n_features_in_
         expect_array(self, "cluster_centers_", (self.n_clusters, d))
         expect_array(self, "views_", (None, d), low=0)
-        expect_array(self, "labels_", (None,), "integer", low=0, high=self.n_clusters - 1)
+        if hasattr(self, "labels_"):  # rows on disk or on a cluster have theirs elsewhere
+            expect_array(self, "labels_", (None,), "integer", low=0, high=self.n_clusters - 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _label(source: BlockSource, fit: _Fit) -> tuple[Any, Clustered]:
+    return source.collect(label_rows, fit.run.centers, fit.deciding, fit.views)
+
+
+def _inertia(source: BlockSource, fit: _Fit) -> float:
+    return source.total(clustered, fit.run.centers, fit.deciding).inertia
 
 
 def _positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:

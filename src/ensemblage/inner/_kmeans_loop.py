@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, merge
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import (
     ClusterSums,
     Draws,
@@ -35,6 +35,8 @@ Crowd: TypeAlias = Array | Draws
 """The voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
 
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
+ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
+"""What is found for each row: its cluster, and the share of the views that vote for it."""
 
 
 class PassStatistics(NamedTuple):
@@ -51,6 +53,13 @@ class Labelling(NamedTuple):
     labels: NDArray[np.int32]
     agreement: NDArray[np.float64]  # share of the views that vote for the row's cluster
     inertia: float  # weighted sum of squared distances to the own centre, all features
+
+
+class Clustered(NamedTuple):
+    """What labels come to; blocks add up."""
+
+    inertia: float
+    counts: NDArray[np.int64]  # rows of each cluster
 
 
 class Offers(NamedTuple):
@@ -99,6 +108,23 @@ def label_pass(block: Block, centers: Array, deciding: Array, views: Array) -> L
         counts = agreeing_views(block.rows, centers, views, labels)
     inertia = own_distances(block.rows, centers, labels) @ block.weights
     return Labelling(labels, counts / len(views), float(inertia))
+
+
+def label_rows(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, Clustered]:
+    """Label rows as :func:`label_pass` does, and count them; values are of dtype ``ROW_LABEL``."""
+    labels, agreement, inertia = label_pass(block, centers, deciding, views)
+    values = np.empty(len(labels), ROW_LABEL)
+    values["label"], values["vote"] = labels, agreement
+    return values, Clustered(inertia, np.bincount(labels, minlength=len(centers)))
+
+
+def clustered(block: Block, centers: Array, deciding: Array) -> Clustered:
+    """Add up what the labels of a block come to, by the deciding views alone."""
+    labels, _ = view_votes(block.rows, centers, deciding)
+    inertia = own_distances(block.rows, centers, labels) @ block.weights
+    return Clustered(float(inertia), np.bincount(labels, minlength=len(centers)))
 
 
 def farthest_rows(block: Block, centers: Array, n_rows: int) -> Offers:
@@ -164,8 +190,10 @@ def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass
     for index in count():
         crowd: Any = voters.crowd_of(index)
         kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
-        parts = source.advance(kernel, centers, crowd, index == 0, *state)
-        statistics = merge(parts, add_statistics)
+        if index == 0:
+            source.forget()
+        call = kernel, centers, crowd, index == 0, *state
+        statistics = source.advance_total(*call, combine=add_statistics)
         moved = _next_centers(source, centers, statistics)
         if voters.prune:
             drift = center_drift(centers, moved, crowd)
@@ -198,8 +226,8 @@ def run_until_rest(
 
 def spread(source: BlockSource) -> float:
     """Mean over features of the weighted variance, the yardstick of ``tol``."""
-    total, sums = merge(source.map(_moments))
-    (squares,) = merge(source.map(_squares, sums / total))
+    total, sums = source.total(_moments)
+    (squares,) = source.total(_squares, sums / total)
     return float(squares.mean() / total)
 
 

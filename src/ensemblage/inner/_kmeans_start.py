@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, merge
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import own_distances
 
 Array = NDArray[Any]
@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
     """Draw distinct rows, in proportion to their weights."""
-    weights = np.concatenate(list(source.map(_weights)))
+    weights = source.weights
     if np.count_nonzero(weights) < n_clusters:
         weights = np.ones(len(weights))  # zero weights would leave too few rows to start from
     share = weights / weights.sum()
@@ -37,7 +37,7 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     while len(centers) < n_clusters:
         step = centers[-1:], len(centers) == 1
         candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
-        costs = merge(source.map(_candidate_costs, candidates))
+        costs = source.total(_candidate_costs, candidates)
         centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
     return centers
 
@@ -53,10 +53,6 @@ def _draw(
     chosen = np.searchsorted(masses, between * masses[-1], side="right")
     chosen = np.minimum(chosen, len(offers) - 1)
     return np.stack([offers[block][1][draw] for draw, block in enumerate(chosen)])
-
-
-def _weights(block: Block) -> Array:
-    return block.weights
 
 
 def _pick(block: Block, indices: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, merge
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import (
     N_BINS,
     Bins,
@@ -36,6 +36,8 @@ REACH, LEAST_REACH = 2.5, 0.5
 MAX_PASSES = 200
 """More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
 ROUNDING = 1e-12
+STRAIGHT = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+"""Within a bin this narrow sizes change evenly, as far as affinities of this dtype tell."""
 
 
 class Histogram(NamedTuple):
@@ -132,7 +134,7 @@ def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
 
 
 def _count_all(source: BlockSource, bins: Bins) -> Histogram:
-    return Histogram(*merge(source.map(_count, bins)))
+    return Histogram(*source.total(_count, bins))
 
 
 def _count(block: Block, bins: Bins) -> tuple[Doubles, Doubles]:
@@ -161,7 +163,7 @@ def _close(source: BlockSource, sizes: Doubles, found: Found) -> Caps:
     All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
     to 1e-6 only.
     """
-    entries = merge(source.map(_gather, found.bins, found.places), _join)
+    entries = source.total(_gather, found.bins, found.places, combine=_join)
     edges = found.places * found.bins.width
     log_shares = np.empty(len(sizes))
     for j, size in enumerate(sizes):
@@ -205,7 +207,7 @@ def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubl
     find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
     size of stratum j under scale :math:`c`.
     """
-    bins, budget = first_bins(n_strata), wanted.budget
+    bins, budget, straight = first_bins(n_strata), wanted.budget, STRAIGHT[source.dtype]
     for _ in range(MAX_PASSES):
         reached, _rests = sizes_at_edges(*_count_all(source, bins), bins.width)
         sizes = np.clip(reached, wanted.lowest, wanted.highest)
@@ -214,8 +216,9 @@ def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubl
         if abs(totals[nearest] - budget) <= ROUNDING * budget:
             break
         k = int(np.count_nonzero(totals >= budget)) - 1
-        if 0 <= k < N_BINS and bins.lower[0] + bins.width[0] == bins.lower[0]:
-            # equal affinities: no scale meets the budget, a mean of two does
+        narrow = bins.width[0] <= max(straight, np.spacing(np.abs(bins.lower[0])))
+        if 0 <= k < N_BINS and narrow:
+            # also of equal affinities, where no scale meets the budget but a mean of two does
             part = (totals[k] - budget) / (totals[k] - totals[k + 1])
             mean: Doubles = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
             return mean

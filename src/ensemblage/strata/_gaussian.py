@@ -20,9 +20,19 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource, MemoryBlocks, merge
+from ensemblage.blocks import (
+    Block,
+    BlockSource,
+    ColumnExtent,
+    MemoryBlocks,
+    column_extent,
+    is_source,
+    note_columns,
+    open_blocks,
+)
 from ensemblage.kernels import (
     NO_BINS,
     Bins,
@@ -53,6 +63,8 @@ T = TypeVar("T")
 
 SEED_ROWS = 10_000
 """Start centres are sought among at most so many rows."""
+SHUFFLED_ROWS = 1_000_000
+"""From so many rows they are drawn without a list of all rows' numbers."""
 
 
 GAUSSIAN_DOCS = r"""
@@ -148,18 +160,16 @@ class EMState(NamedTuple):
 class TrainingRows(NamedTuple):
     """What a fit was given, checked."""
 
-    X: Floats
-    weights: Doubles
+    source: BlockSource
     classes: NDArray[np.intp] | None
     """Code of each row's class, where strata look at classes."""
 
 
 def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
     """Mean and variance of each column; variances are not finite where squares overflow."""
-    weight, sums = merge(source.map(_sums))
+    weight, sums = source.total(_sums)
     mean = sums / weight
-    with np.errstate(over="ignore", invalid="ignore"):
-        (squares,) = merge(source.map(_centred_squares, mean))
+    (squares,) = source.total(_centred_squares, mean)
     return mean, squares / weight
 
 
@@ -169,7 +179,8 @@ def _sums(block: Block) -> tuple[Any, Floats]:
 
 def _centred_squares(block: Block, mean: Floats) -> tuple[Floats]:
     # in the rows' own dtype, as the densities will be
-    return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
 
 
 def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
@@ -183,16 +194,12 @@ def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
     return picked
 
 
-def start_means(
-    source: BlockSource, weights: Doubles, init: Any, n_strata: int, random_state: Any
-) -> Doubles:
+def start_means(source: BlockSource, init: Any, n_strata: int, random_state: Any) -> Doubles:
     """Choose the first centres, rows with some weight; an array is taken as it is."""
     if not isinstance(init, str):
         return _given_means(init, (n_strata, source.shape[1]))
     rng = check_random_state(random_state)
-    eligible = np.flatnonzero(weights)
-    if len(eligible) > SEED_ROWS:
-        eligible = np.sort(rng.choice(eligible, SEED_ROWS, replace=False))
+    weights, eligible = source.weights, _draw_eligible(source.weights, rng)
     rows = pick_rows(source, eligible)
     if init == "random":
         share = weights[eligible] / weights[eligible].sum()
@@ -203,6 +210,19 @@ def start_means(
         rows, min(n_strata, len(rows)), sample_weight=weights[eligible], random_state=rng
     )
     return np.resize(means, (n_strata, rows.shape[1])).astype(np.float64)
+
+
+def _draw_eligible(weights: Doubles, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Numbers of at most SEED_ROWS rows with some weight, rising."""
+    n_eligible = np.count_nonzero(weights)
+    if n_eligible <= SEED_ROWS:
+        return np.flatnonzero(weights)
+    if n_eligible <= SHUFFLED_ROWS:
+        drawn = rng.choice(n_eligible, SEED_ROWS, replace=False)
+    else:
+        drawn = sample_without_replacement(n_eligible, SEED_ROWS, random_state=rng)
+    drawn = np.sort(drawn)
+    return drawn if n_eligible == len(weights) else np.flatnonzero(weights)[drawn]
 
 
 def _given_means(init: ArrayLike, shape: tuple[int, int]) -> Doubles:
@@ -241,13 +261,13 @@ def run_em(
     iteration; if it returns true, this was the last.
     """
     rule = rules.first
-    total = merge(source.advance(_expect, model, rule))
+    total = source.advance_total(_expect, model, rule)
     path = [total.log_likelihood / settings.weight]
     converged = False
     for _ in range(settings.max_iter):
         gaussians = estimate(total, model.gaussians, settings.floor, model.kind)
         model, rule = model._replace(gaussians=gaussians), rules.following(source, total, rule)
-        total = merge(source.advance(_expect, model, rule))
+        total = source.advance_total(_expect, model, rule)
         path.append(total.log_likelihood / settings.weight)
         converged = not path[-1] - path[-2] > settings.tol
         if step() or converged:
@@ -308,8 +328,10 @@ class GaussianStrata(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to stratify; columns on comparable scales.
+        X : array-like of shape (n_samples, n_features), path, Dask collection or BlockSource
+            Rows to stratify; columns on comparable scales. A ``.npy`` or Parquet file, or rows on
+            a cluster, are read where they are; ``memberships_`` is then not set
+            (:func:`ensemblage.blocks.open_blocks` says where to write it).
         y : array-like of shape (n_samples,), default=None
             Ignored, unless strata are to be balanced by class.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -321,15 +343,16 @@ class GaussianStrata(
             Fitted stratifier.
         """
         rows = self._check_rows(X, y, sample_weight)
-        rules = self._membership_rules(len(rows.X))
-        source = MemoryBlocks(rows.X, rows.weights)
-        state = self._run_em(source, rows, rules)
-        self.means_ = state.model.gaussians.means + state.model.centre
-        self.covariances_ = state.model.gaussians.covariances
-        self.objective_path_ = np.array(state.path)
-        self.n_iter_ = len(state.path) - 1
-        self.converged_ = state.converged
-        self._finish(source, state, rows)
+        rules = self._membership_rules(rows.source.shape[0])
+        self.__dict__.pop("memberships_", None)  # those of an earlier fit
+        with rows.source as source:
+            state = self._run_em(source, rules)
+            self.means_ = state.model.gaussians.means + state.model.centre
+            self.covariances_ = state.model.gaussians.covariances
+            self.objective_path_ = np.array(state.path)
+            self.n_iter_ = len(state.path) - 1
+            self.converged_ = state.converged
+            self._finish(source, state, rows.classes)
         if not state.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations; the "
@@ -341,37 +364,44 @@ class GaussianStrata(
         return self
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
-        X = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        weights = read_weights(sample_weight, X)
-        if self.n_strata > len(X):
+        if is_source(X):
+            source = open_blocks(X)
+            note_columns(self, source, min_rows=2)
+        else:
+            checks: Any = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+            source = MemoryBlocks(validate_numbers(self, X, **checks))
+        n_samples, like = source.shape[0], source.stand_in
+        weights = None if sample_weight is None else read_weights(sample_weight, like)
+        if self.n_strata > n_samples:
             raise ValueError(
-                f"n_strata={self.n_strata} is larger than n_samples={len(X)}. "
+                f"n_strata={self.n_strata} is larger than n_samples={n_samples}. "
                 "Ask for fewer strata, or bring more rows."
             )
-        return TrainingRows(X, weights, self._check_classes(X, y))
+        return TrainingRows(source.begin(weights), self._check_classes(like, y))
 
-    def _run_em(self, source: BlockSource, rows: TrainingRows, rules: Rules) -> EMState:
+    def _run_em(self, source: BlockSource, rules: Rules) -> EMState:
+        extent = column_extent(source)
         centre, variance = column_spread(source)
-        self._check_spread(rows.X, variance)
+        self._check_spread(source.dtype, extent, variance)
         floor = self.variance_floor * variance.mean() or 1.0
-        means = start_means(source, rows.weights, self.init, self.n_strata, self.random_state)
+        means = start_means(source, self.init, self.n_strata, self.random_state)
         model = start_model(centre, means, np.maximum(variance, floor), self.covariance_type)
-        settings = EMSettings(rows.weights.sum(), floor, self.max_iter, self.tol)
+        settings = EMSettings(source.weights.sum(), floor, self.max_iter, self.tol)
         with fit_progress(self, "iteration", self.max_iter) as step:
             return run_em(source, model, rules, settings, step)
 
-    def _check_spread(self, X: Floats, variance: Floats) -> None:
+    def _check_spread(self, dtype: Any, extent: ColumnExtent, variance: Floats) -> None:
         if not np.isfinite(variance).all():
             raise ValueError(
-                f"X holds values as large as {np.abs(X).max():.3g}, whose squares overflow "
-                f"{X.dtype}. Scale the columns first, for instance divide X by its largest value."
+                f"X holds values as large as {extent.largest:.3g}, whose squares overflow "
+                f"{dtype}. Scale the columns first, for instance divide X by its largest value."
             )
-        spread = X.max(axis=0) - X.min(axis=0)
-        faint = (spread > 0) & (variance < np.finfo(X.dtype).tiny)
+        spread = extent.highest - extent.lowest
+        faint = (spread > 0) & (variance < np.finfo(dtype).tiny)
         if faint.any():
             raise ValueError(
                 f"Columns of X vary by as little as {spread[faint].min():.3g}, whose square is no "
-                f"number of {X.dtype}. Scale the columns first, for instance with StandardScaler."
+                f"number of {dtype}. Scale the columns first, for instance with StandardScaler."
             )
         constant = np.flatnonzero(variance == 0)
         if len(constant) == 0:
@@ -397,8 +427,10 @@ class GaussianStrata(
         """Give the rules of membership, or refuse parameters that so many rows cannot meet."""
 
     @abstractmethod
-    def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
-        """Set ``memberships_`` from the last responsibilities."""
+    def _finish(
+        self, source: BlockSource, state: EMState, classes: NDArray[np.intp] | None
+    ) -> None:
+        """Set ``memberships_`` from the last responsibilities, if the source gives them back."""
 
     def log_affinity(self, X: ArrayLike) -> Floats:
         """Log density of each row under each stratum's Gaussian.
@@ -434,11 +466,12 @@ class GaussianStrata(
         shapes = {"spherical": (k,), "diag": (k, d), "tied": (d, d), "full": (k, d, d)}
         expect_array(self, "means_", (k, d))
         expect_array(self, "covariances_", shapes[self.covariance_type])
-        expect_array(self, "memberships_", (None, k), low=0, high=1)
+        if hasattr(self, "memberships_"):  # rows on disk or on a cluster have theirs elsewhere
+            expect_array(self, "memberships_", (None, k), low=0, high=1)
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.memberships_.shape[1])
+        return self.n_strata
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,13 +12,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource, MemoryBlocks
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Kind, priced_memberships
 from ensemblage.messages import expect, expect_array, with_shared
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
-from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
+from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata
 from ensemblage.strata._polish import (
     Groups,
+    Reached,
     SharedModel,
     find_groups,
     fit_by_caps,
@@ -207,7 +208,9 @@ class HISS(GaussianStrata):
             )
         return low
 
-    def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
+    def _finish(
+        self, source: BlockSource, state: EMState, classes: NDArray[np.intp] | None
+    ) -> None:
         rules, weight = self._rules(), state.total.counts[0].sum()
         caps = rules.caps(source, state.total, state.rule)
         model = self._model()
@@ -218,27 +221,29 @@ class HISS(GaussianStrata):
             sizes = rules.sizes(source, weight)
             fitted = fit_by_prices(source, shared, log_scales_of(caps), sizes)
             reached = objective_by_caps(source, shared, caps)
-            rounding = 32 * np.finfo(rows.X.dtype).eps * (abs(reached) + weight)
-            self.polished_ = bool(fitted.objective >= reached - rounding)
+            rounding = 32 * np.finfo(source.dtype).eps * (abs(reached) + weight)
+            self.polished_ = bool(fitted.reached.objective >= reached - rounding)
         if not self.polished_:
             fitted = fit_by_caps(source, shared, caps)
-        self.memberships_, objective, self.log_scales_ = fitted
-        self.objective_ = float(objective / weight)
-        if rows.classes is not None:
-            self._balance(rows, rows.classes)
+        self.log_scales_ = fitted.log_scales
+        self.objective_ = float(fitted.reached.objective / weight)
+        if fitted.memberships is not None:
+            self.memberships_ = fitted.memberships
+        if classes is not None:
+            self._balance(source, fitted.reached, classes)
 
-    def _balance(self, rows: TrainingRows, classes: NDArray[np.intp]) -> None:
+    def _balance(self, source: BlockSource, reached: Reached, classes: NDArray[np.intp]) -> None:
         """Solve for prices of each class alone; the sizes of the strata stay."""
-        X, weights, _ = rows
-        shares = weights @ self.memberships_.astype(np.float64) / weights.sum()
+        weights = source.weights
+        shares = reached.sizes / weights.sum()
         shared, total = self._shared(), 0.0
         for code in np.unique(classes[weights > 0]):
             own = np.flatnonzero(classes == code)
-            source = MemoryBlocks(X[own], weights[own])
             sizes = shares * weights[own].sum()
-            fitted = fit_by_prices(source, shared, self.log_scales_, sizes)
-            self.memberships_[own] = fitted.memberships
-            total += fitted.objective
+            fitted = fit_by_prices(source.select(own), shared, self.log_scales_, sizes)
+            if fitted.memberships is not None:
+                self.memberships_[own] = fitted.memberships
+            total += fitted.reached.objective
         self.objective_ = float(total / weights.sum())
 
     def _shared(self) -> SharedModel:

@@ -18,7 +18,6 @@ from ensemblage.strata._gaussian import (
     GaussianStrata,
     Rule,
     StrataModel,
-    TrainingRows,
 )
 
 Floats = NDArray[np.floating[Any]]
@@ -53,9 +52,9 @@ def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Flo
     return chosen
 
 
-def _carried(block: Block, assignment: Assignment) -> Floats:
+def _carried(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
     carry: Any = block.carry
-    return _to_memberships(carry, assignment)
+    return _to_memberships(carry, assignment), ()
 
 
 def _new_memberships(
@@ -137,10 +136,14 @@ class MixtureStrata(GaussianStrata):
     def _membership_rules(self, n_samples: int) -> WeightRules:
         return WeightRules(self.n_strata)
 
-    def _finish(self, source: BlockSource, state: EMState, rows: TrainingRows) -> None:
+    def _finish(
+        self, source: BlockSource, state: EMState, classes: NDArray[np.intp] | None
+    ) -> None:
         log_weights: Any = state.rule.prior
         self.weights_ = np.exp(log_weights[:, 0])
-        self.memberships_ = np.concatenate(list(source.map(_carried, self.assignment)))
+        memberships, _ = source.collect(_carried, self.assignment)
+        if memberships is not None:
+            self.memberships_ = memberships
 
     def __check_state__(self) -> None:
         super().__check_state__()

@@ -5,13 +5,12 @@ Strata that coincide have one price, and share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, merge
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import (
     Caps,
     log_memberships,
@@ -164,18 +163,28 @@ class Prices(NamedTuple):
     changes: list[Change]
 
 
+class Reached(NamedTuple):
+    """What memberships come to; blocks add up."""
+
+    objective: float
+    """Weighted sum of log likelihoods."""
+    sizes: Doubles
+    """Of the strata, in weight."""
+
+
 class BlockFit(NamedTuple):
-    """Memberships of shape (n_rows, n_strata), and the weighted sum of log likelihoods."""
+    """Memberships of a block's rows, of shape (n_rows, n_strata), and what they come to."""
 
     memberships: Floats
-    objective: float
+    reached: Reached
 
 
 class Fitted(NamedTuple):
     """The same of all rows, and the log scales of the strata that led there."""
 
-    memberships: Floats
-    objective: float
+    memberships: Floats | None
+    """None where the source does not keep them in memory."""
+    reached: Reached
     log_scales: Doubles
 
 
@@ -239,11 +248,11 @@ def find_prices(
     so large that no float lies between, one row takes the fraction that makes the size exact.
     """
     log_scales, sizes = shared.groups.join_scales(log_scales), shared.groups.join_sizes(sizes)
-    row = max(source.map(_largest_weight))
+    row = source.total(_largest_weight, combine=max)
     reach = np.full(len(sizes), FIRST_REACH)
     best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
     for turn in range(1, MAX_PASSES + 1):
-        measured = Measured(*merge(source.map(_measure, shared, log_scales, reach)))
+        measured = Measured(*source.total(_measure, shared, log_scales, reach))
         missing = sizes - measured.sizes
         outlook = _look_out(missing, measured, log_scales, reach, row)
         done = outlook.settled | (np.abs(missing) <= TOLERANCE * sizes + measured.rounding)
@@ -270,7 +279,12 @@ def polished(block: Block, shared: SharedModel, prices: Prices) -> BlockFit:
             with np.errstate(divide="ignore"):
                 log_sums[i] = np.logaddexp.reduce(np.log(memberships[i]) + log_density[:, i])
     objective = float(block.weights @ log_sums)
-    return BlockFit(shared.groups.split_memberships(memberships), objective)
+    return _block_fit(block, shared.groups.split_memberships(memberships), objective)
+
+
+def _block_fit(block: Block, memberships: Floats, objective: float) -> BlockFit:
+    sizes = block.weights @ memberships.astype(np.float64)
+    return BlockFit(memberships, Reached(objective, sizes))
 
 
 def _at_prices(block: Block, shared: SharedModel, log_scales: Doubles) -> AtPrices:
@@ -336,7 +350,7 @@ def _last_changes(
     source: BlockSource, shared: SharedModel, log_scales: Doubles, missing: Doubles
 ) -> list[Change]:
     """Choose rows that take what the sizes still lack, few for each group."""
-    found = merge(source.map(_next_to_turn, shared, log_scales, missing), _join)
+    found = source.total(_next_to_turn, shared, log_scales, missing, combine=_join)
     changes = []
     for j, lack in enumerate(missing):
         own = np.flatnonzero(found.groups == j)
@@ -384,45 +398,38 @@ def fit_by_prices(
 ) -> Fitted:
     """Memberships at exact prices, sought from given log scales of the strata."""
     prices = find_prices(source, shared, log_scales, sizes)
-    fitted = _collect(source.map(polished, shared, prices), source.shape[0])
+    fitted = source.collect(polished, shared, prices)
     return Fitted(*fitted, shared.groups.split_scales(prices.log_scales))
 
 
 def fit_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> Fitted:
     """Memberships under caps, as the last iteration left them."""
-    fitted = _collect(source.map(_capped, shared.model, caps), source.shape[0])
-    return Fitted(*fitted, log_scales_of(caps))
+    return Fitted(*source.collect(_capped, shared.model, caps), log_scales_of(caps))
 
 
 def objective_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
     """Objective of the last iteration, with what strata that coincide lose by sharing."""
     if shared.groups.distinct:
-        return sum(objective for _, objective in source.map(_capped, shared.model, caps))
-    return sum(source.map(_capped_and_shared, shared, caps))
-
-
-def _collect(parts: Iterable[BlockFit], n_rows: int) -> BlockFit:
-    """Put the blocks' memberships into one array, and add up their objectives."""
-    memberships, total, start = np.empty((0, 0)), 0.0, 0
-    for part, objective in parts:
-        if start == 0:
-            memberships = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
-        memberships[start : start + len(part)] = part
-        total, start = total + objective, start + len(part)
-    return BlockFit(memberships, total)
+        return source.total(_capped_objective, shared.model, caps)[0]
+    return source.total(_capped_and_shared, shared, caps)[0]
 
 
 def _capped(block: Block, model: StrataModel, caps: Caps) -> BlockFit:
+    affinity, (objective,) = _affinity(block), _capped_objective(block, model, caps)
+    return _block_fit(block, np.exp(log_memberships(affinity, caps)).T, objective)
+
+
+def _capped_objective(block: Block, model: StrataModel, caps: Caps) -> tuple[float]:
     log_density, affinity = model.log_densities(block.rows), _affinity(block)
     *_, objective = share_rows(log_density, affinity, block.weights, *caps)
-    return BlockFit(np.exp(log_memberships(affinity, caps)).T, objective)
+    return (float(objective),)
 
 
-def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
+def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> tuple[float]:
     """Objective of a block under given caps, if strata that coincide share equally."""
     log_shares = shared.groups.join_memberships(log_memberships(_affinity(block), caps))
     log_sums = np.logaddexp.reduce(log_shares + shared.log_densities(block.rows), axis=0)
-    return float(block.weights @ log_sums)
+    return (float(block.weights @ log_sums),)
 
 
 def _affinity(block: Block) -> Floats:

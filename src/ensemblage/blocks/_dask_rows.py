@@ -1,0 +1,284 @@
+"""Rows on a Dask cluster: kernels go to the rows, statistics come back.
+
+A part is the rows of some groups of blocks, and lies on a worker. A pass is one task for each
+part. What it leaves with the rows is the task's own result and stays where it ran, so that Dask
+knows how to compute it again from the rows and the states of the passes so far, should the worker
+be lost: a task is a pure function of both.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from importlib import import_module
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage.blocks._file_rows import NUMBERS, row_dtype
+from ensemblage.blocks._memory import MemoryBlocks
+from ensemblage.blocks._source import (
+    BLOCK_ROWS,
+    GROUP_BLOCKS,
+    Array,
+    BlockSource,
+    Doubles,
+    add_fields,
+    group_totals,
+)
+from ensemblage.messages import listing, require
+
+T = TypeVar("T")
+
+PARTS_PER_THREAD = 16
+"""More parts balance the workers better, and cost the scheduler more."""
+
+
+class _Call(NamedTuple):
+    """What all parts are asked for in a pass."""
+
+    kernel: Callable[..., Any]
+    state: tuple[Any, ...]
+    combine: Callable[[Any, Any], Any] | None
+    """Adds up groups of blocks before they travel; None lets each block speak."""
+    block_rows: int
+
+
+class DaskBlocks(BlockSource):
+    """Rows of a Dask array or dataframe, held by the workers of the current cluster.
+
+    Rows are cut to parts of whole blocks and stay on the workers, as does their state. The result
+    has the same bits as with the same rows in memory, for any number of workers.
+
+    Parameters
+    ----------
+    collection : dask array or dask dataframe
+        The rows, of two dimensions.
+    columns : list of str, default=None
+        Which columns of a dataframe to take; all if not given, and they must be numbers.
+    block_rows : int, default=8192
+        Rows per block.
+    """
+
+    def __init__(
+        self,
+        collection: Any,
+        columns: Sequence[str] | None = None,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        self._client = _current_client()
+        _check_workers(self._client)
+        names, array = _as_array(collection, columns)
+        super().__init__(array.shape, row_dtype([array.dtype]), None, block_rows, names)
+        self._spread(array.astype(self.dtype))
+
+    def _spread(self, array: Any) -> None:
+        """Cut the rows to parts and have the workers hold them."""
+        group = self.block_rows * GROUP_BLOCKS
+        threads = max(1, sum(self._client.nthreads().values()))
+        per_part = max(1, -(-self.shape[0] // group) // (PARTS_PER_THREAD * threads))
+        self._part_rows = group * per_part
+        self._array = self._client.persist(array.rechunk((self._part_rows, -1)))
+        held = {future.key: future for future in _futures_of(self._array)}
+        keys = [key for (key,) in self._array.__dask_keys__()]
+        self._parts = [held[key] for key in keys]
+        self._starts = list(range(0, self.shape[0], self._part_rows))
+        self._weight_parts: list[Any] | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        self._advanced: list[Any] = [None] * len(self._parts)
+
+    def begin(self, weights: Doubles | None = None) -> DaskBlocks:
+        fresh = super().begin(weights)
+        if weights is not None:
+            fresh._weight_parts = None  # noqa: SLF001  a copy of this one
+        return fresh
+
+    def place(self, row: int) -> str:
+        return f"row {row} of the Dask collection"
+
+    def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
+        return chain.from_iterable(self._run(_map_part, kernel, state, None))
+
+    def total(
+        self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields
+    ) -> T:
+        groups = self._run(_map_part, kernel, state, combine)
+        merged: T = reduce(combine, chain.from_iterable(groups))
+        return merged
+
+    def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
+        return chain.from_iterable(self._advance(kernel, state, None))
+
+    def advance_total(
+        self,
+        kernel: Callable[..., tuple[Array, T]],
+        *state: Any,
+        combine: Callable[[T, T], T] = add_fields,
+    ) -> T:
+        groups = self._advance(kernel, state, combine)
+        merged: T = reduce(combine, chain.from_iterable(groups))
+        return merged
+
+    def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
+        return None, self.total(_partial_of, kernel, state)
+
+    def select(self, indices: NDArray[np.intp]) -> DaskBlocks:
+        weights = None if self._weights is None else self._weights[indices]
+        chosen = self.begin(weights)
+        chosen.shape = len(indices), self.shape[1]
+        chosen._spread(self._array[indices])  # noqa: SLF001  a copy of this one
+        return chosen
+
+    def _advance(self, kernel: Any, state: Any, combine: Any) -> list[Any]:
+        advanced = self._submit(_advance_part, kernel, state, combine)
+        results = self._gather(self._client.map(_result_of, advanced, pure=False))
+        self._advanced = advanced
+        return results
+
+    def _run(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
+        return self._gather(self._submit(task, kernel, state, combine))
+
+    def _submit(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
+        """Start a task for each part; what they all need travels once, and between workers."""
+        pickled = _pickled(_Call(kernel, state, combine, self.block_rows))
+        call = self._client.submit(pickle.loads, pickled, pure=False)
+        columns = self._parts, self._starts, self._weights_on_workers(), self._advanced
+        futures: list[Any] = self._client.map(task, *columns, call=call, pure=False)
+        return futures
+
+    def _weights_on_workers(self) -> list[Any]:
+        if self._weights is None:
+            return [None] * len(self._parts)
+        if self._weight_parts is None:
+            parts = [self._weights[start : start + self._part_rows] for start in self._starts]
+            self._weight_parts = self._client.map(_itself, parts, pure=False)
+        return self._weight_parts
+
+    def _gather(self, futures: list[Any]) -> list[Any]:
+        distributed = require("distributed", "Rows on a cluster", extra="dask")
+        try:
+            results: list[Any] = self._client.gather(futures)
+        except distributed.KilledWorker as error:
+            raise RuntimeError(
+                "Workers died again and again on the same rows; they may lack memory: start them "
+                "with more of it, or start more of them."
+            ) from error
+        except ImportError as error:
+            raise ImportError(
+                f"A worker cannot import what the fit needs ({error}): install the same version "
+                "of ensemblage on all workers."
+            ) from error
+        return results
+
+
+def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
+    part = MemoryBlocks(rows, weights, block_rows, first=start)
+    if before is not None:
+        part._carries = list(before[0])  # noqa: SLF001  carries that another task left
+    return part
+
+
+def _map_part(rows: Array, start: int, weights: Any, before: Any, call: _Call) -> list[Any]:
+    part = _part_blocks(rows, start, weights, before, call.block_rows)
+    results = part.map(call.kernel, *call.state)
+    return list(results if call.combine is None else group_totals(results, call.combine))
+
+
+def _advance_part(
+    rows: Array, start: int, weights: Any, before: Any, call: _Call
+) -> tuple[list[Any], list[Any]]:
+    part = _part_blocks(rows, start, weights, before, call.block_rows)
+    results = part.advance(call.kernel, *call.state)
+    totals = list(results if call.combine is None else group_totals(results, call.combine))
+    return part._carries, totals  # noqa: SLF001
+
+
+def _result_of(advanced: tuple[list[Any], list[Any]]) -> list[Any]:
+    return advanced[1]
+
+
+def _partial_of(block: Any, kernel: Callable[..., tuple[Array, T]], state: tuple[Any, ...]) -> T:
+    return kernel(block, *state)[1]
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _pickled(call: _Call) -> bytes:
+    cloudpickle = require("cloudpickle", "Rows on a cluster", extra="dask")
+    pickled: bytes = cloudpickle.dumps(call)
+    return pickled
+
+
+def _futures_of(array: Any) -> list[Any]:
+    distributed = require("distributed", "Rows on a cluster", extra="dask")
+    return list(distributed.futures_of(array))
+
+
+def _current_client() -> Any:
+    distributed = require("distributed", "Rows on a cluster", extra="dask")
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ValueError(
+            "A Dask collection is fitted by a cluster's workers, and there is none: start one "
+            "with `client = dask.distributed.Client()`, or give the address of a scheduler, "
+            "`Client('tcp://...')`."
+        ) from None
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse a cluster without workers, or with one that lacks this package."""
+    # import_module is in every Python, so it can be sent where this package is not
+    found = client.run(import_module, "ensemblage", on_error="return")
+    if not found:
+        raise ValueError(
+            "The Dask cluster has no workers: start some with `dask worker` and the scheduler's "
+            "address."
+        )
+    lacking = {at: answer for at, answer in found.items() if isinstance(answer, Exception)}
+    for address, error in lacking.items():
+        raise ImportError(
+            f"The worker {address} cannot import ensemblage ({error}): install the same version "
+            "there as here, and start the worker again."
+        )
+
+
+def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str] | None, Any]:
+    """Give the names of the columns, where there are any, and the rows as a Dask array."""
+    if hasattr(collection, "to_dask_array"):
+        frame = _chosen(collection, columns)
+        for name, kind in frame.dtypes.items():
+            if getattr(kind, "kind", "O") not in NUMBERS:
+                raise ValueError(
+                    f"Column {name!r} of the Dask dataframe holds {kind}, no numbers: encode it, "
+                    "or choose other columns, open_blocks(..., columns=[...])."
+                )
+        return [str(name) for name in frame.columns], frame.to_dask_array(lengths=True)
+    if columns is not None:
+        raise ValueError("The columns of a Dask array have no names: leave columns out.")
+    if getattr(collection, "ndim", 0) != 2 or collection.dtype.kind not in NUMBERS:
+        raise ValueError(
+            f"{collection!r} must be a Dask array of numbers with two dimensions, or a dataframe."
+        )
+    if np.isnan(collection.shape[0]):
+        collection = collection.compute_chunk_sizes()
+    return None, collection
+
+
+def _chosen(frame: Any, columns: Sequence[str] | None) -> Any:
+    if columns is None:
+        return frame
+    unknown = [name for name in columns if name not in frame.columns]
+    if unknown:
+        raise ValueError(
+            f"The Dask dataframe has no column {unknown[0]!r}: choose among "
+            f"{listing(frame.columns)}."
+        )
+    return frame[list(columns)]

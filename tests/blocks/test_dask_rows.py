@@ -1,0 +1,174 @@
+"""Rows on a real Dask cluster give the bits of rows in memory."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from blocks.fitted_bits import CASES, bits, blobs
+from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
+from ensemblage.inner import InnerKMeans
+from ensemblage.strata import HISS
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+BLOCK = 64  # 16 blocks are a part, so there are six
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+# two covariance types, two schedules: the slow tests have all
+FEW = ["hiss-diag", "hiss-full", "hiss-classes", "mixture", "anneal-fit", "paper-instance"]
+
+
+def start(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
+        cluster = start(2)
+        with distributed.Client(cluster) as made:
+            yield made
+        cluster.close()
+
+
+def rows():
+    return da.from_array(blobs(), chunks=(1700, 3))
+
+
+def same_bits(name, collection):
+    model, given = CASES[name]
+    here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK), **given)
+    there = clone(model).fit(open_blocks(collection, block_rows=BLOCK), **given)
+    assert bits(here) == bits(there)
+    assert not {"memberships_", "labels_"} & set(vars(there))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_an_array_gives_the_bits_of_memory(name, client):
+    same_bits(name, rows())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_any_number_of_workers_gives_the_bits_of_memory(n_workers):
+    cluster = start(n_workers)
+    with distributed.Client(cluster):
+        for name in CASES:
+            same_bits(name, rows())
+    cluster.close()
+
+
+def test_a_frame_gives_its_names_and_the_same_bits(client):
+    frame = pd.DataFrame(blobs(), columns=list("abcd")).assign(word="x")
+    frame = dd.from_pandas(frame, npartitions=3)
+    model = InnerKMeans(3, n_views=5, random_state=0)
+    here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK))
+    source = open_blocks(frame, columns=list("abcd"), block_rows=BLOCK)
+    there = clone(model).fit(source)
+    assert bits(here) == bits(there)
+    assert there.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match=r"Column 'word' of the Dask dataframe holds .*no numbers"):
+        model.fit(frame)
+    with pytest.raises(ValueError, match=r"no column 'e': choose among a, b, c, d, word"):
+        open_blocks(frame, columns=["e"])
+
+
+def count_up(block: Block):
+    before = np.zeros(len(block.rows)) if block.carry is None else block.carry
+    return before + 1, (block.start, block.weights.sum(), len(block.rows))
+
+
+def test_blocks_come_in_order_and_carries_stay(client):
+    X, weights = blobs(3000), np.arange(3000.0)
+    sources = MemoryBlocks(X, block_rows=BLOCK), DaskBlocks(da.from_array(X), block_rows=BLOCK)
+    for chosen in (np.arange(3000), np.arange(0, 3000, 7)):
+        here, there = (source.begin(weights).select(chosen) for source in sources)
+        for _ in range(2):
+            assert list(here.advance(count_up)) == list(there.advance(count_up))
+        assert here.total(count_carries) == there.total(count_carries) == (2 * len(chosen),)
+        there.forget()
+        assert list(there.map(lambda block: block.carry)) == [None] * -(-len(chosen) // BLOCK)
+
+
+def count_carries(block: Block):
+    return (int(block.carry.sum()),)
+
+
+def test_parts_grow_with_the_rows(client, monkeypatch):
+    from ensemblage.blocks import _dask_rows
+
+    monkeypatch.setattr(_dask_rows, "PARTS_PER_THREAD", 1)
+    source = DaskBlocks(da.from_array(blobs(), chunks=500), block_rows=32)
+    assert len(source._parts) == 2  # of 12 groups of 512 rows, for two threads
+    same_bits("hiss-diag", rows())
+
+
+def test_a_bad_value_is_named_by_row(client):
+    X = blobs()
+    X[4321, 2] = np.nan
+    with pytest.raises(ValueError, match=r"Column 2 is nan in row 4321 of the Dask collection, co"):
+        HISS(2, 0.3).fit(da.from_array(X, chunks=1000))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "message"),
+    [((8,), float, "with two dimensions"), ((8, 2), "U3", "must be a Dask array of numbers")],
+)
+def test_other_arrays_are_refused(client, shape, kind, message):
+    with pytest.raises(ValueError, match=message):
+        HISS(2, 0.3).fit(da.from_array(np.ones(shape).astype(kind)))
+    with pytest.raises(ValueError, match="have no names: leave columns out"):
+        open_blocks(rows(), columns=["a"])
+    with pytest.raises(ValueError, match="leave spill_folder and out away"):
+        open_blocks(rows(), out="out.npy")
+
+
+def test_without_a_cluster_it_says_how_to_start_one(monkeypatch):
+    def nobody():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "default_client", nobody)
+    with pytest.raises(ValueError, match=r"there is none: start one with `client = dask\.distrib"):
+        HISS(2, 0.3).fit(rows())
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r'needs distributed, .*pip install "ensemblage\[dask\]"'):
+        HISS(2, 0.3).fit(rows())
+
+
+BARE_WORKER = """
+import sys
+sys.modules["ensemblage"] = None  # as if it were not installed
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+def test_a_worker_without_the_package_is_named():
+    cluster = distributed.LocalCluster(n_workers=0, dashboard_address=":0")
+    with cluster, distributed.Client(cluster) as client:
+        with pytest.raises(ValueError, match=r"cluster has no workers: start some with"):
+            HISS(2, 0.3).fit(rows())
+        command = [sys.executable, "-c", BARE_WORKER, cluster.scheduler_address, "--no-nanny"]
+        worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            client.wait_for_workers(1, timeout=60)
+            with pytest.raises(ImportError, match=r"The worker tcp://\S+ cannot import ensemblage"):
+                HISS(2, 0.3).fit(rows())
+        finally:
+            worker.terminate()
+            worker.wait()
