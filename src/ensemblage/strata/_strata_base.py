@@ -12,6 +12,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.blocks import is_source
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -25,6 +26,7 @@ from ensemblage.parallel import (
 from ensemblage.strata._describe_strata import describe_strata
 from ensemblage.strata._given_source import answer_given, given_strata, learn_pull
 from ensemblage.strata._hiss import HISS
+from ensemblage.strata._large_rows import fit_large
 from ensemblage.strata._member_report import (
     Errors,
     expect_members,
@@ -74,8 +76,11 @@ n_jobs : int, default=None
     Members fitted at a time, through joblib.
 random_state : int, RandomState instance or None, default=None
     For the strata, the members and the folds.
+max_member_rows : int, default=10000
+    Rows that a member learns at most where rows are on disk or on a cluster, drawn from its
+    stratum by their memberships; arrays and frames are learned whole.
 stratifier_ : stratifier
-    Fitted.
+    Fitted; of rows on disk or on a cluster ``memberships_`` are those of the rows drawn.
 fusion_ : Fusion
     Fitted.
 feature_means_ : ndarray of shape (n_features_in_,) or None
@@ -124,6 +129,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "max_member_rows": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -141,6 +147,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_member_rows: int = 10_000,
     ) -> None:
         self.stratifier = stratifier
         self.estimator = estimator
@@ -154,6 +161,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.max_member_rows = max_member_rows
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
     @all_or_nothing
@@ -170,9 +178,11 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
 
         Parameters
         ----------
-        X : dataframe or array-like of shape (n_samples, n_features)
+        X : dataframe or array-like of shape (n_samples, n_features), path or Dask collection
             Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
-            is a pipeline or takes words itself: then a frame reaches all of them as it is.
+            is a pipeline or takes words itself: then a frame reaches all of them as it is. Of rows
+            on disk or on a cluster (:func:`ensemblage.blocks.open_blocks`) the strata are found on
+            all, and members learn ``max_member_rows`` of their stratum at most.
         y : array-like of shape (n_samples,)
             What to predict: classes of a classifier, numbers of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -191,15 +201,21 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         self : object
             Fitted ensemble.
         """
-        self._fit_trial(X, y, sample_weight, sources, groups)
+        if is_source(X):
+            fit_large(self, X, y, sample_weight, sources=sources, groups=groups)
+        else:
+            self._fit_trial(X, y, sample_weight, sources, groups)
         return self
 
     @with_callbacks
     def _fit_trial(
-        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any
+        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any, found: Any = None
     ) -> tuple[Trial, Training]:
-        """Fit; give what was found out about the strata on the way, and the rows as read."""
-        choosing = self._asks_for_choice()
+        """Fit; give what was found out about the strata on the way, and the rows as read.
+
+        Strata that were ``found`` already stay as they are.
+        """
+        choosing = found is None and self._asks_for_choice()
         as_given = X if self._encoder_for(X) is None else None
         recipe = self._resolve(as_given, weighted=sample_weight is not None)
         held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
@@ -211,10 +227,14 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             cv = 5 if isinstance(self.cv, str) else self.cv
             data = hold_out(data, cv, fold_seed)
         stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
-        settings = candidates(
-            final_step(stratifier), self.stratum_size, self.n_strata, len(data.y),
-            free=self.stratifier is None,
-        )  # fmt: skip
+        settings: list[dict[str, Any]] = [{}]
+        if found is not None:
+            stratifier = found
+        else:
+            settings = candidates(
+                final_step(stratifier), self.stratum_size, self.n_strata, len(data.y),
+                free=self.stratifier is None,
+            )  # fmt: skip
         search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
         with fit_progress(self, "setting", len(settings) + 1) as step:
             trial, tried = choose_strata(search, settings, step)

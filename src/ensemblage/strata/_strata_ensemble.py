@@ -52,7 +52,7 @@ class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, Base
         ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
     {encode}
     {n_jobs}
-    {random_state}
+    {random_state, max_member_rows}
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator
         variances are then too small, and there are no intervals.
     {encode}
     {n_jobs}
-    {random_state}
+    {random_state, max_member_rows}
 
     Attributes
     ----------
