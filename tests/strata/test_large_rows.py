@@ -86,7 +86,8 @@ def test_a_rare_class_is_not_lost(stored):
     path, _, y = stored
     labels = np.where(y == 1, "yes", "no").astype(object)
     labels[[7, 70, 700]] = "rare"
-    model = small(max_member_rows=20).fit(path, labels)
+    with pytest.warns(UserWarning, match="'rare' has 3 rows"):
+        model = small(max_member_rows=20).fit(path, labels)
     assert model.classes_.tolist() == ["no", "rare", "yes"]
 
 
