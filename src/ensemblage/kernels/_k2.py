@@ -205,11 +205,10 @@ def leave_one_out_scores(
     """
     configuration = family.configuration
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
-    n_groups, floor = family.n_configurations * widest_split(nodes, family, extras), rest.smoothing
-    floor *= n_own
-    tally = Tally(
-        np.zeros(n_groups * n_own * n_classes), np.full(n_groups * n_classes, floor), rest.smoothing
-    )
+    n_groups = family.n_configurations * widest_split(nodes, family, extras)
+    floor = rest.smoothing * n_own
+    counts, totals = np.zeros(n_groups * n_own * n_classes), np.full(n_groups * n_classes, floor)
+    tally = Tally(counts, totals, rest.smoothing)
     scores = np.empty((len(views.starts) - 1, len(extras)))
     for e in range(len(scores)):
         view = view_of(views, rest, e)
@@ -229,12 +228,12 @@ def leave_one_out_scores(
                 g = outer[i] * n_extra + (column[view.rows[i]] if n_extra > 1 else 0)
                 places.entries[i] = (g * n_own + own[i]) * n_classes
                 places.groups[i] = g * n_classes
-                tally.counts[places.entries[i] + labels[i]] += view.weights[i]
-                tally.totals[places.groups[i] + labels[i]] += view.weights[i]
+                counts[places.entries[i] + labels[i]] += view.weights[i]
+                totals[places.groups[i] + labels[i]] += view.weights[i]
             scores[e, c] = score_rows(places, view, tally, metric) / weight
             for i in range(size):
-                tally.counts[places.entries[i] + labels[i]] = 0.0
-                tally.totals[places.groups[i] + labels[i]] = floor
+                counts[places.entries[i] + labels[i]] = 0.0
+                totals[places.groups[i] + labels[i]] = floor
     return scores
 
 
