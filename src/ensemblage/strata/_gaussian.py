@@ -36,7 +36,7 @@ from ensemblage.kernels import (
     log_densities,
     make_gaussians,
 )
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -268,6 +268,7 @@ class GaussianStrata(
     ClassNamePrefixFeaturesOutMixin,
     CallbackSupportMixin,
     TransformerMixin,
+    DocLinkMixin,
     BaseEstimator,
     metaclass=ABCMeta,
 ):
