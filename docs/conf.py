@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "reference_url": {"ensemblage": None},
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),
     "remove_config_comments": True,
     "abort_on_example_error": False,
     "only_warn_on_example_error": True,
@@ -78,6 +79,14 @@ def mend_types(app, what, name, obj, options, lines):  # noqa: ARG001
     lines[:] = joined
 
 
+def mend_page(app, name, source):  # noqa: ARG001
+    """Leave out the empty line that doctest needs after an example; link the names on the map."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+    if name == "map":
+        source[0] = re.sub(r"(`ensemblage\.(?!kernels)[\w.]+`)", r"{py:obj}\1", source[0])
+
+
 def setup(app):
     """Run before numpydoc, which listens to the same event."""
+    app.connect("source-read", mend_page)
     app.connect("autodoc-process-docstring", mend_types, priority=400)

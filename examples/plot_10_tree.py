@@ -15,7 +15,8 @@ from ensemblage.evaluation import TreeDisplay
 from ensemblage.inner import InnerTreeClassifier
 
 data = load_breast_cancer(as_frame=True)
-X, y = data.data[["mean radius", "worst concave points"]], data.target
+X = data.data[["mean radius", "worst concave points"]]
+y = data.target.map({0: "malignant", 1: "benign"})
 trees = {
     "CART, pruned": DecisionTreeClassifier(ccp_alpha=0.01, random_state=0),
     "crowd": InnerTreeClassifier(max_leaves=4, random_state=0),
@@ -30,9 +31,9 @@ grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for ax, (name, tree) in zip(axes, trees.items(), strict=True):
     tree.fit(X.to_numpy(), y)
-    said = tree.predict_proba(grid)[:, 1].reshape(200, 200)
+    said = tree.predict_proba(grid)[:, 0].reshape(200, 200)
     shades = ax.pcolormesh(across, up, said, cmap="RdBu", vmin=0, vmax=1, rasterized=True)
-    ax.scatter(*X.to_numpy().T, c=y, cmap="RdBu", s=6, edgecolors="k", linewidths=0.2)
+    ax.scatter(*X.to_numpy().T, c=data.target, cmap="RdBu", s=6, edgecolors="k", linewidths=0.2)
     ax.set(title=name, xlabel="mean radius")
 axes[0].set_ylabel("worst concave points")
 fig.colorbar(shades, ax=axes, label="probability of benign")

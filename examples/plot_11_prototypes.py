@@ -36,18 +36,18 @@ for share in shares:
         scores = [nmi_score(data.target, make(seed).fit_predict(X)) for seed in range(10)]
         found[name].append(scores)
 
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
+fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 for name, scores in found.items():
-    axes[0].errorbar(
+    ax.errorbar(
         shares, np.mean(scores, axis=1), np.std(scores, axis=1), marker="o", capsize=3, label=name
     )
-axes[0].set(xlabel="share of noise in two columns", ylabel="NMI with the species", xticks=shares)
-axes[0].legend(frameon=False)
+ax.set(xlabel="share of noise in two columns", ylabel="NMI with the species", xticks=shares)
+ax.legend(frameon=False)
 
 # %%
 # The prototypes, in standard deviations from the mean of all rows: what a member of each cluster is like.
 
-PrototypeDisplay.from_estimator(makers["Inner K-means"](0).fit(data.data), data.data, ax=axes[1])
+PrototypeDisplay.from_estimator(makers["Inner K-means"](0).fit(data.data), data.data)
 
 # %%
 # **Take away**: on clean data it is about K-means; under noise it holds longer. Which columns are noisy need not be known.

@@ -46,4 +46,4 @@ print(found.sentence())
 CriticalDifferenceDisplay.from_comparison(found, highlight=["crowd tree"])
 
 # %%
-# **Take away**: nine tables tell little apart. A mean rank without its critical difference is no result.
+# **Take away**: nine tables tell little apart: the forest from the single tree, and hardly more. A mean rank without its critical difference is no result.

@@ -33,5 +33,6 @@ PoolDisplay.from_estimator(pool, axes=axes)
 print(pool.contributions())
 
 # %%
-# **Take away**: on a table like this the pool is about its best member, and says so. Over 25 tables most of its gain is
-# the fusion; that this library's own members add to the usual ones is not shown.
+# **Take away**: on this table the support vector machine alone has the lower log loss, and the leaderboard says so. Over 25
+# tables the pool is the better bet, and most of that is the fusion; that this library's own members add to the usual
+# ones is not shown.

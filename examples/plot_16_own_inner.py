@@ -43,5 +43,5 @@ ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **Take away**: one line makes a crowd of any score. Whether that helps is for the data to say: look at the bars, not at the
-# name.
+# **Take away**: one line makes a crowd of any score. Whether it helps is for the data to say: here the mean of the views seems
+# to, the median does not, and the bars' standard errors are as long as the gain.

@@ -74,5 +74,5 @@ ax.invert_yaxis()
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **Take away**: thirty lines plug in. ``stratifier_checks`` tells whether yours keeps to the contract, and the error whether
-# it is a good idea; this one is not.
+# **Take away**: thirty lines plug in. ``stratifier_checks`` tells whether yours keeps to the contract, and the error whether it is
+# a good idea. Believing the boldest is not: members are surest of rows that they know nothing about.

@@ -28,6 +28,24 @@ def documented_names(package):
     return set(names)
 
 
+def words_of_examples():
+    """Words in examples that some test runs: of docstrings, of pages, of the gallery."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/guide").glob("*.md")]
+    modules = (ROOT / "src").rglob("*.py")
+    shown = [
+        line
+        for path in [*pages, *modules]
+        for line in re.findall(r"(?m)^ *(?:>>>|\.\.\.) (.*)$", path.read_text(encoding="utf-8"))
+    ]
+    shown += [path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("*.py")]
+    return set(re.findall(r"\w+", "\n".join(shown)))
+
+
+def test_no_public_name_is_without_an_example():
+    known = words_of_examples()
+    assert [name for each in PACKAGES for name in public_names(each) if name not in known] == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_api_page_lists_what_is_public(package):
     assert documented_names(package) == public_names(package)

@@ -34,7 +34,7 @@ from ensemblage.bayes._search_space import Score, SearchSpace, Structure
 from ensemblage.bayes._searches import SEARCHES, criterion_of, plan_search
 from ensemblage.bayes._temperature import fit_temperature
 from ensemblage.kernels import CLASS
-from ensemblage.messages import expect
+from ensemblage.messages import DocLinkMixin, expect
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -80,7 +80,7 @@ class Found(NamedTuple):
     learned: Learned
 
 
-class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
     """Template of a Bayesian network classifier; a subclass may plan in its own way."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012

@@ -11,11 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
+from ensemblage.messages import DocLinkMixin
 from ensemblage.parallel import all_or_nothing, read_weights, run_tasks
 from ensemblage.tables import validate_numbers
 
 
-class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
     r"""Cut numeric columns into bins that tell the classes apart.
 
     Each column is cut where the entropy of the classes falls most, and both sides are cut

@@ -22,7 +22,7 @@ from ensemblage.consensus._partitions import (
     make_partitions,
 )
 from ensemblage.consensus._stability_curve import stability_curve
-from ensemblage.messages import with_shared
+from ensemblage.messages import DocLinkMixin, with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
 from ensemblage.tables import validate_numbers
 
@@ -64,7 +64,7 @@ CUT_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 @with_shared(CONSENSUS_DOCS)
-class ConsensusClusterer(ClusterMixin, BaseEstimator, ABC):
+class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
     """Base of the consensus clusterers: one clustering out of many.
 
     Parameters

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
+from ensemblage.messages import DocLinkMixin
+
 Array = NDArray[np.float64]
 
 
@@ -65,7 +67,7 @@ class FusionContext(NamedTuple):
 NOTHING_KNOWN = FusionContext()
 
 
-class Fusion(BaseEstimator):
+class Fusion(DocLinkMixin, BaseEstimator):
     """Contract of a fusion.
 
     Member outputs have shape (n_members, n_samples, n_classes); with two classes decision values

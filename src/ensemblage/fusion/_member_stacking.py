@@ -23,11 +23,12 @@ from ensemblage.fusion._base import Array, FusedClassifierMixin
 from ensemblage.fusion._foreign_members import members_of
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
+from ensemblage.messages import DocLinkMixin
 from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, read_weights, set_seed
 from ensemblage.tables import validate_numbers
 
 
-class MemberStackingClassifier(FusedClassifierMixin, BaseEstimator):
+class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator):
     """Fit an ensemble, then a classifier on what its members say.
 
     An ensemble's own way to combine its members, a vote or a weighted sum, is replaced by

@@ -39,7 +39,7 @@ from ensemblage.inner._kmeans_schedules import (
 )
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -69,6 +69,7 @@ class InnerKMeans(
     TransformerMixin,
     ClusterMixin,
     CallbackSupportMixin,
+    DocLinkMixin,
     BaseEstimator,
 ):
     r"""K-means whose assignments are votes of random feature views (Algorithm 6).

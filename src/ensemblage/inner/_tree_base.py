@@ -26,7 +26,7 @@ from ensemblage.inner._tree_path import TreePath, follow_row
 from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, outline
 from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
-from ensemblage.messages import expect
+from ensemblage.messages import DocLinkMixin, expect
 from ensemblage.pages import TreeNode, tree_html
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
@@ -73,7 +73,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 
-class BaseInnerTree(EncodeMixin, BaseEstimator, ABC):
+class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     """What trees for classes and for numbers have in common."""
 
     _keeps_gaps = True  # a missing number goes the way that the tree learns

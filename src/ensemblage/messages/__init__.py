@@ -1,5 +1,7 @@
 """What several packages say to users in the same words; light enough for the command line."""
 
+from ensemblage.messages._doc_link import DOCUMENTATION as DOCUMENTATION
+from ensemblage.messages._doc_link import DocLinkMixin as DocLinkMixin
 from ensemblage.messages._expectations import DamagedStateError as DamagedStateError
 from ensemblage.messages._expectations import expect as expect
 from ensemblage.messages._expectations import expect_array as expect_array

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import take_rows
-from ensemblage.messages import with_shared
+from ensemblage.messages import DocLinkMixin, with_shared
 from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
 from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
@@ -40,7 +40,7 @@ from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 
 @with_shared(ENCODE_DOCS)
-class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, BaseEstimator):
+class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEstimator):
     r"""A pool of members from all three places of diversity, which need no tuning by hand.
 
     Members of the usual kinds and of this library are tuned on shared folds. What they say of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from ensemblage.messages import expect, with_shared
+from ensemblage.messages import DocLinkMixin, expect, with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
 from ensemblage.pool._conformal import check_coverage, reach
 from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
@@ -28,7 +28,7 @@ from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 
 @with_shared(ENCODE_DOCS)
-class EnsemblageRegressor(PoolMixin, RegressorMixin, BaseEstimator):
+class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""A pool of regressors of the usual kinds and of this library, which need no tuning by hand.
 
     Members are tuned on shared folds. What they say of rows that they have not seen tells how far

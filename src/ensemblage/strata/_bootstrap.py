@@ -17,14 +17,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
 
 
-class BootstrapStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class BootstrapStrata(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator
+):
     r"""Strata drawn at random: the rows of bagging, under the contract of a stratifier.
 
     Parameters

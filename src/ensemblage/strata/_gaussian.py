@@ -47,7 +47,7 @@ from ensemblage.kernels import (
     make_gaussians,
     within_reach,
 )
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -290,6 +290,7 @@ class GaussianStrata(
     ClassNamePrefixFeaturesOutMixin,
     CallbackSupportMixin,
     TransformerMixin,
+    DocLinkMixin,
     BaseEstimator,
     metaclass=ABCMeta,
 ):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
@@ -27,7 +27,7 @@ from ensemblage.tables import refuse_infinite, validate_numbers
 Doubles = NDArray[np.float64]
 
 
-class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, BaseEstimator):
+class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
     r"""Logistic regression in which sources share what they have in common.
 
     Between one model for all sources and one model per source: every source has coefficients of

@@ -17,7 +17,7 @@ from ensemblage.kernels import (
     source_products,
     squared_error,
 )
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
@@ -29,7 +29,7 @@ from ensemblage.tables import validate_numbers
 Doubles = NDArray[np.float64]
 
 
-class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, BaseEstimator):
+class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""Linear regression in which sources share what they have in common.
 
     Between one model for all sources and one model per source: every source has coefficients of

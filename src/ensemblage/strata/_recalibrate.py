@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.messages import expect, expect_array, listing
+from ensemblage.messages import DocLinkMixin, expect, expect_array, listing
 from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds, read_weights
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
@@ -31,7 +31,7 @@ TELLING = 2.0
 """A change of fewer standard deviations than these could be chance."""
 
 
-class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
     r"""Probabilities of a classifier, shifted and stretched to what the rows say.
 
     For a model that comes from elsewhere use :func:`recalibrate`.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_array, validate_data
 
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 from ensemblage.tables import are_usual, refuse_dates, refuse_infinite, refuse_overflow
@@ -17,7 +17,7 @@ from ensemblage.tables import are_usual, refuse_dates, refuse_infinite, refuse_o
 Doubles = NDArray[np.float64]
 
 
-class ScaledLogisticRegression(LogisticRegression):
+class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
     r"""Logistic regression whose penalty does not depend on the columns' units.
 
     Columns are standardised while it learns. The coefficients are then put back into the columns'

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import are_usual, refuse_infinite, refuse_overflow, validate_numbers
 
@@ -21,7 +21,7 @@ ALPHAS: Doubles = np.power(10.0, np.arange(-3.0, 4.0))
 """To choose from."""
 
 
-class ScaledRidge(RegressorMixin, BaseEstimator):
+class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""Ridge regression whose penalty does not depend on the columns' units.
 
     Columns are standardised while it learns. The coefficients are then put back into the columns'

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ensemblage.messages import expect_array
+from ensemblage.messages import DocLinkMixin, expect_array
 from ensemblage.parallel import (
     all_or_nothing,
     draw_seeds,
@@ -73,7 +73,7 @@ def merge_small(sources: NDArray[Any], min_rows: int) -> Merged:
     return Merged(stratum[codes], merged)
 
 
-class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
     """One stratum per known source, and a gate that learns to recognise the source.
 
     Where you know in training which hospital, sensor or site a row came from, pass it as

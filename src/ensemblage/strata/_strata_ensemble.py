@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import column_or_1d
 
 from ensemblage.fusion import SourcedClassifierMixin
-from ensemblage.messages import with_shared
+from ensemblage.messages import DocLinkMixin, with_shared
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._strata_base import STRATA_DOCS, StrataEnsembleMixin
 from ensemblage.strata._strata_recipe import CLASSIFIERS
@@ -23,7 +23,9 @@ from ensemblage.tables import ENCODE_DOCS
 
 
 @with_shared(STRATA_DOCS + ENCODE_DOCS)
-class StrataEnsembleClassifier(StrataEnsembleMixin, SourcedClassifierMixin, BaseEstimator):
+class StrataEnsembleClassifier(
+    StrataEnsembleMixin, SourcedClassifierMixin, DocLinkMixin, BaseEstimator
+):
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import column_or_1d
 
-from ensemblage.messages import expect, expect_array, with_shared
+from ensemblage.messages import DocLinkMixin, expect, expect_array, with_shared
 from ensemblage.strata._given_source import mix_given, own_outputs, own_shares
 from ensemblage.strata._intervals import (
     HeldOutScores,
@@ -32,7 +32,7 @@ from ensemblage.tables import ENCODE_DOCS
 
 
 @with_shared(STRATA_DOCS + ENCODE_DOCS)
-class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, BaseEstimator):
+class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""An ensemble of regressors whose members each learn one stratum of the rows.
 
     It finds strata of similar rows, fits a member on each, and fuses what the members say: not

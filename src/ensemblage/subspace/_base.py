@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import (
     CallbackSupportMixin,
     as_numbers,
@@ -135,7 +135,7 @@ def encode_classes(y: Any) -> Encoded:
     return Encoded(encoder.classes_, encoder.transform(y).astype(np.intp))
 
 
-class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, BaseEstimator):
+class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEstimator):
     """Parameters and preparation that the joint-subspace estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -10,7 +10,7 @@ from ensemblage.subspace._member import Array, Floats, Indices, Mask, Rows
 
 
 def co_selection(supports: Any) -> Array:
-    r"""Share of the members that use both features (eq. 12).
+    r"""Share of the members that use both features (equation 12).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def binary_co_selection(
     top_pairs: int | None = None,
     top_features: int | None = None,
 ) -> Mask:
-    """Most frequent features on the diagonal, most frequent pairs off it (eq. 13).
+    """Most frequent features on the diagonal, most frequent pairs off it (equation 13).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, draw_seeds, run_tasks, set_seed
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._false_selections import (
@@ -65,7 +65,7 @@ def select_on_half(
     return mask
 
 
-class StabilitySelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEstimator):
     r"""Select the features that fits on random halves of the rows agree on.
 
     The rows are split in two halves many times, and the features selected on each half are

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, deal_folds, draw_seeds
 from ensemblage.tables._column import KINDS, WORD, Column
 from ensemblage.tables._number_rows import refuse_overflow
@@ -42,7 +42,7 @@ class Feature(NamedTuple):
     category: str | None = None
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     r"""Turn a table of numbers, words, dates and gaps into numbers.
 
     Numbers and dates: a gap becomes the median, with a feature that marks it, and features are

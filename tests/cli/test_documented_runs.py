@@ -1,0 +1,81 @@
+"""Commands that pages show are run as they stand, in a folder that holds what they name."""
+
+import contextlib
+import io
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_iris
+from typer.testing import CliRunner
+
+from ensemblage.cli import app
+
+ROOT = Path(__file__).parents[2]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+GUIDES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "install.md",
+    *sorted((ROOT / "docs/guide").glob("*.md")),
+]
+SHOWN = re.compile(r"^(?:    |\$ )(ensemblage [^#|\n]*[^#|\s])", re.MULTILINE)
+# a scheduler, or datasets that are fetched, would be needed; tests/papers runs those tables
+NEEDS_MORE = ("--scheduler", "reproduce")
+
+pytestmark = pytest.mark.slow
+
+
+def run(line):
+    done = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "120"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def masked(text):
+    """Words without figures, lines and spaces: what a slower machine must print as well."""
+    return re.sub(r"[\d.]+|\W+", " ", text).split()
+
+
+def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = re.search(r"(?ms)^```python\n(.*?)^```$", TUTORIAL)[1]
+    (tmp_path / "write_rows.py").write_text(script, encoding="utf-8")
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path("write_rows.py")
+    steps = re.findall(r"(?ms)^    (ensemblage [^\n]*)\n\n```text\n(.*?)^```$", TUTORIAL)
+    assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 5
+    for line, expected in steps:
+        said = set(masked(run(line)))
+        assert set(masked(expected)) <= said, line
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The files that the guide's commands name."""
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    rows = [
+        ",".join(map(str, [*row, ["a", "b", "c"][label], label > 0, label > 0, place, place]))
+        for i, (row, label) in enumerate(zip(X, y, strict=True))
+        for place in ["north" if i % 2 else "south"]
+    ]
+    names = "length,width,petal_length,petal_width,species,outcome,ill,site,clinic"
+    Path("data.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
+    Path("new.csv").write_text("\n".join([names, *rows[:5]]) + "\n", encoding="utf-8")
+    study = re.search(
+        r"(?ms)^```toml\n(.*?)^```$",
+        (ROOT / "docs/guide/experiments.md").read_text(encoding="utf-8"),
+    )[1]
+    for name in ("comparison.toml", "study.toml"):
+        Path(name).write_text(study, encoding="utf-8")
+    run("ensemblage fit data.csv --target species --method logistic --output model.skops")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_commands_of_a_page(page, folder):
+    for line in SHOWN.findall(page.read_text(encoding="utf-8")):
+        if not any(word in line for word in NEEDS_MORE):
+            run(line)
