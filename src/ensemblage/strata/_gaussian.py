@@ -37,7 +37,7 @@ from ensemblage.kernels import (
     make_gaussians,
     within_reach,
 )
-from ensemblage.messages import expect_array
+from ensemblage.messages import expect_array, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -435,6 +435,9 @@ class GaussianStrata(
         expect_array(self, "means_", (k, d))
         expect_array(self, "covariances_", shapes[self.covariance_type])
         expect_array(self, "memberships_", (None, k), low=0, high=1)
+        expect_fitted(
+            self, {"objective_path_": "float (*)", "n_iter_": "count", "converged_": "flag"}
+        )
 
     @property
     def _n_features_out(self) -> int:
