@@ -157,7 +157,7 @@ def test_a_network_with_forged_modes_is_refused(tmp_path):
     for coder in fitted.network_.coders:
         object.__setattr__(coder, "mode", -(2**28))
     save(fitted, path)
-    with pytest.raises(ValueError, match=r"forged or damaged FittedNetwork .*mode"):
+    with pytest.raises(ValueError, match=r"forged or damaged BayesNetClassifier .*mode"):
         load(path)
 
 

@@ -34,7 +34,7 @@ from ensemblage.bayes._search_space import Score, SearchSpace, Structure
 from ensemblage.bayes._searches import SEARCHES, criterion_of, plan_search
 from ensemblage.bayes._temperature import fit_temperature
 from ensemblage.kernels import CLASS
-from ensemblage.messages import DocLinkMixin, expect
+from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -44,6 +44,18 @@ from ensemblage.parallel import (
 )
 from ensemblage.tables import MISSING, read_features
 
+FITTED = {
+    "classes_": "labels (classes)",
+    "class_codes_": "integer (classes) 0..<classes",
+    "class_log_prior_": "float (classes) ..0",
+    "modes_": "integer (features)",
+    "order_": "words (nodes)",
+    "temperature_": "number",
+    "target_name_": "word",
+    "parents_": "dict",
+    "categories_": "dict",
+    "cut_points_": "dict",
+}
 N_FOLDS = 5
 """Folds in which a network without bootstraps is calibrated."""
 ENOUGH_ROWS = 2000
@@ -392,8 +404,27 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         return self._joint(self.network_, self._codes(X))
 
     def __check_state__(self) -> None:
-        """Refuse a temperature that no fit finds."""
-        expect(0 < self.temperature_ < np.inf, "its temperature is no positive number")
+        """Refuse what does not tell of the network that is asked."""
+        expect(isinstance(self.network_, FittedNetwork), "network_ is no network")
+        self.network_.__check_state__()
+        coders, tables = self.network_.coders, self.network_.tables
+        sizes = {"classes": len(self.network_.log_prior), "features": self.n_features_in_}
+        expect_fitted(self, FITTED, nodes=len(tables) + 1, **sizes)
+        expect(self.temperature_ > 0, "its temperature is no positive number")
+        expect(len(tables) == self.n_features_in_, "the network has not one table per column")
+        expect(len(set(self.class_codes_.tolist())) == sizes["classes"], "class_codes_ repeat")
+        expect(self.modes_.tolist() == [coder.mode for coder in coders], "modes_ are others")
+        names = list(self.parents_)
+        expect(names[0] == self.target_name_, "the class is not first")
+        expect(sorted(self.order_) == sorted(names), "order_ names other nodes")
+        expect(list(self.categories_) == names, "categories_ are of other nodes")
+        for name, coder, table in zip(names[1:], coders, tables, strict=True):
+            own = [names[parent] for parent in table.parents]
+            expect(self.parents_[name] == own, "parents_ are others")
+            expect(len(self.categories_[name]) == coder.n_codes, "categories_ are others")
+            cuts = self.cut_points_.get(name)
+            both = [None if each is None else each.tolist() for each in (cuts, coder.cuts)]
+            expect(both[0] == both[1], "cut_points_ are others")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

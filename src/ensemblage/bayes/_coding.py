@@ -21,6 +21,7 @@ from ensemblage.kernels import (
     mdlp_cut_points,
     refine,
 )
+from ensemblage.messages import expect, expect_fitted
 from ensemblage.parallel import run_tasks
 from ensemblage.tables import MISSING, Column
 
@@ -133,6 +134,17 @@ class Coder:
     def n_codes(self) -> int:
         """Number of labels."""
         return len(self.cuts) + 1 if self.cuts is not None else max(len(self.categories or []), 1)
+
+    def check(self) -> None:
+        """Refuse cuts and categories that no fit makes."""
+        expect_fitted(self, {"cuts": "optional float (*)"})
+        ascend = self.cuts is None or bool((np.diff(self.cuts) > 0).all())
+        expect(ascend, "a column's cuts do not ascend")
+        told = self.categories is None or isinstance(self.categories, list)
+        expect(told and not any(isinstance(each, dict) for each in self.categories or []),
+               "a column's categories are none")  # fmt: skip
+        whole = isinstance(self.mode, int) and 0 <= self.mode < self.n_codes
+        expect(whole, "a column's mode is none of its codes")
 
     def code(self, column: Column) -> NDArray[np.int32]:
         """Code a column: ``MISSING`` for a gap, ``n_codes`` for an unseen category."""

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
-from ensemblage.messages import DocLinkMixin
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_values
 from ensemblage.parallel import all_or_nothing, read_weights, run_tasks
 from ensemblage.tables import validate_numbers
 
@@ -155,6 +155,16 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
                 "X holds numbers that are no bins; expected whole numbers from 0 to n_bins_ - 1, "
                 "as transform gives them."
             )
+
+    def __check_state__(self) -> None:
+        """Refuse cut points that no fit makes."""
+        cuts = self.cut_points_
+        expect(isinstance(cuts, list), "cut_points_ is no list")
+        for each in cuts:
+            expect_values(each, "cut_points_")
+            expect(bool((np.diff(each) > 0).all()), "cut_points_ do not ascend")
+        expect_array(self, "n_bins_", (self.n_features_in_,), "integer")
+        expect(self.n_bins_.tolist() == [len(each) + 1 for each in cuts], "n_bins_ are others")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

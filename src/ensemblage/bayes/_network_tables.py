@@ -143,9 +143,10 @@ class FittedNetwork:
         """Refuse coders and tables that no fit makes, before compiled code reads them."""
         expect_array(self, "log_prior", (None,), high=0)
         expect(len(self.coders) == len(self.tables), "the network has not one table per column")
+        for coder in self.coders:
+            coder.check()
         sizes = [len(self.log_prior), *(coder.n_codes for coder in self.coders)]
-        for node, (coder, table) in enumerate(zip(self.coders, self.tables, strict=True), start=1):
-            expect(0 <= coder.mode < coder.n_codes, "a column's mode is none of its codes")
+        for node, table in enumerate(self.tables, start=1):
             expect(table.node == node, "the tables are in another order")
             table.check(sizes)
 

@@ -22,7 +22,7 @@ from ensemblage.consensus._partitions import (
     make_partitions,
 )
 from ensemblage.consensus._stability_curve import stability_curve
-from ensemblage.messages import DocLinkMixin, with_shared
+from ensemblage.messages import DocLinkMixin, expect, expect_fitted, with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds
 from ensemblage.tables import validate_numbers
 
@@ -187,6 +187,15 @@ class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         return self
+
+    def __check_state__(self) -> None:
+        """Refuse labels that no fit makes."""
+        partitions = "integer (partitions, rows) -1.."
+        expect_fitted(
+            self,
+            {"n_clusters_": "count", "partitions_": partitions, "labels_": "integer (rows) -1.."},
+        )
+        expect(int(self.labels_.max()) + 1 == self.n_clusters_, "n_clusters_ is another number")
 
     @abstractmethod
     def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:

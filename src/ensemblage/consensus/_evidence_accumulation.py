@@ -14,7 +14,7 @@ from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
 from ensemblage.consensus._co_association import condensed_distances, guard_memory
 from ensemblage.consensus._cut import cut_by_order
 from ensemblage.consensus._partitions import Partitions
-from ensemblage.messages import with_shared
+from ensemblage.messages import expect_fitted, with_shared
 
 BYTES_PER_PAIR = 16
 
@@ -96,6 +96,11 @@ class EvidenceAccumulation(ConsensusClusterer):
     def _guard_rows(self, n_rows: int) -> None:
         n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2
         guard_memory(n_bytes, self.memory_limit, n_rows, "EvidenceAccumulation")
+
+    def __check_state__(self) -> None:
+        """Refuse merges that no fit makes."""
+        super().__check_state__()
+        expect_fitted(self, {"linkage_matrix_": "float (*, 4) 0.."})
 
     def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         self._guard_rows(partitions.shape[1])

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
+from ensemblage.messages import expect_fitted
 
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
 """From half the affinities' own scale to where almost all members count alike."""
@@ -134,6 +135,10 @@ class Gate(Fusion):
 
     def importance(self, n_members: int) -> None:
         return None
+
+    def __check_state__(self) -> None:
+        """Refuse a temperature that no fit finds."""
+        expect_fitted(self, {"temperature_": "number 1e-300.."})
 
 
 def _log_likelihoods(outputs: Any, y: NDArray[np.intp], affinity: Any) -> Array:

@@ -20,7 +20,7 @@ from ensemblage.fusion._residual_spread import (
     squared_residuals,
 )
 from ensemblage.kernels import Normals, normal_log_density, normal_mixture
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import expect, expect_array, expect_fitted
 
 
 class DensityGate(Fusion):
@@ -133,6 +133,7 @@ class DensityGate(Fusion):
 
     def __check_state__(self) -> None:
         """Refuse variances that no fit makes."""
+        expect_fitted(self, {"temperature_": "number"})
         expect(self.temperature_ > 0, "the temperature is not above zero")
         expect_array(self, "factors_", [len(self.factors_)], low=0)
 

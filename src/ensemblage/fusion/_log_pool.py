@@ -12,7 +12,7 @@ from scipy.special import log_softmax, softmax
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
 from ensemblage.fusion._member_outputs import SMALLEST, are_probabilities
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import expect, expect_array, expect_fitted
 from ensemblage.parallel import deal_folds
 
 MOST_BONUS = 20.0
@@ -194,6 +194,7 @@ class LogPool(Fusion):
 
     def __check_state__(self) -> None:
         """Refuse arrays that do not belong together."""
+        expect_fitted(self, {"temperature_": "number"})
         n_members, n_classes = len(self.weights_), len(self.prior_)
         for name in ("weights_", "influence_", "bonuses_"):
             expect_array(self, name, [n_members], low=0)

@@ -23,7 +23,7 @@ from ensemblage.fusion._base import Array, FusedClassifierMixin
 from ensemblage.fusion._foreign_members import members_of
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
-from ensemblage.messages import DocLinkMixin
+from ensemblage.messages import DocLinkMixin, expect
 from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, read_weights, set_seed
 from ensemblage.tables import validate_numbers
 
@@ -187,6 +187,11 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
         check_is_fitted(self)
         scores: Array = self.fusion_.combine(self._outputs(X))
         return scores
+
+    def __check_state__(self) -> None:
+        """Refuse classes that the ensemble does not know."""
+        same = np.array_equal(self.classes_, self._inner().classes_)
+        expect(same, "its classes are not its ensemble's")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ensemblage.fusion._base import NOTHING_KNOWN, Array, Fusion, FusionContext
+from ensemblage.messages import expect_fitted
 
 
 class SoftmaxGate(Fusion):
@@ -58,3 +59,8 @@ class SoftmaxGate(Fusion):
 
     def importance(self, n_members: int) -> None:
         return None
+
+    def __check_state__(self) -> None:
+        """Refuse coefficients that do not belong together."""
+        rules = {"coef": "float (members, columns)", "intercept": "float (members)"}
+        expect_fitted(self, rules)

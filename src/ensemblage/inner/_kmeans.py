@@ -39,7 +39,7 @@ from ensemblage.inner._kmeans_schedules import (
 )
 from ensemblage.inner._kmeans_start import random_rows, spread_rows
 from ensemblage.kernels import Draws
-from ensemblage.messages import DocLinkMixin, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -52,6 +52,17 @@ from ensemblage.tables import validate_numbers
 
 Array = NDArray[Any]
 
+FITTED = {
+    "cluster_centers_": "float (clusters, features)",
+    "views_": "float (*, features) 0..",
+    # rows on disk or on a cluster have theirs elsewhere
+    "labels_": "optional integer (rows) 0..<clusters",
+    "votes_": "optional float (rows) 0..1.000001",
+    "inertia_": "number",
+    "n_iter_": "count",
+    "n_evaluations_": "count",
+    "_n_features_out": "count",
+}
 RANDOM_STARTS = 10
 SMALLEST_WEIGHT = 1e-100
 
@@ -449,11 +460,10 @@ class InnerKMeans(
 
     def __check_state__(self) -> None:
         """Refuse prototypes and views that no fit makes, before compiled code reads them."""
-        d = self.n_features_in_
-        expect_array(self, "cluster_centers_", (self.n_clusters, d))
-        expect_array(self, "views_", (None, d), low=0)
-        if hasattr(self, "labels_"):  # rows on disk or on a cluster have theirs elsewhere
-            expect_array(self, "labels_", (None,), "integer", low=0, high=self.n_clusters - 1)
+        sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
+        expect_fitted(self, FITTED, **sizes)
+        expect(len(self.views_) > 0, "there are no views")
+        expect(self._n_features_out == self.n_clusters, "_n_features_out is another number")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

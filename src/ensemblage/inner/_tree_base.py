@@ -26,7 +26,7 @@ from ensemblage.inner._tree_path import TreePath, follow_row
 from ensemblage.inner._tree_reading import TreeWords, as_dot, as_text, outline
 from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
-from ensemblage.messages import DocLinkMixin, expect
+from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.pages import TreeNode, tree_html
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
@@ -299,6 +299,8 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     def __check_state__(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
         expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
+        found = ("alpha_", "shrinkage_", "cv_loss_")
+        expect_fitted(self, dict.fromkeys(found, "optional number 0.."))
         self.tree_.__check_state__()
         expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
         n_columns = len(self.classes_) if hasattr(self, "classes_") else 1

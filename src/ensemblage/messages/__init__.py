@@ -5,6 +5,8 @@ from ensemblage.messages._doc_link import DocLinkMixin as DocLinkMixin
 from ensemblage.messages._expectations import DamagedStateError as DamagedStateError
 from ensemblage.messages._expectations import expect as expect
 from ensemblage.messages._expectations import expect_array as expect_array
+from ensemblage.messages._expectations import expect_fitted as expect_fitted
+from ensemblage.messages._expectations import expect_values as expect_values
 from ensemblage.messages._lazy_door import lazy_door as lazy_door
 from ensemblage.messages._prediction_tasks import CLASSIFICATION as CLASSIFICATION
 from ensemblage.messages._prediction_tasks import MEASURES as MEASURES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import skops
 from numpy.typing import NDArray
 
 import ensemblage
+from ensemblage.messages import expect
 from ensemblage.persistence._atomic import write_atomically
 from ensemblage.persistence._familiar import Familiar
 from ensemblage.persistence._skops import skops_io
@@ -24,6 +26,8 @@ from ensemblage.persistence._trusted import check_parts, is_trusted
 FORMAT = 1
 HEADER = "ensemblage.json"
 LITTLE = 50_000_000
+PART, MOST_PARTS = b"PK\x01\x02", 100_000
+"""What an archive's directory has before each of its parts, and how many there may be."""
 TIMES = 20
 """A file may unpack to so many bytes, or to so many times its own size, if that is more."""
 
@@ -170,7 +174,7 @@ def save(
         columns=tuple(columns),
         kinds=tuple(kinds),
         target=target,
-        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        classes=_class_names(model),
         ignored=tuple(ignored),
         source=None if source is None else SourceColumn(source[0], _distinct(source[1])),
         familiar=None if X is None else Familiar.of(X, kinds),
@@ -190,6 +194,10 @@ def save(
     with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(HEADER, msgspec.json.format(msgspec.json.encode(header), indent=1))
     write_atomically(path, buffer.getvalue())
+
+
+def _class_names(model: Any) -> tuple[str, ...]:
+    return tuple(str(label) for label in getattr(model, "classes_", ()))
 
 
 def _distinct(values: Iterable[Any]) -> tuple[str, ...]:
@@ -222,8 +230,11 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
     data = path.read_bytes()
     limit = max(LITTLE, TIMES * len(data)) if max_bytes is None else max_bytes
     header = _read_header(data, path, limit)
+    model = _construct(data, path)
+    if header.classes != _class_names(model):
+        raise ValueError(f"{path} names other classes than its model: it was not loaded.")
     return SavedModel(
-        model=_construct(data, path),
+        model=model,
         columns=header.columns,
         kinds=header.kinds,
         target=header.target,
@@ -240,6 +251,7 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
     if not data.startswith(b"PK"):
         raise ValueError(f"{path} is not a model file: `save()` writes one.")
     try:
+        expect(data.count(PART) <= MOST_PARTS, "there are too many parts")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # no part is unpacked beyond the size that the archive's directory has for it
             size = sum(part.file_size for part in archive.infolist())
@@ -257,16 +269,39 @@ def _read_header(data: bytes, path: Path, limit: int) -> _Header:
         raise _damaged(path)
     if text is None:
         raise ValueError(f"{path} is not a model file of Ensemblage: it has no {HEADER} in it.")
+    return _decode(text, path)
+
+
+def _decode(text: bytes, path: Path) -> _Header:
+    """Read the header; one of a newer format is told apart from damage."""
     try:
         version = msgspec.json.decode(text, type=_Version).format
-        if version <= FORMAT:
-            return msgspec.json.decode(text, type=_Header)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if 0 < version <= FORMAT:
+            return _sound(msgspec.json.decode(text, type=_Header))
+    except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
+    if version <= 0:
+        raise _damaged(path)
     raise ValueError(
         f"{path} has format {version}, written by a newer Ensemblage; this one reads up to "
         f"{FORMAT}: upgrade it."
     )
+
+
+def _sound(header: _Header) -> _Header:
+    """Give a header whose fields go together; refuse others."""
+    width, familiar = len(header.columns), header.familiar
+    expect(len(header.kinds) in {0, width}, "kinds are not one per column")
+    expect(set(header.kinds) <= {"number", "word", "date"}, "a kind is none")
+    expect(len(set(header.columns)) == width, "two columns have the same name")
+    if familiar is not None:
+        lengths = {len(familiar.reaches), len(familiar.words)}
+        expect(lengths == {width}, "what is familiar is not one per column")
+        expect(0 <= familiar.radius < math.inf, "the radius is none")
+        for reach in filter(None, familiar.reaches):
+            ordered = -math.inf < reach.low <= reach.centre <= reach.high < math.inf
+            expect(ordered and 0 < reach.scale < math.inf, "a column's reach is none")
+    return header
 
 
 def _named_types(data: bytes) -> tuple[Any, list[str]]:

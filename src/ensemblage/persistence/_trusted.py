@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _is_fitted
 
 from ensemblage.messages import DamagedStateError
+from ensemblage.persistence._foreign_state import check_common, check_foreign
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -153,18 +154,25 @@ def check_parts(model: Any) -> None:
             check = _tree_is_sound if _name(part) == TREE else _predictor_is_sound
             if not check(part, n_features):
                 raise ValueError("holds a decision tree with forged or damaged nodes")
-        elif hasattr(part, "__check_state__") and _is_whole(part):
+        elif _is_whole(part):
             _check_state(part)
 
 
 def _is_whole(part: Any) -> bool:
     """Tell fitted estimators, and values of our own, from estimators that are parameters."""
-    return not isinstance(part, BaseEstimator) or bool(_is_fitted(part))
+    if not isinstance(part, BaseEstimator):
+        return hasattr(part, "__check_state__")
+    return not getattr(part, "learns", True) or bool(_is_fitted(part))
 
 
 def _check_state(part: Any) -> None:
     try:
-        part.__check_state__()
+        if isinstance(part, BaseEstimator):
+            check_common(part)
+        if hasattr(part, "__check_state__"):
+            part.__check_state__()
+        elif _name(part).startswith("sklearn."):
+            check_foreign(part)
     except DamagedStateError as error:
         raise ValueError(f"holds a forged or damaged {type(part).__name__} ({error})") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -190,9 +198,9 @@ def _name(value: Any) -> str:
 def _features(value: Any) -> float:
     """Count the columns that an estimator's parts take; one that encodes tables gives them more."""
     own = getattr(value, "__dict__", {})
-    if "encoder_" not in own:
-        return float(own.get("n_features_in_", np.inf))
     try:
+        if "encoder_" not in own:
+            return float(own.get("n_features_in_", np.inf))
         return float(len(own["encoder_"].get_feature_names_out()))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"holds a forged or damaged {type(value).__name__}") from error

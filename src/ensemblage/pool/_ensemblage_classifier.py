@@ -14,12 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import take_rows
-from ensemblage.messages import DocLinkMixin, with_shared
+from ensemblage.messages import DocLinkMixin, expect, with_shared
 from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
 from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
 from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
 from ensemblage.pool._known_sources import (
+    KnownSources,
     deal_by_source,
     explain_told,
     fit_known_sources,
@@ -237,6 +238,8 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     def __check_state__(self) -> None:
         """Refuse attributes that do not belong together."""
         check_pool(self, len(self.classes_))
+        known = vars(self).get("known_sources_")
+        expect(known is None or isinstance(known, KnownSources), "known_sources_ are none")
 
     def _gives_probabilities(self) -> bool:
         if hasattr(self, "responses_"):

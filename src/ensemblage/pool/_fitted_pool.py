@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ensemblage.fusion import DensityPool, Fusion, LogPool
+from ensemblage.messages import expect, expect_fitted
 from ensemblage.pool._budget import Clock, Limits, hold_out_in_time
 from ensemblage.pool._held_out import Candidate, LeftOut, hold_out_members
 from ensemblage.pool._held_out_record import HeldOutRecord, keep_held_out
 from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._pool_rows import Array, PoolRows
 from ensemblage.pool._pooling import Member, Verdict, fit_counting, fuse, standings
-from ensemblage.pool._recipe import Recipe
+from ensemblage.pool._recipe import NUMBERS, TABLE, Recipe
 
 
 class PoolPlan(NamedTuple):
@@ -53,6 +54,15 @@ class FittedPool:
     fusion: Fusion
     leaderboard: Leaderboard
     held_out: HeldOutRecord
+
+    def __check_state__(self) -> None:
+        """Refuse members that do not belong together."""
+        rules = {"estimators": "list (members)", "names": "words (members)"}
+        expect_fitted(self, {**rules, "responses": "words (members)", "views": "words (members)"})
+        whole = all(hasattr(each, "get_params") for each in self.estimators)
+        expect(whole and hasattr(self.fusion, "combine"), "a member or the fusion is none")
+        expect(set(self.views) <= {NUMBERS, TABLE}, "views are not known")
+        expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is none")
 
 
 def learn_pool(plan: PoolPlan, rows: PoolRows) -> Learned:

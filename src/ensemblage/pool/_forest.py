@@ -80,6 +80,7 @@ class PackedForest(BaseEstimator):
         expect_array(self, "children_", [nodes, 2], "integer", low=-leaves, high=nodes - 1)
         later = (self.children_ < 0) | (self.children_ > np.arange(nodes)[:, None])
         expect(bool(later.all()), "children_ lead back")
+        expect(len(self.roots_) > 0, "there are no trees")
         sizes = {each.dtype.itemsize for each in self._trees}
         expect(sizes == {4}, "its trees have numbers of another size")
 

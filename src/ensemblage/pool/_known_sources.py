@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.fusion import Fusion, member_outputs
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import expect, expect_array, expect_fitted
 from ensemblage.parallel import Fold, deal_folds, draw_seeds
 from ensemblage.pool._budget import Clock
 from ensemblage.pool._fitted_pool import FittedPool, Learned, PoolPlan, describe_pool, learn_pool
@@ -94,6 +94,10 @@ class KnownSources:
 
     def __check_state__(self) -> None:
         """Refuse offsets of other sources or classes."""
+        expect_fitted(self, {"names": "labels (*)"})
+        of_left_out = self.left_out is None or isinstance(self.left_out, LeftOutScores)
+        expect(of_left_out, "left_out is none")
+        expect(isinstance(self.pool, FittedPool), "pool is none")
         n_classes = int(self.pool.held_out.outputs.shape[2])
         expect_array(self, "offsets", (len(self.names), n_classes))
         expect(self.ridge > 0, "ridge is not positive")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ensemblage.messages import write_number
+from ensemblage.messages import expect, expect_fitted, write_number
 from ensemblage.pages import (
     Column,
     Field,
@@ -175,6 +175,27 @@ class Leaderboard(Sequence[Any]):
 
     def _repr_html_(self) -> str:
         return html_table(self.as_table())
+
+    def __check_state__(self) -> None:
+        """Refuse lines that are none."""
+        expect(isinstance(self.standings, tuple), "standings is no tuple")
+        for each in self.standings:
+            expect(isinstance(each, Standing | NumberStanding), "a line is none")
+            score = "accuracy" if isinstance(each, Standing) else "rmse"
+            expect_fitted(each, {**OF_ALL, score: "real"})
+        told = isinstance(self.left_out, tuple) and isinstance(self.note, str)
+        expect(told and all(isinstance(each, str) for each in self.left_out), "a note is none")
+
+
+OF_ALL = {
+    "member": "word",
+    "place": "word",
+    "log_loss": "real",
+    "weight": "optional real",
+    "fit_seconds": "real",
+    "predict_seconds": "optional real",
+    "rows": "count",
+}
 
 
 def _fields(standing: Standing | NumberStanding) -> list[Field]:

@@ -179,6 +179,14 @@ class LightGBMTrees(ClassifierMixin, GrownTrees):
         """Give classes."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
+    def __check_state__(self) -> None:
+        """Refuse trees of another number of classes."""
+        n_classes = len(self.classes_)
+        expect(isinstance(self.booster_, lightgbm().Booster), "booster_ holds no trees")
+        sums = int(self.booster_.num_model_per_iteration())
+        expect(n_classes > 1 and sums == (1 if n_classes == 2 else n_classes),
+               "its trees are of other classes")  # fmt: skip
+
 
 class LightGBMTreesRegressor(RegressorMixin, GrownTrees):
     """Boosted trees of numbers, which they know in standard deviations from their mean.
@@ -207,6 +215,7 @@ class LightGBMTreesRegressor(RegressorMixin, GrownTrees):
 
     def __check_state__(self) -> None:
         """Refuse a mean or a standard deviation that no fit finds."""
+        expect(isinstance(self.booster_, lightgbm().Booster), "booster_ holds no trees")
         check_centre_and_scale(self)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ensemblage.fusion import RESPONSES, DensityPool, LogPool
-from ensemblage.messages import expect, expect_array
+from ensemblage.messages import expect, expect_array, expect_fitted
 from ensemblage.pool._held_out_record import HeldOutRecord
+from ensemblage.pool._leaderboard import Leaderboard
 from ensemblage.pool._recipe import NUMBERS, TABLE
 
 NUMBER_RESPONSES = ("predict", "predict_std")
@@ -24,6 +25,8 @@ def check_pool(pool: Any, n_classes: int | None) -> None:
     expect(n_members > 0, "it has no members")
     for name in ("member_names_", "responses_", "views_"):
         expect(len(getattr(pool, name)) == n_members, f"{name} has another length")
+    expect_fitted(pool, {"member_names_": "words (members)"}, members=n_members)
+    expect(isinstance(pool.leaderboard_, Leaderboard), "leaderboard_ is none")
     known = NUMBER_RESPONSES if n_classes is None else RESPONSES
     expect(set(pool.responses_) <= set(known), "responses_ are not known")
     expect(set(pool.views_) <= {NUMBERS, TABLE}, "views_ are not known")

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect_array
+from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import validate_numbers
 
@@ -165,6 +165,7 @@ class BootstrapStrata(
     def __check_state__(self) -> None:
         """Refuse memberships that no fit makes."""
         expect_array(self, "memberships_", (None, self.n_strata), low=0, high=1)
+        expect_fitted(self, {"inclusion_": "number 0..1"})
 
     @property
     def _n_features_out(self) -> int:

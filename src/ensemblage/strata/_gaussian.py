@@ -47,7 +47,7 @@ from ensemblage.kernels import (
     make_gaussians,
     within_reach,
 )
-from ensemblage.messages import DocLinkMixin, expect_array
+from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -469,6 +469,9 @@ class GaussianStrata(
         expect_array(self, "covariances_", shapes[self.covariance_type])
         if hasattr(self, "memberships_"):  # rows on disk or on a cluster have theirs elsewhere
             expect_array(self, "memberships_", (None, k), low=0, high=1)
+        expect_fitted(
+            self, {"objective_path_": "float (*)", "n_iter_": "count", "converged_": "flag"}
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import Kind, priced_memberships
-from ensemblage.messages import expect, expect_array, with_shared
+from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata
 from ensemblage.strata._polish import (
@@ -252,6 +252,7 @@ class HISS(GaussianStrata):
 
     def __check_state__(self) -> None:
         super().__check_state__()
+        expect_fitted(self, {"objective_": "number", "polished_": "flag"})
         expect_array(self, "log_scales_", (self.n_strata,))
         expect_array(self, "groups_", (self.n_strata,), "integer", low=0, high=self.n_strata - 1)
         used = np.unique(self.groups_)

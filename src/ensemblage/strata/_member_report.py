@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensemblage.messages import expect
+from ensemblage.fusion import DensityGate, DensityPool, LocalCompetence, LogPool
+from ensemblage.messages import expect, expect_fitted
 from ensemblage.parallel import final_step
 from ensemblage.strata._strata_choice import Trial
 from ensemblage.strata._strata_rows import Training
@@ -77,10 +78,37 @@ def report_members(
     return report
 
 
+SIZED: dict[Any, str] = {
+    DensityGate: "factors_",
+    DensityPool: "weights_",
+    LocalCompetence: "right_",
+    LogPool: "weights_",
+}
+"""What of a fusion has an entry for each member."""
+FITTED = {
+    "responses_": "words (members)",
+    "member_sizes_": "integer (fitted) 0..",
+    "constant_strata_": "integer (*) 0..<strata",
+    "n_left_out_": "count",
+    "feature_means_": "float (columns)",
+    "source_pull_": "number 0..",
+    "stratum_errors_": "list (strata)",
+    "held_out_error_": "optional number",
+    "member_report_": "list (*)",
+    "trials_": "list (*)",
+}
+
+
 def expect_members(ensemble: Any, n_columns: int, target: Target) -> None:
     """Refuse members that do not go together as those of a fit do."""
     members = [*ensemble.estimators_, *ensemble.anchors_]
-    expect(len(ensemble.responses_) == len(members), "responses_ has not one entry per member")
+    sizes = {"strata": ensemble.n_strata_, "members": len(members), "columns": n_columns}
+    expect_fitted(ensemble, FITTED, **sizes)
+    report = ensemble.member_report_
+    expect(all(isinstance(each, dict) for each in report), "member_report_ holds no reports")
+    sized = SIZED.get(type(ensemble.fusion_))
+    of_members = sized is None or len(getattr(ensemble.fusion_, sized)) == len(members)
+    expect(of_members, "fusion_ is of other members")
     several = len(ensemble.estimators_) % ensemble.n_strata_ == 0
     expect(several and bool(ensemble.estimators_), "estimators_ has not one per stratum")
     strata = final_step(ensemble.stratifier_).memberships_.shape[1]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
@@ -278,7 +278,10 @@ class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, DocLinkMixi
         """Refuse coefficients that no fit makes."""
         n_sources, d = len(self.sources_), self.n_features_in_
         n_logits = 1 if len(self.classes_) == 2 else len(self.classes_)
-        expect(n_sources > 0, "sources_ is empty")
+        expect_fitted(self, {"sources_": "labels (sources)", "n_iter_": "count"})
+        expect(n_sources > 0 and len(self.classes_) > 1, "there is no source, or one class")
+        penalties = (self.shared_penalty_, self.own_penalty_)
+        expect(all(each > 0 for each in penalties), "a penalty is not above zero")
         expect_array(self, "coef_", (n_sources, n_logits, d))
         expect_array(self, "intercept_", (n_sources, n_logits))
         expect_array(self, "common_coef_", (n_logits, d))

@@ -17,7 +17,7 @@ from ensemblage.kernels import (
     source_products,
     squared_error,
 )
-from ensemblage.messages import DocLinkMixin, expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
@@ -218,7 +218,10 @@ class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, DocLinkMixin,
     def __check_state__(self) -> None:
         """Refuse coefficients that no fit makes."""
         n_sources, d = len(self.sources_), self.n_features_in_
+        expect_fitted(self, {"sources_": "labels (sources)", "residual_sd_": "number 0.."})
         expect(n_sources > 0, "sources_ is empty")
+        penalties = (self.shared_penalty_, self.own_penalty_)
+        expect(all(each > 0 for each in penalties), "a penalty is not above zero")
         expect_array(self, "coef_", (n_sources, d))
         expect_array(self, "intercept_", (n_sources,))
         expect_array(self, "common_coef_", (d,))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array, listing
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted, listing
 from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds, read_weights
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
@@ -195,6 +195,9 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     def __check_state__(self) -> None:
         """Refuse a change that no fit makes."""
         expect_array(self, "offsets_", (len(self.classes_),))
+        expect_fitted(self, {"deviations_": "float (*)", "telling_": "flag"})
+        same = np.array_equal(self.classes_, self.estimator_.classes_)
+        expect(same, "its classes are not its estimator's")
         expect(0 < float(self.slope_) < np.inf, "slope_ is not positive")
 
     def __sklearn_tags__(self) -> Any:

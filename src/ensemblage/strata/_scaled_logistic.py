@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_array, validate_data
 
-from ensemblage.messages import DocLinkMixin, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 from ensemblage.tables import are_usual, refuse_dates, refuse_infinite, refuse_overflow
@@ -166,6 +166,7 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
     def __check_state__(self) -> None:
         """Refuse coefficients that no fit makes."""
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
+        expect(len(self.classes_) > 1, "there is one class")
         expect_array(self, "coef_", (rows, self.n_features_in_))
         expect_array(self, "intercept_", (rows,))
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.tables import are_usual, refuse_infinite, refuse_overflow, validate_numbers
 
@@ -132,8 +132,8 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
 
     def __check_state__(self) -> None:
         """Refuse coefficients that no fit makes."""
+        expect_fitted(self, {"alpha_": "number 0..", "intercept_": "number"})
         expect_array(self, "coef_", (self.n_features_in_,))
-        expect(bool(np.isfinite(self.intercept_)), "intercept_ is not finite")
 
 
 class _Rotated(NamedTuple):

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ensemblage.messages import DocLinkMixin, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import (
     all_or_nothing,
     draw_seeds,
@@ -270,9 +270,14 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
 
     def __check_state__(self) -> None:
         """Refuse memberships that no fit makes."""
+        expect_fitted(self, {"sources_": "words (*)", "names_": "labels (*)"})
         shape = (None, len(self.sources_))
         expect_array(self, "memberships_", shape, low=0, high=1)
         expect_array(self, "training_log_affinity_", shape, high=0)
+        same = len(self.memberships_) == len(self.training_log_affinity_)
+        expect(same, "memberships_ and training_log_affinity_ are of other rows")
+        gate = getattr(self.gate_, "classes_", np.zeros(1))
+        expect(len(gate) == len(self.sources_), "gate_ is of other sources")
         last = len(self.sources_) - 1
         of_names = (len(self.names_),)
         expect_array(self, "strata_of_names_", of_names, "integer", low=0, high=last)

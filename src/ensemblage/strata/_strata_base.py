@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import is_source
+from ensemblage.messages import expect
 from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
@@ -264,6 +265,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
     def __check_state__(self) -> None:
         """Refuse members that do not go together as those of a fit do."""
         expect_members(self, self._encoded_width(), self._target())
+        n_classes = len(getattr(self, "classes_", ()))
+        for each in [*self.estimators_, *self.anchors_] if n_classes else ():
+            expect(max(each.classes_.tolist()) < n_classes, "a member knows other classes")
 
     def _encoder_for(self, X: Any) -> Any:
         parts = [self.stratifier, *listed_parts(self.estimator), *listed_parts(self.anchor)]

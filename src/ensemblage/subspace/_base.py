@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
     as_numbers,
@@ -247,6 +247,12 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         expect_array(self, "supports_", (members, d), "truth")
         expect_array(self, "mean_", (d,))
         expect_array(self, "scale_", (d,), low=0)
+        expect_fitted(
+            self,
+            {"n_iter_": "count", "co_selection_": "float (d, d) 0..1", "n_estimators_": "count"},
+            d=d,
+        )
+        expect(float(self.C_) > 0 if self.C_ != "auto" else self.solver == "paper", "C_ is none")
 
     def _store(self, members: list[Member]) -> None:
         self.coefs_ = np.array([member.coef for member in members])

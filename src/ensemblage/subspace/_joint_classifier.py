@@ -9,8 +9,14 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensemblage.fusion import FusedClassifierMixin, Fusion, FusionContext, resolve_fusion
-from ensemblage.messages import with_shared
+from ensemblage.fusion import (
+    FusedClassifierMixin,
+    Fusion,
+    FusionContext,
+    SoftmaxGate,
+    resolve_fusion,
+)
+from ensemblage.messages import expect, expect_fitted, with_shared
 from ensemblage.parallel import (
     Fold,
     all_or_nothing,
@@ -334,6 +340,15 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         true = outputs[:, np.arange(len(labels)), labels]
         before = np.cumsum(true, axis=0) - true
         return np.array([member_weights(total, k) for k, total in enumerate(before)])
+
+    def __check_state__(self) -> None:
+        """Refuse members and a fusion that no fit makes."""
+        super().__check_state__()
+        paths = {"accuracy_path_": "list (members)"}
+        expect_fitted(self, paths, members=self.n_estimators_)
+        if isinstance(self.fusion_, SoftmaxGate):
+            shape = (self.n_estimators_, self.basis_.n_columns())
+            expect(np.shape(self.fusion_.coef) == shape, "fusion_ is of other members")
 
     def _scores(self, X: Any) -> Array:
         columns = self._columns(X)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.kernels import Normals, normal_product
-from ensemblage.messages import expect_array, with_shared
+from ensemblage.messages import expect_array, expect_fitted, with_shared
 from ensemblage.parallel import Fold, all_or_nothing, draw_seeds, run_tasks, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase, Prepared
 from ensemblage.subspace._development import development_folds
@@ -281,5 +281,7 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
     def __check_state__(self) -> None:
         """Refuse members that no fit makes."""
         super().__check_state__()
+        rules = {"y_mean_": "number", "y_scale_": "number 0..", "score_path_": "list (members)"}
+        expect_fitted(self, rules, members=self.n_estimators_)
         expect_array(self, "variances_", (self.n_estimators_,), low=np.finfo(float).tiny)
         expect_array(self, "importance_", (self.n_estimators_,), low=0)

@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import with_shared
+from ensemblage.messages import expect_fitted, with_shared
 from ensemblage.parallel import all_or_nothing, draw_seeds, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase
 from ensemblage.subspace._co_selection import (
@@ -26,6 +26,13 @@ from ensemblage.subspace._member import Array, Indices, Mask, Rows
 from ensemblage.subspace._units import correlated_groups
 
 # The curves of a basis have many ways to be strong by chance, so strength counts less there.
+FITTED = {
+    "frequencies_": "float (d) 0..1",
+    "scores_": "float (d)",
+    "ranking_": "integer (d) 1..",
+    "support_": "truth (d)",
+    "groups_": "integer (d) 0..<d",
+}
 POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
 
 
@@ -263,6 +270,11 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
         return np.asarray(self.support_)
+
+    def __check_state__(self) -> None:
+        """Refuse members and ranks that no fit makes."""
+        super().__check_state__()
+        expect_fitted(self, FITTED, d=self.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

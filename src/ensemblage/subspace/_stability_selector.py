@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import all_or_nothing, draw_seeds, run_tasks, set_seed
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._false_selections import (
@@ -242,6 +242,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
     def __check_state__(self) -> None:
         """Refuse counts that no fit makes."""
         d = self.n_features_in_
+        expect_fitted(self, {"n_features_per_fit_": "count", "error_bound_": "number"})
         expect_array(self, "frequencies_", (d,), low=0, high=1)
         expect_array(self, "co_selection_", (d, d), low=0, high=1)
         expect_array(self, "support_", (d,), "truth")

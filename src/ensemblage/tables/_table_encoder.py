@@ -380,9 +380,25 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         """Refuse attributes that do not belong together."""
         for name in ("kinds_", "categories_", "rare_categories_"):
             expect(len(getattr(self, name)) == self.n_features_in_, f"{name} has another length")
+        columns = [self.kinds_, self.categories_, self.rare_categories_]
+        for kind, *listed in zip(*columns, strict=True):
+            expect(kind in KINDS, "kinds_ names none")
+            for words in listed:
+                expect(words is None or isinstance(words, list), "categories_ are no lists")
+                plain = all(isinstance(each, str | int | float) for each in words or [])
+                expect(plain, "categories_ hold more than words")
         high = self.n_features_in_ - 1
         expect_array(self, "target_columns_", [None], "integer", low=0, high=high)
-        expect_array(self, "varying_", [len(list(self._features()))], "truth")
+        owners = [feature.column for feature in self._features()]
+        expect_array(self, "varying_", [len(owners)], "truth")
+        measured = any(kind != WORD for kind in self.kinds_)
+        filled = isinstance(self.numbers_, Pipeline) and len(self.numbers_) == 2
+        expect(filled if measured else self.numbers_ is None, "numbers_ is no pipeline")
+        expect_array(self, "feature_columns_", [None], "integer")
+        own = [each for each, varies in zip(owners, self.varying_, strict=True) if varies]
+        expect(self.feature_columns_.tolist() == own, "feature_columns_ are others")
+        distinct = len(np.unique(self.target_columns_)) == len(self.target_columns_)
+        expect(distinct, "target_columns_ repeat")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
