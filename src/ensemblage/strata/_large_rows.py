@@ -126,7 +126,7 @@ def _find_strata(stratifier: Any, rows: LargeRows, settings: dict[str, Any], see
     weights = {"sample_weight": rows.source.weights} if rows.weighted else {}
     with rows.source as source:
         fresh.fit(source, rows.y, **weights)
-    vars(fresh).pop("feature_names_in_", None)  # the ensemble hands it arrays
+    fresh.__dict__.pop("feature_names_in_", None)  # the ensemble hands it arrays
     return fresh
 
 
