@@ -1,41 +1,57 @@
 """
-Rows on disk
-============
+Rows on disk and on a cluster
+=============================
 
-Strata of rows that stay in a file: a memory-mapped array is read block by block, and the result is that of rows in
-memory, to the bit.
+Strata of rows that stay in a file, or with the workers of a Dask cluster: they are read block by block where they are, and
+the result is that of rows in memory, to the bit.
 """
 
 import tempfile
 from pathlib import Path
 
+import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
+from distributed import Client, LocalCluster
 
+from ensemblage.blocks import DaskBlocks, NpyBlocks, ParquetBlocks, is_source, open_blocks
 from ensemblage.strata import HISS
 
 rng = np.random.default_rng(0)
 centres = rng.uniform(-8, 8, (6, 2))
 rows = (centres[rng.integers(6, size=60_000)] + rng.normal(size=(60_000, 2))).astype("float32")
+strata = HISS(n_strata=6, stratum_size=1 / 6, random_state=0)
+in_memory = strata.fit(rows).means_.copy()
+
+# %%
+# A path takes the place of the array. What belongs to rows, here their memberships, goes to a file that you name.
 
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "rows.npy"
+    path, out = Path(folder) / "rows.npy", Path(folder) / "memberships.npy"
     np.save(path, rows)
-    mapped = np.load(path, mmap_mode="r")
-    hiss = HISS(n_strata=6, stratum_size=1 / 6, random_state=0).fit(mapped)
-    same = HISS(n_strata=6, stratum_size=1 / 6, random_state=0).fit(rows)
-    del mapped
+    source = open_blocks(path, out=out)
+    print(type(source) is NpyBlocks, is_source(path), is_source(rows))
+    on_disk = strata.fit(source).means_.copy()
+    memberships = np.load(out)
 
-print("equal to the bit:", np.array_equal(hiss.means_, same.means_))
+# %%
+# On a cluster the rows stay with the workers: kernels go there, and sums come back. :class:`~ensemblage.blocks.DaskBlocks` is
+# what a Dask array or dataframe becomes, and :class:`~ensemblage.blocks.ParquetBlocks` what Parquet files do.
+
+with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster, Client(cluster):
+    on_cluster = strata.fit(da.from_array(rows, chunks=(20_000, 2))).means_.copy()
+
+print("equal to the bit:", np.array_equal(in_memory, on_disk), np.array_equal(in_memory, on_cluster))
+print([kind.__name__ for kind in (NpyBlocks, ParquetBlocks, DaskBlocks)])
 
 # %%
 # One row in thirty, coloured by the stratum that it belongs to most.
 
 fig, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
 some = slice(None, None, 30)
-ax.scatter(*rows[some].T, c=hiss.memberships_[some].argmax(axis=1), cmap="tab10", s=5)
-ax.scatter(*hiss.means_.T, marker="x", c="k")
-ax.set_title(f"60,000 rows, {hiss.n_iter_} passes", fontsize=10)
+ax.scatter(*rows[some].T, c=memberships[some].argmax(axis=1), cmap="tab10", s=5)
+ax.scatter(*in_memory.T, marker="x", c="k")
+ax.set_title(f"60,000 rows, {strata.n_iter_} passes", fontsize=10)
 
 # %%
 # **Take away**: where the rows live does not change the answer.

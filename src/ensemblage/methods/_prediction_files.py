@@ -37,6 +37,16 @@ class PredictedFile:
         How the file was read, and what in it is new to the model.
     agreement : str or None
         How well predictions agree with the target; None if it is not there.
+
+    See Also
+    --------
+    predict_file : Gives it.
+
+    Examples
+    --------
+    >>> from ensemblage.methods import PredictedFile
+    >>> PredictedFile(2, ("no", "yes"), True, ()).n_rows
+    2
     """
 
     n_rows: int
