@@ -178,7 +178,9 @@ def test_types_are_judged_by_name_as_skops_judges_them():
         for each in list(vars(module).values())
         if isinstance(each, type)
     }
-    assert {name for name in classes if is_trusted(name)} - known <= set(TRUSTED_TYPES)
+    # skops lists what is experimental if it was enabled before skops was imported
+    halving = {name for name in classes if "_search_successive_halving." in name}
+    assert {name for name in classes if is_trusted(name)} - known - halving <= set(TRUSTED_TYPES)
 
 
 @pytest.mark.parametrize(
