@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 PIP := $(RUN) pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage test-slow lint bench docs clean
+.PHONY: help demo test coverage test-slow lint bench docs wheel clean
 
 help:
 	@echo "make demo       compare our methods with strong baselines on a bundled dataset"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint       style, types, import rules, docstrings, spelling"
 	@echo "make bench      speed, side by side with the peers"
 	@echo "make docs       the documentation, in docs/_build/html"
+	@echo "make wheel      wheel and sdist in dist, the wheel tried alone in an empty environment"
 
 $(VENV)/made: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
@@ -73,5 +74,14 @@ docs: $(VENV)/docs
 	rm -rf docs/generated docs/gallery  # pages of names that are gone
 	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 
+wheel: $(VENV)/made
+	rm -rf dist $(VENV)-wheel
+	$(PIP) install build twine
+	$(RUN) build --outdir dist .
+	$(RUN) twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(subst $(VENV),$(VENV)-wheel,$(PIP)) install --constraint $(CONSTRAINTS) dist/*.whl
+	cd dist && ../$(subst $(VENV),$(VENV)-wheel,$(BIN))/python ../.ci/smoke.py
+
 clean:
-	rm -rf $(VENV) docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache

@@ -107,7 +107,7 @@ def try_commands() -> None:
     X, y = load_iris(return_X_y=True)
     with tempfile.TemporaryDirectory() as folder:
         rows = [
-            ",".join(map(str, [*row, "abc"[label], "yn"[label > 0], "ns"[i % 2]]))
+            ",".join(map(str, [*row, "abc"[label], "yn"[int(label > 0)], "ns"[i % 2]]))
             for i, (row, label) in enumerate(zip(X, y, strict=True))
         ]
         text = "\n".join(["a,b,c,d,species,ill,site", *rows]) + "\n"

@@ -30,7 +30,8 @@ def documented_names(package):
 
 def words_of_examples():
     """Words in examples that some test runs: of docstrings, of pages, of the gallery."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/guide").glob("*.md")]
+    docs = ROOT / "docs"
+    pages = [ROOT / "README.md", *docs.glob("*.md"), *(docs / "guide").glob("*.md")]
     modules = (ROOT / "src").rglob("*.py")
     shown = [
         line

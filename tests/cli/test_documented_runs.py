@@ -15,11 +15,8 @@ from ensemblage.cli import app
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-GUIDES = [
-    ROOT / "README.md",
-    ROOT / "docs" / "install.md",
-    *sorted((ROOT / "docs/guide").glob("*.md")),
-]
+DOCS = ROOT / "docs"
+GUIDES = [ROOT / "README.md", DOCS / "install.md", *sorted((DOCS / "guide").glob("*.md"))]
 SHOWN = re.compile(r"^(?:    |\$ )(ensemblage [^#|\n]*[^#|\s])", re.MULTILINE)
 # a scheduler, or datasets that are fetched, would be needed; tests/papers runs those tables
 NEEDS_MORE = ("--scheduler", "reproduce")
@@ -51,10 +48,9 @@ def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
         assert set(masked(expected)) <= said, line
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
     """The files that the guide's commands name."""
-    monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True)
     rows = [
         ",".join(map(str, [*row, ["a", "b", "c"][label], label > 0, label > 0, place, place]))
@@ -62,20 +58,24 @@ def folder(tmp_path, monkeypatch):
         for place in ["north" if i % 2 else "south"]
     ]
     names = "length,width,petal_length,petal_width,species,outcome,ill,site,clinic"
-    Path("data.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
-    Path("new.csv").write_text("\n".join([names, *rows[:5]]) + "\n", encoding="utf-8")
-    study = re.search(
-        r"(?ms)^```toml\n(.*?)^```$",
-        (ROOT / "docs/guide/experiments.md").read_text(encoding="utf-8"),
-    )[1]
-    for name in ("comparison.toml", "study.toml"):
-        Path(name).write_text(study, encoding="utf-8")
-    run("ensemblage fit data.csv --target species --method logistic --output model.skops")
-    return tmp_path
+    guide = (DOCS / "guide" / "experiments.md").read_text(encoding="utf-8")
+    study = re.search(r"(?ms)^```toml\n(.*?)^```$", guide)[1]
+    path = tmp_path_factory.mktemp("guide")
+    with contextlib.chdir(path):
+        Path("data.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
+        Path("new.csv").write_text("\n".join([names, *rows[:5]]) + "\n", encoding="utf-8")
+        for name in ("comparison.toml", "study.toml"):
+            Path(name).write_text(study, encoding="utf-8")
+        run("ensemblage fit data.csv --target species --method logistic --output model.skops")
+    return path
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_commands_of_a_page(page, folder):
-    for line in SHOWN.findall(page.read_text(encoding="utf-8")):
-        if not any(word in line for word in NEEDS_MORE):
-            run(line)
+def documented():
+    lines = [line for page in GUIDES for line in SHOWN.findall(page.read_text(encoding="utf-8"))]
+    return [line for line in dict.fromkeys(lines) if not any(word in line for word in NEEDS_MORE)]
+
+
+@pytest.mark.parametrize("line", documented())
+def test_a_command_of_the_guide(line, folder):
+    with contextlib.chdir(folder):
+        run(line)
