@@ -8,6 +8,8 @@ else
 BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python -m
+PEERS := $(subst $(VENV),$(VENV)-peers,$(BIN))
+PEER_PACKAGES ?= pyagrum pgmpy dask-ml
 # two test processes share two cores: one thread of linear algebra each
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -21,7 +23,7 @@ help:
 	@echo "make coverage   the same, with branch coverage of at least 90 %"
 	@echo "make test-slow  the statistical and heavy tests"
 	@echo "make lint       style, types, import rules, docstrings, spelling"
-	@echo "make bench      speed, side by side with the peers"
+	@echo "make bench      speed, side by side with the peers: a table in build/bench"
 	@echo "make docs       the documentation, in docs/_build/html"
 	@echo "make wheel      wheel and sdist in dist, the wheel tried alone in an empty environment"
 
@@ -67,8 +69,16 @@ lint: $(VENV)/lint
 	$(RUN) codespell_lib src tests docs benchmarks examples changes README.md CONTRIBUTING.md
 	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
 
+# packages to compare with have an environment of their own; those that cannot be had are skipped
+$(VENV)-peers/made: $(VENV)/test
+	$(PYTHON) -m venv $(VENV)-peers
+	$(PEERS)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable ".[all]"
+	for peer in $(PEER_PACKAGES); do $(PEERS)/python -m pip install --quiet $$peer || echo "$$peer: not installed"; done
+	@touch $@
+
 bench: $(VENV)/test
-	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	-$(MAKE) $(VENV)-peers/made
+	$(BIN)/python benchmarks/all_benchmarks.py --peers $(PEERS)/python $(BENCHMARKS)
 
 docs: $(VENV)/docs
 	rm -rf docs/generated docs/gallery  # pages of names that are gone
@@ -84,4 +94,4 @@ wheel: $(VENV)/made
 	cd dist && ../$(subst $(VENV),$(VENV)-wheel,$(BIN))/python ../.ci/smoke.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheel docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel $(VENV)-peers docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache

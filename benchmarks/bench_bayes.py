@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
+from all_benchmarks import row
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.bayes._base import Found
 from ensemblage.bayes._coding import code_sample
@@ -188,6 +189,10 @@ def show(label, value, reference=None):
         print(f"  {label:<44}{value}")
         return
     ratio = f"   {value / reference:8.1f} x ours" if reference else ""
+    if reference:
+        row("networks: ours, K2 and tables on codes", reference, value, against=label)
+    else:
+        row(f"networks: {label}", value)
     print(f"  {label:<44}{value:10.4f} s{ratio}")
 
 

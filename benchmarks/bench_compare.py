@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from all_benchmarks import row
+
 SIZES_OF_WORDS = (30, 200, 5, 2, 8, 3, 12, 6, 4, 20)
 MISSING = 0.05
 
@@ -72,10 +74,10 @@ def main(names: list[str]) -> int:
             seconds, facts = cpu_seconds(path)
             late |= seconds > made.allowed and name != "small"
             print(f"{name:6} {seconds:6.1f} s CPU, allowed {made.allowed:.0f}")
-            for row in facts["summary"]:
-                print(
-                    f"       {row['label']:24} {row['score']:.4f}  {row['seconds']:.2f} s per fold"
-                )
+            row(f"compare --quick, {name}", seconds, bar=made.allowed if name != "small" else None)
+            for each in facts["summary"]:
+                spent = f"{each['seconds']:.2f} s per fold"
+                print(f"       {each['label']:24} {each['score']:.4f}  {spent}")
             print(f"       {facts['verdict']}", flush=True)
     return int(late)
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from all_benchmarks import row
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation, stability_curve
 
 N_PARTITIONS = 20
@@ -45,6 +46,7 @@ def scale(method, n_rows, limit):
     score = adjusted_rand_score(truth, model.labels_)
     print(f"{method.__name__}, {n_rows:,} rows: {seconds:.1f} s of one processor (limit {limit}), "
           f"ARI {score:.2f}", flush=True)  # fmt: skip
+    row(f"{method.__name__}, {n_rows:,} rows", seconds, bar=limit)
 
 
 def curve():
@@ -57,6 +59,7 @@ def curve():
         print(f"stability curve, 36,260 rows, 2 to 15 clusters, max_rows={max_rows}: "
               f"{seconds:.0f} s (limit 600), {found.best_n_clusters} of 7 clusters",
               flush=True)  # fmt: skip
+        row(f"stability curve, max_rows={max_rows}", seconds, bar=600)
 
 
 if __name__ == "__main__":

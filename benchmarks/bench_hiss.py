@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from all_benchmarks import row
 from ensemblage.strata import HISS
 
 N_COLUMNS, N_STRATA, STRATUM_SIZE = 16, 20, 0.4
@@ -72,6 +73,9 @@ def compare(sizes, repeats):
             theirs, ours = per_iteration([mixture, hiss], rows, repeats)
             kind = np.dtype(dtype).name
             print(f"{n_rows:<8} {kind} {theirs:14.4f} s {ours:8.4f} s   {theirs / ours:.2f}")
+            bar = 1 / (4 if n_rows >= 1e6 else 3.5)
+            row(f"HISS iteration, {n_rows:,} rows, {kind}", ours, theirs, bar=round(bar, 3),
+                against="diagonal GaussianMixture")  # fmt: skip
 
 
 def linearity(sizes, repeats):
@@ -86,6 +90,11 @@ def linearity(sizes, repeats):
             print(f"{n_rows:<8} {np.dtype(dtype).name} {1e9 * rates[-1]:12.0f} ns")
         middle = (max(rates) + min(rates)) / 2
         print(f"within {max(rates) / middle - 1:.0%} of {1e9 * middle:.0f} ns")
+        row(
+            f"HISS per row, largest to smallest rate, {np.dtype(dtype).name}",
+            max(rates),
+            min(rates),
+        )
 
 
 def memory(n_rows):
@@ -98,6 +107,8 @@ def memory(n_rows):
         tracemalloc.stop()
         kind = np.dtype(dtype).name
         print(f"{n_rows:<8} {kind} {peak / 1e6:8.0f} MB, {peak / memberships:.2f} x memberships")
+        row(f"peak memory of a fit beside X, {kind}", peak / 1e6, memberships / 1e6, unit="MB",
+            against="its memberships")  # fmt: skip
 
 
 def polishing(n_rows):
@@ -111,6 +122,25 @@ def polishing(n_rows):
         share = 1 - taken[False] / taken[True]
         kind = np.dtype(dtype).name
         print(f"{n_rows:<8} {kind} {taken[True]:8.2f} s {fitted.n_iter_:11} {share:10.0%}")
+        name = f"polishing, {n_rows:,} rows, {kind}"
+        row(name, taken[True] - taken[False], taken[True], bar=0.15, against="the whole fit")
+
+
+def many_strata(n_rows=2000, n_strata=200):
+    """Polish where strata are many and rows few; the iterations are the unit."""
+    rows, taken = make_rows(n_rows, np.float64), {}
+    for polish in (False, True):
+        spent = []
+        for _ in range(2):
+            start = time.process_time()
+            HISS(n_strata, 0.05, polish=polish, random_state=0).fit(rows)
+            spent.append(time.process_time() - start)
+        taken[polish] = min(spent)
+    more = taken[True] - taken[False]
+    print(f"{n_strata} strata on {n_rows} rows: iterations {taken[False]:.2f} s, polishing "
+          f"{more:.2f} s, {more / taken[False]:.1f} times that (limit 2)")  # fmt: skip
+    name = f"polishing, {n_strata} strata on {n_rows:,} rows"
+    row(name, more, taken[False], bar=2, against="the iterations")
 
 
 def main():
@@ -128,6 +158,7 @@ def main():
         linearity([int(n) for n in args.linear], args.repeats)
     memory(int(max(args.sizes)))
     polishing(int(min(args.sizes)))
+    many_strata()
 
 
 if __name__ == "__main__":

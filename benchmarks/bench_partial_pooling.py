@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from all_benchmarks import row
 from ensemblage.strata import PartialPoolingClassifier
 
 GROWTH = (5_000, 10_000, 20_000, 40_000)
@@ -42,9 +43,11 @@ def main():
     spent, model = seconds(900, 20, 20, 6)
     found = f"penalties {model.shared_penalty_:g}, {model.own_penalty_:g}"
     print(f"900 rows, 20 columns, 20 sources, 6 classes: {spent:.1f} s ({found}); bar: 5 s")
+    row("partial pooling, 900 rows, 20 sources, 6 classes", spent, bar=5)
     print("growth, 20 columns, 10 sources, 2 classes:")
     for n_rows in GROWTH:
         spent, _ = seconds(n_rows, 20, 10, 2)
+        row(f"partial pooling, {n_rows:,} rows", spent)
         print(
             f"  {n_rows:7,} rows {spent:6.2f} s, {1e6 * spent / n_rows:6.1f} µs a row", flush=True
         )

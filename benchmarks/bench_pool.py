@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
+from all_benchmarks import row
 from ensemblage.datasets import load_dataset
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.pool._boosting import QUICK, Boosting, BoostingSettings, has_lightgbm
@@ -94,6 +95,7 @@ def loss(model, X, y):
 def verdict(what, ours, theirs, bound, unit=1.0):
     ratio = ours / theirs
     told = "met" if ratio <= bound else "MISSED"
+    row(f"pool: {what}", unit * ours, unit * theirs, unit="", bar=bound, against="tuned boosting")
     return (
         f"  {what:18} {unit * ours:9.3f} {unit * theirs:9.3f}  {ratio:6.2f} (<= {bound:g}) {told}"
     )

@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from all_benchmarks import row
+
 UNIT = "import sklearn.linear_model, sklearn.ensemble, sklearn.svm, sklearn.model_selection"
 N_ROWS, N_COLUMNS = 300, 6
 
@@ -107,6 +109,7 @@ def best(measure: Callable[[], float], repeats: int) -> float:
 def show(name: str, seconds: float, unit: float, bar: float) -> None:
     units = seconds / unit
     verdict = "" if units <= bar else "  above the bar"
+    row(name, seconds, unit, bar=bar, against="scikit-learn's imports")
     print(f"{name:28}{seconds:8.2f}{units:8.2f}{bar:8.1f}{verdict}", flush=True)
 
 

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from all_benchmarks import row
 from ensemblage.kernels import MaskedMember, StepRows, candidate_step, step_buffers
 
 # Many short rounds for small data: the best one then falls between two interruptions.
@@ -79,6 +80,10 @@ def main():
     for size, repeats in (((100_000, 200, 4), 1), ((200, 2, 2), 50)):
         for dtype in (np.float64, np.float32):
             ours, products, plain = case(*size, dtype, repeats)
+            name = f"joint iteration, {' x '.join(map(str, size))}, {np.dtype(dtype).name}"
+            bar = 1.25 if repeats == 1 else None
+            row(name, 1e3 * ours, 1e3 * products, unit="ms", bar=bar, against="its products")
+            row(name, 1e3 * ours, 1e3 * plain, unit="ms", against="plain NumPy")
             print(
                 f"{' x '.join(map(str, size)):28}{np.dtype(dtype).name:10}"
                 f"{ours * 1e3:9.4f} ms{products * 1e3:9.4f} ms{plain * 1e3:9.3f} ms"

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from all_benchmarks import row
 from bench_compare import Made, write_table
 from ensemblage.datasets import open_dataset
 from ensemblage.methods import compare, usual_methods
@@ -69,6 +70,7 @@ def main() -> None:
         shown = "-" if left is None else f"{left:.1f}"
         remark = "" if late else "  early, or nearly done"
         print(f"{done:6}{at:9.1f}{shown:>9}{truth:9.1f}{factor or 0:9.2f}{remark}")
+    row(f"estimates of the time left off by more than {FACTOR:g}", off, unit="", bar=0)
     print(
         f"{off} estimates off by more than {FACTOR:g} after the first tenth of {end - start:.1f} s"
     )

@@ -22,6 +22,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import ensemblage.inner._tree_choice as choice
+from all_benchmarks import row
 from ensemblage.inner import InnerTreeClassifier, TreeRecipe, TreeRows
 from ensemblage.inner._tree_structure import GrowthRule
 from ensemblage.kernels import RowTargets
@@ -59,6 +60,7 @@ def parts(X, y, leaves):
 def line(what, ours, theirs, bound, whose):
     ratio = ours / theirs
     verdict = "met" if ratio <= bound else "MISSED"
+    row(f"tree: {what.strip()}", ours, theirs, bar=bound, against=whose)
     print(
         f"{what:34} {ours:8.3f} s   {whose} {theirs:8.3f} s   {ratio:6.3f} (<= {bound:g}) {verdict}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +121,27 @@ def _column(name: str, stored: Any, kind: str | None) -> Column:
         moments = arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
         return np.asarray(stored.cast(moments, safe=False).to_numpy(), dtype="datetime64[ms]")
     gaps = MISSING if not types.is_dictionary(stored.type) else frozenset({""})
-    texts = [
-        None if x is None or str(x).strip() in gaps else str(x).strip() for x in stored.to_pylist()
-    ]
+    if kind in {None, WORD} and (types.is_string(stored.type) or types.is_dictionary(stored.type)):
+        return _words(stored, gaps)
+    texts = [_text(value, gaps) for value in stored.to_pylist()]
     return _from_texts(name, texts, WORD if kind is None else kind)
+
+
+def _text(value: Any, gaps: Collection[str]) -> str | None:
+    """Write a value as text without surrounding blanks; None for a gap."""
+    text = None if value is None else str(value).strip()
+    return None if text in gaps else text
+
+
+def _words(stored: Any, gaps: Collection[str]) -> Column:
+    """Read words by their codes: each different one is looked at once."""
+    parts = [np.zeros(0, dtype=object)]
+    for chunk in stored.chunks:
+        coded = chunk.dictionary_encode()
+        words = [*(_text(word, gaps) for word in coded.dictionary.to_pylist()), None]
+        codes = coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+        parts.append(np.array(words, dtype=object)[codes])
+    return np.concatenate(parts)
 
 
 def _from_texts(name: str, texts: list[str | None], kind: str) -> Column:

@@ -101,6 +101,11 @@ def predict_rows(model: Any, X: NDArray[Any], sources: Any = None) -> Prediction
     if not hasattr(model, "classes_"):
         numbers = number_answers(model, X, told)
         return Predictions(numbers.predicted, (), None, numbers.spread, numbers.intervals)
-    shares = model.predict_proba(X, **told) if hasattr(model, "predict_proba") else None
     classes = tuple(str(label) for label in model.classes_)
+    if not told:
+        from ensemblage.parallel import final_step, rows_at_final_step  # noqa: PLC0415  large
+
+        # a pipeline prepares the rows once, for classes and for probabilities
+        model, X = final_step(model), rows_at_final_step(model, X)
+    shares = model.predict_proba(X, **told) if hasattr(model, "predict_proba") else None
     return Predictions(np.asarray(model.predict(X, **told)), classes, shares)

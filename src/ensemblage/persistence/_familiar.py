@@ -20,6 +20,8 @@ MOST_WORDS = 10_000
 # A row is far if it is beyond a column's range by half of it, or twice as far from the middle as
 # any training row: in one column of symmetric values these are the same.
 MARGIN, TIMES = 0.5, 2.0
+# What is within this share of the limits is so by any rounding.
+SURELY = 1 - 1e-6
 # Of a normal distribution: the interquartile range in standard deviations.
 QUARTILES_APART = 1.349
 LARGEST = 1e100
@@ -95,7 +97,7 @@ class Strangers:
     def add(self, X: NDArray[Any]) -> None:
         """Look at the next rows."""
         for known, met, column in zip(self._known, self._words, X.T, strict=True):
-            if known:
+            if known and not known.issuperset(set(column) - {None}):
                 count_words(met, (repr(word) for word in _present(column) if word not in known))
         far = far_rows(self._familiar, X)
         self._far += (far.rows[: SHOWN - len(self._far)] + self._n_rows).tolist()
@@ -143,12 +145,35 @@ def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:
     """
     if not any(familiar.reaches):
         return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+    near = _surely_near(familiar, X)
+    if near.all():
+        return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+    doubtful = np.flatnonzero(~near)
+    X = X[doubtful]
     z, beyond = np.abs(_standardised(X, familiar.reaches)), _beyond(X, familiar.reaches)
     outside = (beyond > MARGIN).any(axis=1)
     distant = np.sqrt((z**2).sum(axis=1)) > TIMES * familiar.radius
     rows = np.flatnonzero(outside | distant)
     furthest = np.where(outside, beyond.argmax(axis=1), z.argmax(axis=1))
-    return FarRows(rows, furthest[rows])
+    return FarRows(doubtful[rows], furthest[rows])
+
+
+@np.errstate(over="ignore")
+def _surely_near(familiar: Familiar, X: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell rows that are not far, by little more than one look at each number."""
+    total, most = np.zeros(len(X)), np.zeros(len(X))
+    for j, reach in enumerate(familiar.reaches):
+        if reach is None:
+            continue
+        values = X[:, j].astype(np.float64)
+        half = (MARGIN + 0.5) * (reach.high - reach.low)
+        centred = np.abs(values - (reach.low / 2 + reach.high / 2)) / half
+        np.fmax(most, centred, out=most)
+        values /= reach.scale
+        values -= reach.centre / reach.scale
+        np.copyto(values, 0.0, where=np.isnan(values))
+        total += np.square(values, out=values)
+    return (most < SURELY) & (total < SURELY * (TIMES * familiar.radius) ** 2)
 
 
 def _words(column: NDArray[Any]) -> tuple[str, ...] | None:

@@ -1,0 +1,146 @@
+"""``ensemblage predict`` on a large Parquet file beside the bare model on arrays.
+
+A file of rows (16 columns of float32, one of words) is written, a model is fitted and saved, and
+the command predicts the file in a process of its own. The bare side asks the same loaded model for
+the same rows, as arrays that are in memory already, block by block, by its own ``predict_proba``
+and ``predict``, as the command writes both. Rates are rows per CPU second; memory is the most that
+is anonymous (what is of no file), read from the kernel while the command runs. ``--rows`` scales,
+``--methods`` names models.
+"""
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from all_benchmarks import row
+from ensemblage.datasets import Dataset, Table
+from ensemblage.methods import train
+from ensemblage.persistence import load, open_rows, save
+
+N_COLUMNS, BLOCK = 16, 65_536
+MOST_MB, LEAST_RATE = 600, 0.8
+JOBS = np.array(["cook", "smith", "baker", "pilot"], dtype=object)
+NAMES = [f"x{j}" for j in range(N_COLUMNS)]
+
+
+def make_rows(n_rows, seed):
+    """Numbers, and codes of words, whose class follows from three of them."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=(n_rows, N_COLUMNS)).astype(np.float32)
+    codes = rng.integers(len(JOBS), size=n_rows)
+    score = numbers[:, 0] + numbers[:, 1] * numbers[:, 2] + (codes == 1)
+    return numbers, codes, score + rng.logistic(size=n_rows) > 0.3
+
+
+def write_rows(path, n_rows):
+    """Write the file, a million rows at a time."""
+    writer = None
+    for start in range(0, n_rows, 1_000_000):
+        numbers, codes, _ = make_rows(min(1_000_000, n_rows - start), start + 1)
+        words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(JOBS)).cast(pa.string())
+        table = pa.table({**dict(zip(NAMES, numbers.T, strict=True)), "job": words})
+        writer = writer or parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+def fitted(folder, method):
+    """Fit a model to a few thousand rows and save it."""
+    numbers, codes, truth = make_rows(4000, 0)
+    columns = [*numbers.T.astype(float), JOBS[codes], np.where(truth, "yes", "no").astype(object)]
+    dataset = Dataset.from_table(Table((*NAMES, "job", "class"), tuple(columns)), "class")
+    path = folder / f"{method}.skops"
+    save(
+        train(dataset, method, n_splits=2).model, path, columns=dataset.feature_names,
+        kinds=dataset.kinds, target="class", X=dataset.X,
+    )  # fmt: skip
+    return path
+
+
+def bare_seconds(model, path, n_rows):
+    """CPU seconds of the model on arrays in memory, of at most so many rows; and these rows."""
+    saved, seconds, done = load(model), 0.0, 0
+    for new in open_rows(saved, path, block_rows=BLOCK):
+        saved.model.predict_proba(new.X[:10])  # compiles
+        start = time.process_time()
+        saved.model.predict_proba(new.X)
+        saved.model.predict(new.X)
+        seconds += time.process_time() - start
+        done += len(new.X)
+        if done >= n_rows:
+            break
+    return seconds, done
+
+
+def anonymous_mb(pid):
+    """Ask the kernel what a process holds that is of no file."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:  # it has ended
+        return 0.0
+    line = next((each for each in text.splitlines() if each.startswith("Anonymous:")), "x 0 kB")
+    return int(line.split()[1]) / 1024
+
+
+def run_command(model, path, output):
+    """Run the command; give its CPU seconds and the most memory that was seen."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "ensemblage.cli", "predict", model, path, "-o", output]
+    process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
+    most = 0.0
+    while process.poll() is None:
+        most = max(most, anonymous_mb(process.pid))
+        time.sleep(0.1)
+    if process.returncode:
+        raise SystemExit(process.stderr.read())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, most
+
+
+def measure(folder, path, method, n_rows):
+    """Print both sides for one method."""
+    model, output = fitted(folder, method), folder / "out.parquet"
+    seconds, mb = run_command(model, path, output)
+    assert parquet.ParquetFile(output).metadata.num_rows == n_rows
+    bare, done = bare_seconds(model, path, min(n_rows, 2_000_000))
+    ours, theirs = n_rows / seconds, done / bare
+    row(f"predict a file, {method}, {n_rows:,} rows", ours, theirs, unit="rows/s", bar=LEAST_RATE,
+        least=True, against="the bare model on arrays")  # fmt: skip
+    row(f"predict a file, {method}, anonymous memory", mb, unit="MB", bar=MOST_MB)
+    print(
+        f"{method}, {n_rows:,} rows: predict {ours / 1e3:,.0f} thousand rows per s, bare model "
+        f"{theirs / 1e3:,.0f}, ratio {ours / theirs:.2f} (limit {LEAST_RATE}); anonymous memory "
+        f"{mb:.0f} MB (limit {MOST_MB})",
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--methods", nargs="+", default=["strata", "logistic"])
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        path, n_rows = Path(name) / "big.parquet", int(args.rows)
+        write_rows(path, n_rows)
+        print(f"a file of {path.stat().st_size / 1e6:,.0f} MB", flush=True)
+        for method in args.methods:
+            measure(Path(name), path, method, n_rows)
+
+
+if __name__ == "__main__":
+    main()
