@@ -1,0 +1,204 @@
+"""Rows on disk and on a cluster beside rows in memory: equal bits, memory, time per row.
+
+``--rows`` scales it down. Times are of the wall clock: run it on an idle machine, with BLAS on
+one thread (``OMP_NUM_THREADS=1``).
+"""
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ensemblage.blocks import MemoryBlocks, open_blocks
+from ensemblage.inner import InnerKMeans
+from ensemblage.strata import HISS, MixtureStrata
+
+D = 16
+IN_MEMORY = 1_000_000
+OF_ROWS = {"memberships_", "labels_", "votes_"}
+MODELS = {
+    "HISS, 8 strata, 5 iterations": HISS(8, 0.3, max_iter=5, tol=0.0, random_state=0),
+    "InnerKMeans, 10 clusters, 20 views, 5 passes": InnerKMeans(
+        10, n_views=20, max_iter=5, tol=0.0, schedule="paper", random_state=0
+    ),
+}
+SMALL = {
+    **{kind: HISS(4, 0.3, covariance_type=kind, max_iter=5) for kind in ("spherical", "diag")},
+    **{kind: HISS(4, 0.3, covariance_type=kind, max_iter=5) for kind in ("tied", "full")},
+    "pair of sizes": HISS(4, (0.1, 0.4), total_size=1.0, max_iter=5),
+    "class balance": HISS(4, 0.3, class_balance=True, max_iter=5),
+    "mixture": MixtureStrata(4, max_iter=5),
+    "annealed": InnerKMeans(5, n_views=10, max_iter=10),
+    "paper": InnerKMeans(5, n_views=10, max_iter=10, schedule="paper", resample="fit"),
+}
+
+
+def rows_of(part, n_rows, seed=0):
+    """Rows around eight centres, the same whoever makes them."""
+    centres = 3 * np.random.default_rng(seed).normal(size=(8, D))
+    rng = np.random.default_rng([seed, part])
+    return (rng.normal(size=(n_rows, D)) + centres[rng.integers(8, size=n_rows)]).astype(np.float32)
+
+
+def write_rows(path, n_rows, chunk=500_000):
+    rows = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, D))
+    for part, start in enumerate(range(0, n_rows, chunk)):
+        rows[start : start + chunk] = rows_of(part, min(chunk, n_rows - start))
+    rows.flush()
+
+
+def anonymous():
+    """Memory of this process that no file stands behind, in MB."""
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Anonymous:"):
+            return int(line.split()[1]) / 1e3
+    raise AssertionError("no such line")
+
+
+class Peak:
+    """The largest of many looks at the memory."""
+
+    def __enter__(self):
+        self.most, self.over = anonymous(), threading.Event()
+        self.watch = threading.Thread(target=self.look)
+        self.watch.start()
+        return self
+
+    def look(self):
+        while not self.over.wait(0.05):
+            self.most = max(self.most, anonymous())
+
+    def __exit__(self, *error):
+        self.over.set()
+        self.watch.join()
+
+
+def timed(model, X, **given):
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = clone(model).fit(X, **given)
+    return time.perf_counter() - start, fitted
+
+
+def bits(model):
+    names = [name for name in vars(model) if name.endswith("_") and name not in OF_ROWS]
+    return {name: np.asarray(getattr(model, name)).tobytes() for name in names}
+
+
+def on_disk(folder, n_rows):
+    path = folder / "rows.npy"
+    write_rows(path, n_rows)
+    for name, model in MODELS.items():
+        few = np.load(path, mmap_mode="r")[: min(IN_MEMORY, n_rows)].copy()
+        timed(model, few[:20_000])  # kernels are compiled
+        memory = min(timed(model, few)[0] for _ in range(2)) / len(few)
+        del few
+        with Peak() as peak:
+            disk = timed(model, path)[0] / n_rows
+        print(f"{name}: {n_rows} rows on disk {1e6 * disk:.3f} us per row, in memory "
+              f"{1e6 * memory:.3f} us, ratio {disk / memory:.2f} (limit 1.3); anonymous memory "
+              f"{peak.most:.0f} MB (limit 1000)")  # fmt: skip
+    path.unlink()
+
+
+def same_bits(folder, client):
+    import dask.array as da
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X = rows_of(0, 40_000)
+    given = {"sample_weight": np.random.default_rng(1).gamma(2.0, size=len(X))}
+    classes = np.random.default_rng(2).integers(3, size=len(X))
+    np.save(folder / "few.npy", X)
+    table = pa.table({f"x{j}": X[:, j] for j in range(D)})
+    pq.write_table(table, folder / "few.parquet", row_group_size=7001)
+    places = {
+        "file": folder / "few.npy",
+        "Parquet": folder / "few.parquet",
+        f"Dask, {len(client.nthreads())} workers": da.from_array(X, chunks=(9000, D)),
+    }
+    for name, model in SMALL.items():
+        model.set_params(random_state=0)
+        more = given | ({"y": classes} if name == "class balance" else {})
+        _, here = timed(model, MemoryBlocks(X, block_rows=512), **more)
+        for place, rows in places.items():
+            _, there = timed(model, open_blocks(rows, block_rows=512), **more)
+            kept = {key: value for key, value in bits(there).items() if "names" not in key}
+            assert kept == bits(here), (name, place)
+        print(f"{name}: equal bits in memory and in {', '.join(places)}")
+
+
+def on_a_cluster(n_rows, repeats=3):
+    import dask.array as da
+    import distributed
+
+    times = {name: {} for name in MODELS}
+    chunk = 500_000
+    X = np.concatenate([rows_of(part, chunk) for part in range(-(-n_rows // chunk))])[:n_rows]
+    for name, model in MODELS.items():
+        timed(model, X[:20_000])
+        times[name][0] = min(timed(model, MemoryBlocks(X))[0] for _ in range(repeats))
+    for n_workers in (1, 2):
+        with (
+            distributed.LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0") as at,
+            distributed.Client(at),
+        ):
+            lazy = da.concatenate(
+                [da.from_delayed(_later(part, chunk), (chunk, D), np.float32)
+                 for part in range(len(X) // chunk)]
+            )  # fmt: skip
+            source = open_blocks(lazy)
+            distributed.wait(source._parts)
+            for name, model in MODELS.items():
+                timed(model, source)
+                runs = [timed(model, source)[0] for _ in range(repeats)]
+                times[name][n_workers] = min(runs)
+    for name, found in times.items():
+        print(f"{name}, {len(X)} rows: in this process {found[0]:.2f} s, one worker "
+              f"{found[1]:.2f} s (overhead {found[1] / found[0] - 1:.0%}, limit 15 %), two workers "
+              f"{found[2]:.2f} s ({found[1] / found[2]:.2f} times faster, limit 1.7)")  # fmt: skip
+
+
+def _later(part, n_rows):
+    import dask
+
+    return dask.delayed(rows_of)(part, n_rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000, help="rows on disk")
+    parser.add_argument("--cluster-rows", type=int, default=5_000_000)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--only", choices=["bits", "disk", "cluster"])
+    parser.add_argument("--folder", help="where to put the rows; a temporary folder by default")
+    asked = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        if asked.only in {None, "bits"}:
+            import distributed
+
+            for n_workers in asked.workers:
+                with (
+                    distributed.LocalCluster(
+                        n_workers, threads_per_worker=1, dashboard_address=":0"
+                    ) as at,
+                    distributed.Client(at) as client,
+                ):
+                    same_bits(Path(folder), client)
+        if asked.only in {None, "disk"}:
+            on_disk(Path(folder), asked.rows)
+        if asked.only in {None, "cluster"}:
+            on_a_cluster(asked.cluster_rows)
+
+
+if __name__ == "__main__":
+    main()
