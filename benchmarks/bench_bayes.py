@@ -161,8 +161,8 @@ def time_pyagrum_rows(model, X):
     known = X.head(200).astype(str).to_dict("records")
 
     def predict():
-        for row in known:
-            inference.setEvidence(row)
+        for each in known:
+            inference.setEvidence(each)
             inference.makeInference()
             inference.posterior(model.target_name_)
 
