@@ -8,11 +8,14 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
+from ensemblage.datasets import load_dataset
 from ensemblage.parallel import ClusterPool
+from ensemblage.persistence import load
 from ensemblage.runs import ResultStore, run_experiment
 from runs.arithmetic import compute, experiment
 
@@ -107,3 +110,25 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r'needs distributed, .*pip install "ensemblage\[dask\]"'):
         ClusterPool("tcp://127.0.0.1:8786")
+
+
+@pytest.mark.filterwarnings("default")
+def test_members_and_folds_are_fitted_there(cluster, tmp_path):
+    fit = ["fit", "iris", "--method", "strata", "--folds", "2"]
+    here, there = str(tmp_path / "here.skops"), str(tmp_path / "there.skops")
+    scheduler = ["--scheduler", cluster.scheduler_address]
+    said = [
+        CliRunner().invoke(app, [*fit, "--output", path, "--json", *more])
+        for path, more in ((here, ["--jobs", "1"]), (there, scheduler))
+    ]
+    assert [each.exit_code for each in said] == [0, 0], said[1].output
+    X = load_dataset("iris").X
+    own, others = (load(path).model.predict_proba(X) for path in (here, there))
+    np.testing.assert_array_equal(own, others)
+
+
+def test_a_scheduler_that_is_not_there_is_said_before_work_starts(tmp_path):
+    fit = ["fit", "iris", "--method", "auto", "--output", str(tmp_path / "m.skops")]
+    said = CliRunner().invoke(app, [*fit, "--scheduler", "nowhere"])
+    assert said.exit_code == 1
+    assert "is no address such as tcp://host:8786" in said.stderr

@@ -27,6 +27,7 @@ from ensemblage.cli._options import (
     Jobs,
     Json,
     Read,
+    Scheduler,
     Seed,
     Source,
     Target,
@@ -81,6 +82,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     data_dir: DataDir = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    scheduler: Scheduler = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -103,7 +105,10 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     )  # fmt: skip
     chosen = get_method(method, dataset.task.name)
     with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
-        trained = train(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
+        trained = train(
+            dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, scheduler=scheduler,
+            progress=progress,
+        )  # fmt: skip
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
     )

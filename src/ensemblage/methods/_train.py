@@ -17,7 +17,7 @@ from ensemblage.methods._method_costs import expected_seconds
 from ensemblage.methods._method_documents import Comparison
 from ensemblage.methods._own_scores import own_comparison
 from ensemblage.methods._registry import get_method, make_model
-from ensemblage.parallel import worth_workers
+from ensemblage.parallel import members_on, worth_workers
 from ensemblage.runs import recorded_warnings
 
 
@@ -53,6 +53,7 @@ def train(
     n_splits: int = 5,
     seed: int = 0,
     n_jobs: int | None = None,
+    scheduler: str | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Trained:
     """Score a method on folds, then fit it on all rows.
@@ -71,6 +72,8 @@ def train(
         Folds and fits derive from it.
     n_jobs : int, default=None
         Processes, as in joblib; the model is the same for any number.
+    scheduler : str, default=None
+        Address of a Dask scheduler whose workers fit folds and members instead.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each fit.
 
@@ -93,13 +96,18 @@ def train(
     chosen = get_method(method, dataset.task.name)
     extra = chosen.fit_params(dataset.sources, new_sources=False)
     if chosen.judges_itself:
-        return _train_once(dataset, chosen, Folds(folds, seed), n_jobs, progress)
+        with members_on(scheduler):
+            jobs = n_jobs if scheduler is None else -1
+            return _train_once(dataset, chosen, Folds(folds, seed), jobs, progress)
     step = None if progress is None else _WithFinalFit(progress)
     scores = compare(
-        dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, progress=step
-    )
-    model = make_model(chosen, dataset.columns, seed, _jobs_for(scores, n_jobs))
-    said = _fit(model, dataset, extra)
+        dataset, methods=[method], n_splits=folds, seed=seed, n_jobs=n_jobs, scheduler=scheduler,
+        progress=step,
+    )  # fmt: skip
+    jobs = _jobs_for(scores, n_jobs) if scheduler is None else -1
+    model = make_model(chosen, dataset.columns, seed, jobs)
+    with members_on(scheduler):
+        said = _fit(model, dataset, extra)
     if step is not None:
         step.finish()
     return Trained(_bare(model), model, scores, chosen.name, said)

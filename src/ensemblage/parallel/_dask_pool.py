@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
+
+from joblib import parallel_config
 
 from ensemblage.messages import require
 
@@ -27,12 +30,6 @@ class ClusterPool:
 
     def __init__(self, scheduler: str) -> None:
         self._client = _connect(scheduler)
-        if not self._client.nthreads():
-            self._client.close()
-            raise ValueError(
-                f"The Dask scheduler at {scheduler} has no workers: start some with "
-                f"`dask worker {scheduler}`."
-            )
         self._executor = self._client.get_executor(pure=False)
         self._threads, self._counted = 1, float("-inf")
 
@@ -75,14 +72,32 @@ class ClusterPool:
         self._client.close()
 
 
+@contextmanager
+def members_on(scheduler: str | None) -> Iterator[None]:
+    """Let members and folds be fitted by the workers of a Dask scheduler; None changes nothing."""
+    if scheduler is None:
+        yield
+        return
+    _connect(scheduler).close()  # says what is wrong before work starts
+    with parallel_config("dask", scheduler_host=scheduler, n_jobs=-1):
+        yield
+
+
 def _connect(scheduler: str) -> Any:
     distributed = require("distributed", "Running on a cluster", extra="dask")
     if "://" not in scheduler:
         raise ValueError(f"The scheduler {scheduler!r} is no address such as tcp://host:8786.")
     try:
-        return distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"No Dask scheduler answers at {scheduler!r} ({error}): give the address that "
             "`dask scheduler` prints, such as tcp://host:8786."
         ) from error
+    if not client.nthreads():
+        client.close()
+        raise ValueError(
+            f"The Dask scheduler at {scheduler} has no workers: start some with "
+            f"`dask worker {scheduler}`."
+        )
+    return client
