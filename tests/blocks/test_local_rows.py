@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.blocks import MemoryBlocks, NpyBlocks
+from ensemblage.blocks import MemoryBlocks, NpyBlocks, of_carries
 
 
 def doubled(block):
@@ -47,3 +47,16 @@ def test_ones_that_were_not_given_are_ones():
     assert [part.tolist() for part in parts] == [[1, 1], [1, 1], [1]]
     assert all(part.strides == (8,) for part in parts)
     assert source.stand_in.shape == (5, 1)
+
+
+@of_carries
+def sizes(block):
+    return block.start, block.rows.shape, block.weights.sum(), block.carry
+
+
+def test_kernels_of_carries_read_no_rows(tmp_path):
+    np.save(tmp_path / "rows.npy", np.ones((5, 3)))
+    source = NpyBlocks(tmp_path / "rows.npy", block_rows=2)
+    (tmp_path / "rows.npy").unlink()
+    found = list(source.map(sizes))
+    assert found == [(0, (2, 3), 2.0, None), (2, (2, 3), 2.0, None), (4, (1, 3), 1.0, None)]

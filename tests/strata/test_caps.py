@@ -3,6 +3,7 @@ import pytest
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import Caps, log_memberships
+from ensemblage.strata import HISS
 from ensemblage.strata._caps import SizeRange, bins_around, log_scales_of, share_budget, solve_caps
 from reference.capping import capped_memberships
 
@@ -77,7 +78,7 @@ def test_a_budget_is_shared_so_that_no_exchange_helps():
     affinity = np.log(rng.dirichlet([0.1, 1.0, 1.5, 6.0], size=120).T)
     low, high, budget = 20.0, 70.0, 160.0
     source = with_affinity(affinity)
-    sizes = share_budget(source, SizeRange(low, high, budget), 4)
+    sizes = share_budget(source, SizeRange(low, high, budget), 4).sizes
     log_worth = -log_scales_of(solve_caps(source, sizes))
     at_low, at_high = np.isclose(sizes, low), np.isclose(sizes, high)
     inside = log_worth[~at_low & ~at_high]
@@ -91,7 +92,7 @@ def test_a_budget_is_shared_so_that_no_exchange_helps():
 def test_a_budget_is_met_at_any_depth(depth, budget):
     rng = np.random.default_rng(2)
     affinity = -depth * rng.uniform(size=(5, 100))
-    sizes = share_budget(with_affinity(affinity), SizeRange(5.0, 60.0, budget), 5)
+    sizes = share_budget(with_affinity(affinity), SizeRange(5.0, 60.0, budget), 5).sizes
     assert sizes.sum() == pytest.approx(budget)
     assert sizes.min() >= 5 - 1e-9
     assert sizes.max() <= 60 + 1e-9
@@ -107,3 +108,35 @@ def test_a_size_beyond_the_sum_of_the_weights_takes_all_rows(weight):
     tau = np.exp(log_memberships(affinity, caps))
     np.testing.assert_allclose(tau @ weights, sizes, rtol=1e-12)
     np.testing.assert_allclose(tau[1], 1.0)
+
+
+class Counted(MemoryBlocks):
+    """Notes each pass over the rows, in a list that all of a fit's sources share."""
+
+    def map(self, kernel, *state):
+        self.passes.append(kernel.__name__)
+        return super().map(kernel, *state)
+
+    def advance(self, kernel, *state):
+        self.passes.append("iteration")
+        return super().advance(kernel, *state)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "sizes",
+    [{}, {"stratum_size": 0.05}, {"stratum_size": (0.05, 0.4), "total_size": 1.0},
+     {"stratum_size": (0.15, 0.25), "total_size": 1.3},
+     {"stratum_size": (0.01, 0.05), "total_size": 0.1}],
+)  # fmt: skip
+def test_an_iteration_takes_at_most_ten_passes(dtype, sizes):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6000, 5)) * 10 ** rng.uniform(-1, 1, 5)
+        X += 4 * rng.normal(size=(4, 5))[rng.integers(4, size=6000)]
+        source = Counted(X.astype(dtype), block_rows=1000)
+        source.passes = []
+        HISS(6, **sizes, max_iter=15, polish=False, random_state=0).fit(source)
+        starts = np.flatnonzero(np.array(source.passes) == "iteration")
+        assert np.diff(starts).max() <= 10

@@ -9,6 +9,7 @@ from ensemblage.blocks._memory import MemoryBlocks
 from ensemblage.blocks._open_blocks import is_source, open_blocks
 from ensemblage.blocks._parquet_rows import ParquetBlocks
 from ensemblage.blocks._source import BLOCK_ROWS, Block, BlockSource, add_fields, merge
+from ensemblage.blocks._source import of_carries as of_carries
 
 __all__ = [
     "BLOCK_ROWS",

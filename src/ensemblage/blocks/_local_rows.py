@@ -33,12 +33,16 @@ class LocalBlocks(BlockSource):
     def _n_blocks(self) -> int:
         return -(-self.shape[0] // self.block_rows)
 
-    def _blocks(self) -> Iterator[tuple[int, Block]]:
-        start = 0
-        for index, rows in enumerate(self._read()):
+    def _blocks(self, kernel: Callable[..., Any]) -> Iterator[tuple[int, Block]]:
+        start, unread = 0, getattr(kernel, "of_carries", False)
+        for index, rows in enumerate(self._stand_ins() if unread else self._read()):
             weights = self._weights_of(start, len(rows))
             yield index, Block(self._first + start, rows, weights, self._carries[index])
             start += len(rows)
+
+    def _stand_ins(self) -> Iterator[Array]:
+        for start in range(0, self.shape[0], self.block_rows):
+            yield self.stand_in[start : start + self.block_rows]
 
     def _weights_of(self, start: int, n_rows: int) -> Doubles:
         # ones of their own: products with a stride of zero take another way, to other bits
@@ -46,11 +50,11 @@ class LocalBlocks(BlockSource):
         return weights.copy() if self._weights is None else weights
 
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        for _, block in self._blocks():
+        for _, block in self._blocks(kernel):
             yield kernel(block, *state)
 
     def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        for index, block in self._blocks():
+        for index, block in self._blocks(kernel):
             self._carries[index], result = kernel(block, *state)
             yield result
 

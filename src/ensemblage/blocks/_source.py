@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 BLOCK_ROWS = 8192
 GROUP_BLOCKS = 16
@@ -40,6 +41,12 @@ class Block(NamedTuple):
     rows: Array
     weights: Doubles
     carry: Any = None
+
+
+def of_carries(kernel: F) -> F:
+    """Mark a kernel that looks at carries and weights alone, so that rows need not be read."""
+    kernel.of_carries = True  # type: ignore[attr-defined]
+    return kernel
 
 
 def add_fields(left: T, right: T) -> T:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, of_carries
 from ensemblage.kernels import (
     N_BINS,
     Bins,
@@ -36,8 +36,11 @@ REACH, LEAST_REACH = 2.5, 0.5
 MAX_PASSES = 200
 """More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
 ROUNDING = 1e-12
-STRAIGHT = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
-"""Within a bin this narrow sizes change evenly, as far as affinities of this dtype tell."""
+ALIKE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+"""Rows in a bin this narrow count as equal, for affinities of this dtype."""
+STRAIGHT = {np.dtype(np.float64): 2e-8, np.dtype(np.float32): 1e-5}
+"""Within a bin this narrow sizes change evenly."""
+ALL = slice(None)
 
 
 class Histogram(NamedTuple):
@@ -56,6 +59,8 @@ class Found(NamedTuple):
     """Weight of the rows in higher bins, all capped."""
     rests: Doubles
     """What the rows in lower bins hold, relative to the bin's lower edge."""
+    crowded: Flags
+    """Whether many rows are in the bin, which is so narrow that they count as equal."""
 
 
 class Entries(NamedTuple):
@@ -93,8 +98,9 @@ def solve_caps(
     sizes: Doubles,
     bins: Bins | None = None,
     histogram: Histogram | None = None,
+    strata: Any = ALL,
 ) -> Caps:
-    """Caps under which the strata have the wanted sizes.
+    """Caps under which strata, all or those of some numbers, have the wanted sizes.
 
     The source's carry holds the log affinities, of shape (n_strata, n_rows). Each pass sorts them
     into 256 bins per stratum and keeps the bin in which the cap must lie; when a few rows are left
@@ -102,8 +108,8 @@ def solve_caps(
     its histogram, gathering is the only pass.
     """
     bins = first_bins(len(sizes)) if bins is None else bins
-    histogram = _count_all(source, bins) if histogram is None else histogram
-    n_rows = source.shape[0]
+    histogram = _count_all(source, bins, strata) if histogram is None else histogram
+    n_rows, alike = source.shape[0], ALIKE[source.dtype]
     few = min(max(FEW_ROWS, FEW_SHARE * n_rows), MANY_ROWS) / n_rows
     for _ in range(MAX_PASSES):
         counts, masses = histogram
@@ -113,18 +119,20 @@ def solve_caps(
         higher = (places == N_BINS) & (counts[:, -1] > 0)
         inside = np.take_along_axis(counts, places[:, None] + 1, axis=1)[:, 0]
         narrow = (inside <= few * counts.sum(axis=1)) & (bins.width <= FINE_WIDTH)
-        atomic = bins.lower + bins.width == bins.lower
+        atomic = bins.width <= np.maximum(alike, np.spacing(np.abs(bins.lower)))
         settled = (places >= 0) & ~higher & (narrow | atomic)
         if settled.all():
             break
         again = _look_elsewhere(bins, places, higher)
         # strata that are settled have no width, and so are not counted again
-        recount = _count_all(source, again._replace(width=np.where(settled, 0.0, again.width)))
+        unsettled = again._replace(width=np.where(settled, 0.0, again.width))
+        recount = _count_all(source, unsettled, strata)
         bins = Bins(*np.where(settled, bins, again))
         histogram = Histogram(*np.where(settled[:, None], histogram, recount))
     own = np.arange(len(sizes))
     above = np.array([counts[j, k + 2 :].sum() for j, k in enumerate(places)])
-    return _close(source, sizes, Found(bins, places, above, rests[own, places]))
+    found = Found(bins, places, above, rests[own, places], ~narrow)
+    return _close(source, sizes, found, strata)
 
 
 def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
@@ -133,12 +141,14 @@ def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
     return np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
 
 
-def _count_all(source: BlockSource, bins: Bins) -> Histogram:
-    return Histogram(*source.total(_count, bins))
+def _count_all(source: BlockSource, bins: Bins, strata: Any = ALL) -> Histogram:
+    return Histogram(*source.total(_count, bins, strata))
 
 
-def _count(block: Block, bins: Bins) -> tuple[Doubles, Doubles]:
-    counted: tuple[Doubles, Doubles] = bin_masses(block.carry, block.weights, *bins, N_BINS)
+@of_carries
+def _count(block: Block, bins: Bins, strata: Any) -> tuple[Doubles, Doubles]:
+    affinity = block.carry[strata]
+    counted: tuple[Doubles, Doubles] = bin_masses(affinity, block.weights, *bins, N_BINS)
     return counted
 
 
@@ -157,13 +167,13 @@ def _look_elsewhere(bins: Bins, places: Numbers | int, higher: Flags | bool) -> 
     return Bins(start, np.where(below | higher, GROWTH * width, closer))
 
 
-def _close(source: BlockSource, sizes: Doubles, found: Found) -> Caps:
+def _close(source: BlockSource, sizes: Doubles, found: Found, strata: Any) -> Caps:
     """Gather the rows in each stratum's bin and solve for its cap.
 
     All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
     to 1e-6 only.
     """
-    entries = source.total(_gather, found.bins, found.places, combine=_join)
+    entries = source.total(_gather, found, strata, combine=_join)
     edges = found.places * found.bins.width
     log_shares = np.empty(len(sizes))
     for j, size in enumerate(sizes):
@@ -176,9 +186,14 @@ def _close(source: BlockSource, sizes: Doubles, found: Found) -> Caps:
     return Caps(found.bins.lower, log_shares)
 
 
-def _gather(block: Block, bins: Bins, places: Numbers) -> Entries:
+@of_carries
+def _gather(block: Block, found: Found, strata: Any) -> Entries:
     """Find the block's rows in the bin found, and add up the weights of equal ones if many."""
-    entries = Entries(*rows_in_bins(block.carry, block.weights, *bins, places))
+    bins, places = found.bins, found.places
+    entries = Entries(*rows_in_bins(block.carry[strata], block.weights, *bins, places))
+    middle = ((places + 0.5) * bins.width)[entries.strata]
+    offsets = np.where(found.crowded[entries.strata], middle, entries.offsets)
+    entries = entries._replace(offsets=offsets)
     if len(entries.offsets) <= FEW_ROWS:
         return entries
     order = np.lexsort((entries.offsets, entries.strata))
@@ -200,7 +215,14 @@ class SizeRange(NamedTuple):
     budget: float
 
 
-def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubles:
+class BudgetShares(NamedTuple):
+    """Sizes that share a budget, and the caps of those that no bound holds."""
+
+    sizes: Doubles
+    caps: Caps
+
+
+def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> BudgetShares:
     r"""Sizes between two bounds that share a budget best; the carry holds the log affinities.
 
     At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
@@ -220,11 +242,15 @@ def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> Doubl
         if 0 <= k < N_BINS and narrow:
             # also of equal affinities, where no scale meets the budget but a mean of two does
             part = (totals[k] - budget) / (totals[k] - totals[k + 1])
-            mean: Doubles = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
-            return mean
+            mean = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
+            return BudgetShares(mean, _caps_at(bins, k + part))
         bins = _look_elsewhere(bins, k, k == N_BINS)
-    best: Doubles = sizes[:, nearest]
-    return best
+    return BudgetShares(sizes[:, nearest], _caps_at(bins, float(nearest)))
+
+
+def _caps_at(bins: Bins, place: float) -> Caps:
+    """Caps at one scale for all, so many bins above the lowest edge."""
+    return Caps(bins.lower, -place * bins.width)
 
 
 class SizedRules(NamedTuple):
@@ -250,12 +276,28 @@ class SizedRules(NamedTuple):
     def caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
         """Caps at which the sizes hold, after a pass under a rule."""
         # the bins of any stratum hold each row once
-        sizes = self.sizes(source, moments.counts[0].sum())
-        return solve_caps(source, sizes, rule.bins, Histogram(moments.counts, moments.masses))
+        weight, histogram = moments.counts[0].sum(), Histogram(moments.counts, moments.masses)
+        if not isinstance(self.share, SizeRange):
+            return solve_caps(source, self.sizes(source, weight), rule.bins, histogram)
+        wanted = self._wanted(self.share, weight)
+        sizes, caps = share_budget(source, wanted, self.n_strata)
+        bound = np.flatnonzero((sizes <= wanted.lowest) | (sizes >= wanted.highest))
+        if len(bound) == 0:
+            return caps
+        guess: Any = rule.bins
+        bins = Bins(*(field[bound] for field in guess))
+        counted = Histogram(*(field[bound] for field in histogram))
+        solved = solve_caps(source, sizes[bound], bins, counted, bound)
+        for own, other in zip(caps, solved, strict=True):
+            own[bound] = other
+        return caps
 
     def sizes(self, source: BlockSource, weight: float) -> Doubles:
         """Size of each stratum, of shape (n_strata,), where all rows weigh so much."""
         if not isinstance(self.share, SizeRange):
             return np.full(self.n_strata, self.share * weight)
-        wanted = SizeRange(*(share * weight for share in self.share))
-        return share_budget(source, wanted, self.n_strata)
+        return share_budget(source, self._wanted(self.share, weight), self.n_strata).sizes
+
+    @staticmethod
+    def _wanted(share: SizeRange, weight: float) -> SizeRange:
+        return SizeRange(*(each * weight for each in share))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, of_carries
 from ensemblage.kernels import Kind, Moments, expectation
 from ensemblage.messages import expect_array, with_shared
 from ensemblage.strata._gaussian import (
@@ -52,6 +52,7 @@ def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Flo
     return chosen
 
 
+@of_carries
 def _carried(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
     carry: Any = block.carry
     return _to_memberships(carry, assignment), ()

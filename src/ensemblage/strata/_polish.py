@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, of_carries
 from ensemblage.kernels import (
     Caps,
     log_memberships,
@@ -305,6 +305,7 @@ def _pick(eligible: Flags, turn: int) -> int:
     return int(groups[turn % len(groups)])
 
 
+@of_carries
 def _largest_weight(block: Block) -> float:
     return float(block.weights.max())
 
