@@ -32,15 +32,15 @@ SAME = 5e-3
 7 %, and iterations that stopped there had not begun to part them."""
 N_BINS = 128
 """On each side of a price."""
-TOGETHER, PATIENCE = 3, 8
+TOGETHER, PATIENCE, TURNS = 3, 8, 3
 """After so many passes that brought no size closer, move one price at a time, or stop: but not
-before each stratum had its turn."""
+before each stratum whose size is not met had so many turns."""
 MAX_PASSES = 1000
 TOLERANCE = 1e-10
 """Sizes this close, relatively, need no other price."""
 STEEP = 12.0
 """From this log scale on a membership turns within 1e-5 of it."""
-FIRST_REACH, GROWTH, LAST_REACH = 0.5, 8.0, 1e9
+FIRST_REACH, GROWTH, CLOSER, LAST_REACH = 0.5, 8.0, 16.0, 1e9
 HIGH = 600.0
 """Larger log scales are as good as this one: fractions turn within less than a float."""
 
@@ -251,7 +251,7 @@ def find_prices(
         since = 0 if left <= 0.9 * best_left else since + 1
         if left < best_left:
             best_left, best_scales, best_missing = left, log_scales, missing
-        if done.all() or since >= PATIENCE + len(sizes):
+        if done.all() or since >= PATIENCE + TURNS * (~done).sum():
             break
         # strata that take rows from each other in turn come to rest if one of them moves at a time
         moving = ~done if since <= TOGETHER else np.arange(len(sizes)) == _pick(~done, turn)
@@ -318,7 +318,7 @@ def _look_out(
     single = (next_row <= row) & first & (np.abs(missing) <= next_row)
     # equal rows turn together: no float lies between none and all of them
     stuck = crossed & (moves <= 4 * np.spacing(np.abs(log_scales)))
-    next_reach = np.where(crossed, reach / 16, np.minimum(GROWTH * reach, LAST_REACH))
+    next_reach = np.where(crossed, reach / CLOSER, np.minimum(GROWTH * reach, LAST_REACH))
     return Outlook(side * moves, next_reach, single & (log_scales > STEEP) | stuck)
 
 
@@ -397,7 +397,7 @@ def fit_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> Fitted:
 def objective_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> float:
     """Objective of the last iteration, with what strata that coincide lose by sharing."""
     if shared.groups.distinct:
-        return sum(objective for _, objective in source.map(_capped, shared.model, caps))
+        return sum(source.map(_capped_objective, shared.model, caps))
     return sum(source.map(_capped_and_shared, shared, caps))
 
 
@@ -413,9 +413,14 @@ def _collect(parts: Iterable[BlockFit], n_rows: int) -> BlockFit:
 
 
 def _capped(block: Block, model: StrataModel, caps: Caps) -> BlockFit:
+    memberships = np.exp(log_memberships(_affinity(block), caps)).T
+    return BlockFit(memberships, _capped_objective(block, model, caps))
+
+
+def _capped_objective(block: Block, model: StrataModel, caps: Caps) -> float:
     log_density, affinity = model.log_densities(block.rows), _affinity(block)
     *_, objective = share_rows(log_density, affinity, block.weights, *caps)
-    return BlockFit(np.exp(log_memberships(affinity, caps)).T, objective)
+    return objective
 
 
 def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
