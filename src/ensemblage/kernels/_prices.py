@@ -207,17 +207,46 @@ def sizes_at_prices(
     n_strata, n_rows = log_density.shape
     sizes, fractions = np.zeros(n_strata), np.zeros(n_strata)
     turns = np.zeros((n_strata, 2 * n_bins))
-    for j in range(n_strata):
-        inverse = n_bins / reach[j]
-        for i in range(n_rows):
-            tau = memberships[i, j]
-            sizes[j] += weights[i] * tau
-            if 0.0 < tau < 1.0:
-                fractions[j] += weights[i]
-                continue
-            distance = (log_sums[i] - log_density[j, i] - log_scales[j]) * inverse
-            if -n_bins <= distance < n_bins:
-                # rounding may put a turn on the wrong side of the price it is next to
-                k = int(np.floor(distance)) + n_bins
-                turns[j, min(k, n_bins - 1) if tau > 0.5 else max(k, n_bins)] += weights[i]
+    distances, looks = np.empty(CHUNK), np.empty(CHUNK, dtype=np.uint8)
+    for start in range(0, n_rows, CHUNK):
+        n = min(CHUNK, n_rows - start)
+        taus, heavy = memberships[start : start + n], weights[start : start + n]
+        for i in range(n):
+            tau, weight = taus[i], heavy[i]
+            for j in range(n_strata):
+                sizes[j] += weight * tau[j]
+        for j in range(n_strata):
+            line, sums = log_density[j, start : start + n], log_sums[start : start + n]
+            scale, inverse, found = log_scales[j], n_bins / reach[j], 0
+            for i in range(n):
+                distances[i] = (sums[i] - line[i] - scale) * inverse
+            for i in range(n):
+                near = (distances[i] >= -n_bins) & (distances[i] < n_bins)
+                looks[i] = near | ((taus[i, j] > 0.0) & (taus[i, j] < 1.0))
+            for i in range(n):
+                found += looks[i]
+            if found:
+                _count_turns(taus[:, j], heavy, distances, looks, turns[j], fractions[j : j + 1])
     return sizes, fractions, turns
+
+
+@compiled(inline="always")
+def _count_turns(
+    taus: Floats,
+    weights: Doubles,
+    distances: Doubles,
+    looks: NDArray[np.uint8],
+    turns: Doubles,
+    fractions: Doubles,
+) -> None:
+    """Put the rows of a chunk that turn nearby into their bins; add up those with a fraction."""
+    n_bins = turns.size // 2
+    for i in range(taus.size):
+        if not looks[i]:
+            continue
+        if 0.0 < taus[i] < 1.0:
+            fractions[0] += weights[i]
+            continue
+        # rounding may put a turn on the wrong side of the price it is next to
+        k = int(np.floor(distances[i])) + n_bins
+        turns[min(k, n_bins - 1) if taus[i] > 0.5 else max(k, n_bins)] += weights[i]

@@ -31,15 +31,15 @@ SAME = 5e-3
 7 %, and iterations that stopped there had not begun to part them."""
 N_BINS = 128
 """On each side of a price."""
-TOGETHER, PATIENCE = 3, 8
+TOGETHER, PATIENCE, TURNS = 3, 8, 3
 """After so many passes that brought no size closer, move one price at a time, or stop: but not
-before each stratum had its turn."""
+before each stratum whose size is not met had so many turns."""
 MAX_PASSES = 1000
 TOLERANCE = 1e-10
 """Sizes this close, relatively, need no other price."""
 STEEP = 12.0
 """From this log scale on a membership turns within 1e-5 of it."""
-FIRST_REACH, GROWTH, LAST_REACH = 0.5, 8.0, 1e9
+FIRST_REACH, GROWTH, CLOSER, LAST_REACH = 0.5, 8.0, 16.0, 1e9
 HIGH = 600.0
 """Larger log scales are as good as this one: fractions turn within less than a float."""
 
@@ -260,7 +260,7 @@ def find_prices(
         since = 0 if left <= 0.9 * best_left else since + 1
         if left < best_left:
             best_left, best_scales, best_missing = left, log_scales, missing
-        if done.all() or since >= PATIENCE + len(sizes):
+        if done.all() or since >= PATIENCE + TURNS * (~done).sum():
             break
         # strata that take rows from each other in turn come to rest if one of them moves at a time
         moving = ~done if since <= TOGETHER else np.arange(len(sizes)) == _pick(~done, turn)
@@ -333,7 +333,7 @@ def _look_out(
     single = (next_row <= row) & first & (np.abs(missing) <= next_row)
     # equal rows turn together: no float lies between none and all of them
     stuck = crossed & (moves <= 4 * np.spacing(np.abs(log_scales)))
-    next_reach = np.where(crossed, reach / 16, np.minimum(GROWTH * reach, LAST_REACH))
+    next_reach = np.where(crossed, reach / CLOSER, np.minimum(GROWTH * reach, LAST_REACH))
     return Outlook(side * moves, next_reach, single & (log_scales > STEEP) | stuck)
 
 
