@@ -85,6 +85,8 @@ def add_variable(states: dict[str, list[str]], name: str, found: list[str], line
 
 def assemble(states: dict[str, list[str]], definitions: list[Definition]) -> NetworkParts:
     """Check that variables and tables fit together."""
+    if not states:
+        raise fail(1, "the document declares no variable.")
     tables: dict[str, ProbabilityTable] = {}
     for definition in definitions:
         if definition.node in tables:
@@ -193,9 +195,10 @@ class _Reader:
     """The document's tokens, one after the other."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = list(self._split(text))
+        self.tokens = self._split(text)
+        self.most_words = 1 + len(text) // 2
         self.last = _Token("", 1 + text.count("\n"))
-        self.position = 0
+        self.next = next(self.tokens, self.last)
 
     @staticmethod
     def _split(text: str) -> Iterator[_Token]:
@@ -211,7 +214,7 @@ class _Reader:
             raise fail(line, f"cannot read {text[end : end + 20]!r}.")
 
     def peek(self) -> _Token:
-        return self.tokens[self.position] if self.position < len(self.tokens) else self.last
+        return self.next
 
     def take(self, *wanted: str) -> _Token:
         token = self.peek()
@@ -219,7 +222,7 @@ class _Reader:
             raise fail(token.line, "the document ends too early.")
         if wanted and token.text not in wanted:
             raise fail(token.line, f"expected {' or '.join(wanted)}, got {token.text!r}.")
-        self.position += 1
+        self.next = next(self.tokens, self.last)
         return token
 
     def take_until(self, mark: str) -> list[_Token]:
@@ -280,7 +283,7 @@ def _read_probability(reader: _Reader, states: dict[str, list[str]]) -> Definiti
     for name in names:
         if name not in states:
             raise fail(start.line, f"a table names {name!r}, which is no variable.")
-    _check_declared(_n_entries(states, names), len(reader.tokens), start.line)
+    _check_declared(_n_entries(states, names), reader.most_words, start.line)
     reader.take("{")
     rows = _TableRows()
     while reader.peek().text != "}":

@@ -108,7 +108,7 @@ class NodeTable:
         expect(table.ndim == 3 and table.dtype == np.float64, "a table is no array of three axes")
         expect(table.shape[1:] == (sizes[self.node] + 1, n_classes), "a table has another shape")
         expect(bool(np.isfinite(table).all()), "a table holds values that are not finite")
-        expect(self.configurations.shape == (len(table), len(others)), "configurations are damaged")
+        expect_array(self, "configurations", (len(table), len(others)), "integer", low=0)
         expect(self.look_up.parents.tolist() == others, "a table is of other parents")
         expect(self.look_up.sizes.tolist() == [sizes[p] for p in others], "parents' sizes differ")
         self._check_steps(len(table))

@@ -25,6 +25,8 @@ from ensemblage.runs import DEFAULT_FOLDS, Cell, CellResult, Plain, ResultRow, R
 # Of how cells are computed; a change that alters values raises it.
 VERSION = 3
 
+MOST_CELLS = 1_000_000
+
 
 class Splits(NamedTuple):
     """Repeats of stratified folds, or of a share drawn for testing where that is given.
@@ -127,6 +129,13 @@ class Study:
 
     def cells(self, hashes: Mapping[str, str]) -> list[Cell]:
         """First repeats first, so that a table of all entries is there early."""
+        n_splits = self.splits.repeats * (self.splits.folds or 1)
+        count = n_splits * len(self.datasets) * len(self.methods)
+        if count > MOST_CELLS:
+            raise ValueError(
+                f"{self.splits.repeats:,} repeats make {count:,} fits, more than {MOST_CELLS:,}. "
+                "Ask for fewer repeats, methods or datasets, or spread them over several studies."
+            )
         return [
             Cell(self.name, self._params(dataset, method, place), VERSION, hashes[dataset])
             for place in self.splits.places()

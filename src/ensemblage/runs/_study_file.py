@@ -68,6 +68,9 @@ class StudyFile(Struct, frozen=True):
     methods: tuple[MethodEntry, ...] = ()
 
 
+MOST_LETTERS, MOST_NAMES = 5_000_000, 100
+
+
 def read_study_file(path: str | PathLike[str]) -> StudyFile:
     """Read and check a TOML file; files that it names are looked for from its own folder.
 
@@ -75,7 +78,8 @@ def read_study_file(path: str | PathLike[str]) -> StudyFile:
     """
     path = Path(path)
     try:
-        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        facts = {} if _is_deep(text) else tomllib.loads(text)
     except FileNotFoundError:
         raise ExperimentFileError(f"There is no file {path}.") from None
     except IsADirectoryError:
@@ -86,10 +90,20 @@ def read_study_file(path: str | PathLike[str]) -> StudyFile:
         raise ExperimentFileError(f"{path.name} is not valid TOML: {error}.") from None
     except RecursionError:
         raise ExperimentFileError(f"{path.name} nests lists or tables too deeply.") from None
+    if not facts and text.strip():
+        raise ExperimentFileError(f"{path.name} nests lists or tables too deeply, or is no study.")
     try:
         return _study(facts, path)
     except ExperimentFileError as error:
         raise ExperimentFileError(f"{path.name}: {error}") from None
+
+
+def _is_deep(text: str) -> bool:
+    """Tell names of so many parts, or so long a text, that parsing would take minutes."""
+    names = (line.partition("=")[0] for line in text.splitlines())
+    return len(text) > MOST_LETTERS or any(
+        name.count(".") > MOST_NAMES and "," not in name for name in names
+    )
 
 
 def check_different(names: Iterable[str], key: str, what: str) -> None:

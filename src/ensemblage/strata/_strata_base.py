@@ -267,7 +267,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         expect_members(self, self._encoded_width(), self._target())
         n_classes = len(getattr(self, "classes_", ()))
         for each in [*self.estimators_, *self.anchors_] if n_classes else ():
-            expect(max(each.classes_.tolist()) < n_classes, "a member knows other classes")
+            known = each.classes_.tolist()
+            inside = each.classes_.dtype.kind in "iu" and 0 <= min(known) <= max(known) < n_classes
+            expect(inside, "a member knows other classes")
 
     def _encoder_for(self, X: Any) -> Any:
         parts = [self.stratifier, *listed_parts(self.estimator), *listed_parts(self.anchor)]
