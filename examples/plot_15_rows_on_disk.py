@@ -38,10 +38,17 @@ with tempfile.TemporaryDirectory() as folder:
 # On a cluster the rows stay with the workers: kernels go there, and sums come back. :class:`~ensemblage.blocks.DaskBlocks` is
 # what a Dask array or dataframe becomes, and :class:`~ensemblage.blocks.ParquetBlocks` what Parquet files do.
 
-with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster, Client(cluster):
+with (
+    LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster,
+    Client(cluster),
+):
     on_cluster = strata.fit(da.from_array(rows, chunks=(20_000, 2))).means_.copy()
 
-print("equal to the bit:", np.array_equal(in_memory, on_disk), np.array_equal(in_memory, on_cluster))
+print(
+    "equal to the bit:", np.array_equal(in_memory, on_disk), np.array_equal(in_memory, on_cluster)
+)
 print([kind.__name__ for kind in (NpyBlocks, ParquetBlocks, DaskBlocks)])
 
 # %%
