@@ -1,6 +1,7 @@
 """Everything that a page shows as code is run by some test, and every link leads somewhere."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_every_page_is_in_the_sidebar():
         for body in re.findall(r"(?ms)^```\{toctree\}\n(.*?)^```$", index)
         for name in body.split()
     }
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in WRITTEN}
-    apart = {name for name in pages if name.startswith("decisions/")} - {"decisions/README"}
-    assert pages - apart - {"index"} <= listed
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in WRITTEN} - {"index"}
+    missing = [name for name in pages if not any(fnmatch(name, each) for each in listed)]
+    # decisions are listed on their own page
+    assert [name for name in missing if not name.startswith("decisions/0")] == []
