@@ -44,6 +44,7 @@ def check(table, dataset, method, column, data_dir):
     [
         ("inner-table2", "kmeans", "K-means"),
         ("inner-table3", "kmeans", "K-means"),
+        ("inner-table2", "inner", "inner, all settings"),
         ("inner-table2", "linkage", "linkage, all settings"),
     ],
 )
