@@ -144,7 +144,7 @@ def forge_attributes(folder, names=None, every=1):
                 object.__setattr__(owner, key, forged)
                 try:
                     save(model, path)
-                except Exception:
+                except Exception:  # noqa: S112  what cannot be saved is no file
                     continue
                 finally:
                     object.__setattr__(owner, key, value)
