@@ -5,12 +5,12 @@ from sklearn.datasets import load_iris
 
 from ensemblage.blocks import Block, MemoryBlocks
 from ensemblage.inner import InnerKMeans, draw_feature_views
+from ensemblage.inner._kmeans_labels import label_pass
 from ensemblage.inner._kmeans_loop import (
     Voters,
     assign_pass,
     bounded_pass,
     farthest_rows,
-    label_pass,
     run_until_rest,
 )
 from ensemblage.kernels import Draws
@@ -37,15 +37,6 @@ def test_rows_far_from_the_border_are_skipped():
     after, found = bounded_pass(again, CENTERS, EVERYTHING, False, np.array([1.0, 1.0]))
     assert after["label"].tolist() == [0, 0, 1, 1]
     assert (found.n_changed, found.n_evaluated) == (0, 0)
-
-
-def test_labels_come_with_the_views_that_agree_and_the_inertia():
-    views = np.array([[1.0, 0.0], [0.0, 1.0]])
-    labels, agreement, inertia = label_pass(BLOCK, CENTERS, EVERYTHING, views)
-    assert labels.tolist() == [0, 0, 1, 1]
-    # the second feature is the same in both centres, so its view votes for the first
-    assert agreement.tolist() == [1.0, 1.0, 0.5, 0.5]
-    assert inertia == 2.0 * 1.0 + 3.0 * 36.0
 
 
 def test_the_farthest_row_of_positive_weight_is_offered_first():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,8 @@ from ensemblage.blocks import (
     open_blocks,
 )
 from ensemblage.inner._inner_ensemble import check_view_size
-from ensemblage.inner._kmeans_loop import Clustered, Run, clustered, label_rows, spread
+from ensemblage.inner._kmeans_labels import Fit, inertia_of, label_all
+from ensemblage.inner._kmeans_loop import Run, spread
 from ensemblage.inner._kmeans_schedules import (
     Schedule,
     Start,
@@ -37,7 +38,7 @@ from ensemblage.inner._kmeans_schedules import (
     run_annealed,
     run_paper,
 )
-from ensemblage.inner._kmeans_start import random_rows, spread_rows
+from ensemblage.inner._kmeans_start import start_centers
 from ensemblage.kernels import Draws
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
@@ -65,14 +66,6 @@ FITTED = {
 }
 RANDOM_STARTS = 10
 SMALLEST_WEIGHT = 1e-100
-
-
-class _Fit(NamedTuple):
-    """What one start of many came to."""
-
-    run: Run
-    views: Array
-    deciding: Array  # views that label rows
 
 
 class InnerKMeans(
@@ -284,10 +277,10 @@ class InnerKMeans(
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
                 start_seed, view_seed = draw_seeds(seed, 2)
-                centers = self._start(source, X, start_seed)
+                centers = start_centers(source, self.n_clusters, self.init, X, start_seed)
                 crowd = draw_voters(n_features, draws._replace(seed=view_seed), schedule)
                 fit = self._fit_once(source, Start(centers, *crowd), schedule, step)
-                inertia = _inertia(source, fit) if len(seeds) > 1 else 0.0
+                inertia = inertia_of(source, fit) if len(seeds) > 1 else 0.0
                 if best is None or inertia < lowest:
                     best, lowest = fit, inertia
         assert best is not None  # noqa: S101  there is at least one start
@@ -296,7 +289,7 @@ class InnerKMeans(
 
     def _fit_once(
         self, source: BlockSource, start: Start, schedule: Schedule, step: Callable[[], bool]
-    ) -> _Fit:
+    ) -> Fit:
         views: Any = start.views
         if not schedule.paper:
             run = run_annealed(source, start, self._deciding(views), schedule, step)
@@ -304,35 +297,13 @@ class InnerKMeans(
             run = run_paper(source, start, schedule, step)
             if schedule.resample == "iteration":
                 views = start.voters.crowd_of(run.n_iter - 1)
-        return _Fit(run, views, self._deciding(views))
+        return Fit(run, views, self._deciding(views))
 
     def _n_starts(self) -> int:
         if self.n_init != "auto":
             return int(self.n_init)
         many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         return RANDOM_STARTS if many else 1
-
-    def _start(self, source: BlockSource, X: Array | None, seed: int) -> Array:
-        n_features = source.shape[1]
-        if isinstance(self.init, str):
-            draw = spread_rows if self.init == "k-means++" else random_rows
-            centers = draw(source, self.n_clusters, np.random.default_rng(seed))
-        elif callable(self.init):
-            if X is None:
-                raise ValueError(
-                    f"init={self.init!r} needs rows in memory: take 'k-means++', 'random' or an "
-                    "array of centres for rows on disk or on a cluster."
-                )
-            centers = self.init(X, self.n_clusters, random_state=np.random.RandomState(seed))
-        else:
-            centers = self.init
-        centers = np.array(centers, dtype=source.dtype, order="C")
-        if centers.shape != (self.n_clusters, n_features) or not np.isfinite(centers).all():
-            raise ValueError(
-                f"init gives centres of shape {centers.shape}, expected finite values of shape "
-                f"(n_clusters, n_features) = {(self.n_clusters, n_features)}."
-            )
-        return centers
 
     def _deciding(self, views: Array) -> Array:
         """Give the views that decide on labels at the end and in ``predict``."""
@@ -341,9 +312,9 @@ class InnerKMeans(
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
-    def _store(self, source: BlockSource, fit: _Fit) -> None:
+    def _store(self, source: BlockSource, fit: Fit) -> None:
         run = fit.run
-        values, reached = _label(source, fit)
+        values, reached = label_all(source, fit)
         for name, field in (("labels_", "label"), ("votes_", "vote")):
             self.__dict__.pop(name, None)  # that of an earlier fit
             if values is not None:
@@ -391,7 +362,7 @@ class InnerKMeans(
             By the nearest prototype, or by the vote of ``views_``, as ``assign`` says.
         """
         check_is_fitted(self)
-        values, _ = _label(*self._final(X))
+        values, _ = label_all(*self._final(X))
         labels: Array = values["label"].copy()
         return labels
 
@@ -430,14 +401,14 @@ class InnerKMeans(
             Minus the weighted sum of squared distances to the own prototype.
         """
         check_is_fitted(self)
-        return -_inertia(*self._final(X, sample_weight))
+        return -inertia_of(*self._final(X, sample_weight))
 
-    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, _Fit]:
+    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Fit]:
         X = self._validated(X, reset=False)
         source = MemoryBlocks(X, _positive_weights(sample_weight, X))
         centers = self.cluster_centers_.astype(X.dtype, copy=False)
         run = Run(centers, self.n_iter_, self.n_evaluations_, converged=True)
-        return source, _Fit(run, self.views_, self._deciding(self.views_))
+        return source, Fit(run, self.views_, self._deciding(self.views_))
 
     def _validated(self, X: Any, reset: bool) -> Array:
         rows: Array = validate_numbers(
@@ -469,14 +440,6 @@ class InnerKMeans(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _label(source: BlockSource, fit: _Fit) -> tuple[Any, Clustered]:
-    return source.collect(label_rows, fit.run.centers, fit.deciding, fit.views)
-
-
-def _inertia(source: BlockSource, fit: _Fit) -> float:
-    return source.total(clustered, fit.run.centers, fit.deciding).inertia
 
 
 def _positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:

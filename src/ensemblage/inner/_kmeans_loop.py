@@ -19,7 +19,6 @@ from ensemblage.kernels import (
     Draws,
     Votes,
     add_cluster_sums,
-    agreeing_views,
     bounded_view_votes,
     center_drift,
     cluster_means,
@@ -35,8 +34,6 @@ Crowd: TypeAlias = Array | Draws
 """The voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
 
 ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
-ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
-"""What is found for each row: its cluster, and the share of the views that vote for it."""
 
 
 class PassStatistics(NamedTuple):
@@ -45,21 +42,6 @@ class PassStatistics(NamedTuple):
     sums: ClusterSums  # weighted sums of each cluster's rows
     n_changed: int  # rows that changed cluster
     n_evaluated: int  # rows whose distances were computed
-
-
-class Labelling(NamedTuple):
-    """Rows with nothing left to learn."""
-
-    labels: NDArray[np.int32]
-    agreement: NDArray[np.float64]  # share of the views that vote for the row's cluster
-    inertia: float  # weighted sum of squared distances to the own centre, all features
-
-
-class Clustered(NamedTuple):
-    """What labels come to; blocks add up."""
-
-    inertia: float
-    counts: NDArray[np.int64]  # rows of each cluster
 
 
 class Offers(NamedTuple):
@@ -99,32 +81,6 @@ def elect(rows: Array, centers: Array, crowd: Crowd, incumbents: Array | None = 
     if isinstance(crowd, Draws):
         return instance_votes(rows, centers, crowd, incumbents)
     return view_votes(rows, centers, crowd, incumbents)
-
-
-def label_pass(block: Block, centers: Array, deciding: Array, views: Array) -> Labelling:
-    """Label rows by the deciding views, ties to the lowest index; ask all views if they agree."""
-    labels, counts = view_votes(block.rows, centers, deciding)
-    if deciding is not views:
-        counts = agreeing_views(block.rows, centers, views, labels)
-    inertia = own_distances(block.rows, centers, labels) @ block.weights
-    return Labelling(labels, counts / len(views), float(inertia))
-
-
-def label_rows(
-    block: Block, centers: Array, deciding: Array, views: Array
-) -> tuple[Array, Clustered]:
-    """Label rows as :func:`label_pass` does, and count them; values are of dtype ``ROW_LABEL``."""
-    labels, agreement, inertia = label_pass(block, centers, deciding, views)
-    values = np.empty(len(labels), ROW_LABEL)
-    values["label"], values["vote"] = labels, agreement
-    return values, Clustered(inertia, np.bincount(labels, minlength=len(centers)))
-
-
-def clustered(block: Block, centers: Array, deciding: Array) -> Clustered:
-    """Add up what the labels of a block come to, by the deciding views alone."""
-    labels, _ = view_votes(block.rows, centers, deciding)
-    inertia = own_distances(block.rows, centers, labels) @ block.weights
-    return Clustered(float(inertia), np.bincount(labels, minlength=len(centers)))
 
 
 def farthest_rows(block: Block, centers: Array, n_rows: int) -> Offers:

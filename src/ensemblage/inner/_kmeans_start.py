@@ -13,6 +13,32 @@ from ensemblage.kernels import own_distances
 Array = NDArray[Any]
 
 
+def start_centers(
+    source: BlockSource, n_clusters: int, init: Any, X: Array | None, seed: int
+) -> Array:
+    """First centres as ``init`` says; a callable one is given the rows, so they must be here."""
+    n_features = source.shape[1]
+    if isinstance(init, str):
+        draw = spread_rows if init == "k-means++" else random_rows
+        centers = draw(source, n_clusters, np.random.default_rng(seed))
+    elif callable(init):
+        if X is None:
+            raise ValueError(
+                f"init={init!r} needs rows in memory: take 'k-means++', 'random' or an "
+                "array of centres for rows on disk or on a cluster."
+            )
+        centers = init(X, n_clusters, random_state=np.random.RandomState(seed))
+    else:
+        centers = init
+    centers = np.array(centers, dtype=source.dtype, order="C")
+    if centers.shape != (n_clusters, n_features) or not np.isfinite(centers).all():
+        raise ValueError(
+            f"init gives centres of shape {centers.shape}, expected finite values of shape "
+            f"(n_clusters, n_features) = {(n_clusters, n_features)}."
+        )
+    return centers
+
+
 def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
     """Draw distinct rows, in proportion to their weights."""
     weights = source.weights
