@@ -31,5 +31,6 @@ def test_labels_of_all_rows_do_not_depend_on_the_blocks(block_rows):
     assert values["label"].tolist() == [0, 0, 1, 1]
     assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
     assert (found.inertia, found.counts.tolist()) == (110.0, [2, 2])
+    assert found.weights.tolist() == [3.0, 4.0]
     assert inertia_of(source, fit) == 110.0
     assert clustered(BLOCK, CENTERS, EVERYTHING).counts.tolist() == [2, 2]

@@ -6,17 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import make_gaussians
-from ensemblage.strata._gaussian import (
-    EMSettings,
-    GaussianStrata,
-    Rule,
-    StrataModel,
-    column_spread,
-    pick_rows,
-    run_em,
-    start_means,
-    start_model,
-)
+from ensemblage.strata._gaussian import EMSettings, GaussianStrata, Rule, run_em
+from ensemblage.strata._gaussian_start import StrataModel
 
 
 class Always:
@@ -70,35 +61,6 @@ def test_a_subclass_needs_rules_and_an_end():
         GaussianStrata()
 
 
-@pytest.mark.parametrize(
-    ("kind", "covariances"),
-    [
-        ("spherical", [2.5, 2.5]),
-        ("diag", [[1, 4], [1, 4]]),
-        ("tied", [[1, 0], [0, 4]]),
-        ("full", [[[1, 0], [0, 4]], [[1, 0], [0, 4]]]),
-    ],
-)
-def test_all_strata_start_with_the_variances_of_all_rows(kind, covariances):
-    centre, means = np.array([1.0, 1.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
-    model = start_model(centre, means, np.array([1.0, 4.0]), kind)
-    np.testing.assert_array_equal(model.gaussians.covariances, covariances)
-    np.testing.assert_array_equal(model.gaussians.means, [[0, 1], [2, 3]])
-
-
-@pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_first_centres_are_rows_with_weight(init):
-    weights = np.repeat([0.0, 1.0], 10)
-    means = start_means(MemoryBlocks(X, weights), init, 3, 0)
-    assert all((row == X[10:]).all(axis=1).any() for row in means)
-
-
-def test_fewer_rows_with_weight_than_strata_repeat():
-    weights = np.array([1.0, 1.0] + [0.0] * 18)
-    for init in ("k-means++", "random"):
-        assert start_means(MemoryBlocks(X, weights), init, 5, 0).shape == (5, 2)
-
-
 def test_given_centres_have_a_shape():
     with pytest.raises(ValueError, match=r"init has shape \(1, 2\); expected .* \(2, 2\)"):
         Even(init=X[:1]).fit(X)
@@ -131,18 +93,6 @@ def start(means=(0.5, 4.5)):
 
 
 HALVES = Always(np.log(np.full((2, 1), 0.5)))
-
-
-def test_mean_and_variance_over_blocks():
-    weights = np.array([1.0, 2.0, 1.0, 0.0])
-    mean, variance = column_spread(MemoryBlocks(POINTS, weights, block_rows=3))
-    np.testing.assert_allclose(mean, [1.5])
-    np.testing.assert_allclose(variance, [(2.25 + 2 * 0.25 + 6.25) / 4])
-
-
-def test_rows_by_number_over_blocks():
-    picked = pick_rows(MemoryBlocks(POINTS, block_rows=3), np.array([0, 2, 3]))
-    np.testing.assert_array_equal(picked, [[0], [4], [5]])
 
 
 def test_one_iteration_by_hand():

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.kernels import make_gaussians
 from ensemblage.strata import HISS
-from ensemblage.strata._gaussian import StrataModel
+from ensemblage.strata._gaussian_start import StrataModel
 from ensemblage.strata._polish import (
     Groups,
     SharedModel,

@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import (
     BlockSource,
@@ -38,7 +38,8 @@ from ensemblage.inner._kmeans_schedules import (
     run_annealed,
     run_paper,
 )
-from ensemblage.inner._kmeans_start import start_centers
+from ensemblage.inner._kmeans_start import positive_weights, start_centers
+from ensemblage.inner._kmeans_stream import StreamMixin
 from ensemblage.kernels import Draws
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
@@ -46,7 +47,6 @@ from ensemblage.parallel import (
     all_or_nothing,
     draw_seeds,
     fit_progress,
-    read_weights,
     with_callbacks,
 )
 from ensemblage.tables import validate_numbers
@@ -55,6 +55,7 @@ Array = NDArray[Any]
 
 FITTED = {
     "cluster_centers_": "float (clusters, features)",
+    "cluster_weights_": "float (clusters) 0..",
     "views_": "float (*, features) 0..",
     # rows on disk or on a cluster have theirs elsewhere
     "labels_": "optional integer (rows) 0..<clusters",
@@ -65,10 +66,10 @@ FITTED = {
     "_n_features_out": "count",
 }
 RANDOM_STARTS = 10
-SMALLEST_WEIGHT = 1e-100
 
 
 class InnerKMeans(
+    StreamMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -124,6 +125,8 @@ class InnerKMeans(
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The prototypes.
+    cluster_weights_ : ndarray of shape (n_clusters,)
+        Weight of the rows of each cluster; of all batches together in a stream.
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row, as ``predict`` gives it.
     votes_ : ndarray of shape (n_samples,)
@@ -251,11 +254,11 @@ class InnerKMeans(
         self._validate_params()
         if not is_source(X):
             X = self._validated(X, reset=True)
-            return self._fit_blocks(MemoryBlocks(X, _positive_weights(sample_weight, X)), X)
+            return self._fit_blocks(MemoryBlocks(X, positive_weights(sample_weight, X)), X)
         source = open_blocks(X)
         note_columns(self, source)
         given = sample_weight is not None
-        weights = _positive_weights(sample_weight, source.stand_in) if given else None
+        weights = positive_weights(sample_weight, source.stand_in) if given else None
         with source.begin(weights) as rows:
             self._check_reach(column_extent(rows).largest, rows)
             return self._fit_blocks(rows)
@@ -312,7 +315,7 @@ class InnerKMeans(
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
-    def _store(self, source: BlockSource, fit: Fit) -> None:
+    def _store(self, source: BlockSource, fit: Fit, weights: Array | None = None) -> None:
         run = fit.run
         values, reached = label_all(source, fit)
         for name, field in (("labels_", "label"), ("votes_", "vote")):
@@ -321,12 +324,13 @@ class InnerKMeans(
                 setattr(self, name, values[field].copy())
         self.inertia_ = reached.inertia
         self.cluster_centers_ = run.centers
+        self.cluster_weights_ = reached.weights if weights is None else weights
         self.views_ = fit.views
         self.n_iter_ = run.n_iter
         self.n_evaluations_ = run.n_evaluated
         self._n_features_out = len(run.centers)
         n_found = np.count_nonzero(reached.counts)
-        if n_found < self.n_clusters:
+        if weights is None and n_found < self.n_clusters:
             warnings.warn(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
                 "too few distinct rows. Ask for fewer clusters.",
@@ -405,7 +409,7 @@ class InnerKMeans(
 
     def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Fit]:
         X = self._validated(X, reset=False)
-        source = MemoryBlocks(X, _positive_weights(sample_weight, X))
+        source = MemoryBlocks(X, positive_weights(sample_weight, X))
         centers = self.cluster_centers_.astype(X.dtype, copy=False)
         run = Run(centers, self.n_iter_, self.n_evaluations_, converged=True)
         return source, Fit(run, self.views_, self._deciding(self.views_))
@@ -440,10 +444,3 @@ class InnerKMeans(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
-    """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
-    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
-    return weights if usual else read_weights(sample_weight, X)

@@ -30,6 +30,7 @@ class Clustered(NamedTuple):
 
     inertia: float
     counts: NDArray[np.int64]  # rows of each cluster
+    weights: NDArray[np.float64]  # and their weight
 
 
 class Fit(NamedTuple):
@@ -56,14 +57,20 @@ def label_rows(
     labels, agreement, inertia = label_pass(block, centers, deciding, views)
     values = np.empty(len(labels), ROW_LABEL)
     values["label"], values["vote"] = labels, agreement
-    return values, Clustered(inertia, np.bincount(labels, minlength=len(centers)))
+    return values, _add_up(block, labels, inertia, len(centers))
 
 
 def clustered(block: Block, centers: Array, deciding: Array) -> Clustered:
     """Add up what the labels of a block come to, by the deciding views alone."""
     labels, _ = view_votes(block.rows, centers, deciding)
     inertia = own_distances(block.rows, centers, labels) @ block.weights
-    return Clustered(float(inertia), np.bincount(labels, minlength=len(centers)))
+    return _add_up(block, labels, float(inertia), len(centers))
+
+
+def _add_up(block: Block, labels: Array, inertia: float, n_clusters: int) -> Clustered:
+    counts = np.bincount(labels, minlength=n_clusters)
+    weights: Any = np.bincount(labels, block.weights, n_clusters)
+    return Clustered(inertia, counts, weights)
 
 
 def label_all(source: BlockSource, fit: Fit) -> tuple[Any, Clustered]:

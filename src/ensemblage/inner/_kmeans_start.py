@@ -6,11 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import own_distances
+from ensemblage.parallel import read_weights
 
 Array = NDArray[Any]
+
+SMALLEST_WEIGHT = 1e-100
+
+
+def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
+    """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
+    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
+    return weights if usual else read_weights(sample_weight, X)
 
 
 def start_centers(

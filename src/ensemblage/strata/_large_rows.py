@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ensemblage.blocks import Block, BlockSource, note_columns, open_blocks
 from ensemblage.parallel import draw_seeds, read_weights, set_seed
-from ensemblage.strata._gaussian import GaussianStrata, pick_rows
+from ensemblage.strata._gaussian import GaussianStrata
+from ensemblage.strata._gaussian_start import pick_rows
 from ensemblage.strata._hiss import HISS
 
 Array = NDArray[np.float64]

@@ -17,8 +17,8 @@ from ensemblage.strata._gaussian import (
     EMState,
     GaussianStrata,
     Rule,
-    StrataModel,
 )
+from ensemblage.strata._gaussian_start import StrataModel
 
 Floats = NDArray[np.floating[Any]]
 Assignment = Literal["hard", "soft"]

@@ -19,7 +19,7 @@ from ensemblage.kernels import (
     sizes_at_prices,
 )
 from ensemblage.strata._caps import log_scales_of
-from ensemblage.strata._gaussian import StrataModel
+from ensemblage.strata._gaussian_start import StrataModel
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
