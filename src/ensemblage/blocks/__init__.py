@@ -5,6 +5,7 @@ from ensemblage.blocks._column_extent import column_extent as column_extent
 from ensemblage.blocks._column_extent import note_columns as note_columns
 from ensemblage.blocks._dask_rows import DaskBlocks
 from ensemblage.blocks._file_rows import NpyBlocks
+from ensemblage.blocks._lazy_rows import lazy_on_dask as lazy_on_dask
 from ensemblage.blocks._memory import MemoryBlocks
 from ensemblage.blocks._open_blocks import is_source, open_blocks
 from ensemblage.blocks._parquet_rows import ParquetBlocks

@@ -263,13 +263,22 @@ def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str]
         return [str(name) for name in frame.columns], frame.to_dask_array(lengths=True)
     if columns is not None:
         raise ValueError("The columns of a Dask array have no names: leave columns out.")
-    if getattr(collection, "ndim", 0) != 2 or collection.dtype.kind not in NUMBERS:
+    array = check_numbers(collection)
+    return None, array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
+
+
+def is_dask(X: Any) -> bool:
+    """Tell a Dask collection without an import of Dask."""
+    return hasattr(X, "__dask_keys__")
+
+
+def check_numbers(array: Any) -> Any:
+    """Refuse what is no Dask array of rows of numbers."""
+    if getattr(array, "ndim", 0) != 2 or array.dtype.kind not in NUMBERS:
         raise ValueError(
-            f"{collection!r} must be a Dask array of numbers with two dimensions, or a dataframe."
+            f"{array!r} must be a Dask array of numbers with two dimensions, or a dataframe."
         )
-    if np.isnan(collection.shape[0]):
-        collection = collection.compute_chunk_sizes()
-    return None, collection
+    return array
 
 
 def _chosen(frame: Any, columns: Sequence[str] | None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ensemblage.blocks._dask_rows import DaskBlocks
+from ensemblage.blocks._dask_rows import DaskBlocks, is_dask
 from ensemblage.blocks._file_rows import NpyBlocks
 from ensemblage.blocks._parquet_rows import SUFFIXES, ParquetBlocks
 from ensemblage.blocks._source import BLOCK_ROWS, BlockSource
@@ -26,7 +26,7 @@ def is_source(X: Any) -> bool:
     bool
         True for what :func:`open_blocks` takes.
     """
-    return isinstance(X, BlockSource) or _is_path(X) or _are_paths(X) or _is_dask(X)
+    return isinstance(X, BlockSource) or _is_path(X) or _are_paths(X) or is_dask(X)
 
 
 def _is_path(X: Any) -> bool:
@@ -35,10 +35,6 @@ def _is_path(X: Any) -> bool:
 
 def _are_paths(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(_is_path(each) for each in X)
-
-
-def _is_dask(X: Any) -> bool:
-    return hasattr(X, "__dask_keys__")
 
 
 def open_blocks(
@@ -92,7 +88,7 @@ def open_blocks(
     """
     if isinstance(X, BlockSource):
         return X
-    if _is_dask(X):
+    if is_dask(X):
         if spill_folder is not None or out is not None:
             raise ValueError(
                 "Rows on a cluster have their state on the workers: leave spill_folder and out "

@@ -25,6 +25,7 @@ from ensemblage.blocks import (
     MemoryBlocks,
     column_extent,
     is_source,
+    lazy_on_dask,
     note_columns,
     open_blocks,
 )
@@ -352,17 +353,18 @@ class InnerKMeans(
             "Raise max_iter or tol."
         )
 
+    @lazy_on_dask
     def predict(self, X: Any) -> Array:
         """Give the cluster of each row.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask collection
             New rows.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray or Dask array of shape (n_samples,)
             By the nearest prototype, or by the vote of ``views_``, as ``assign`` says.
         """
         check_is_fitted(self)
@@ -370,17 +372,18 @@ class InnerKMeans(
         labels: Array = values["label"].copy()
         return labels
 
+    @lazy_on_dask
     def transform(self, X: Any) -> Array:
         """Give the Euclidean distance of each row to each prototype, over all features.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask collection
             New rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_clusters)
+        ndarray or Dask array of shape (n_samples, n_clusters)
             Distances.
         """
         check_is_fitted(self)

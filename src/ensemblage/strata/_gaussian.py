@@ -27,6 +27,7 @@ from ensemblage.blocks import (
     MemoryBlocks,
     column_extent,
     is_source,
+    lazy_on_dask,
     note_columns,
     open_blocks,
 )
@@ -323,17 +324,18 @@ class GaussianStrata(
     ) -> None:
         """Set ``memberships_`` from the last responsibilities, if the source gives them back."""
 
+    @lazy_on_dask
     def log_affinity(self, X: ArrayLike) -> Floats:
         """Log density of each row under each stratum's Gaussian.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask collection
             Rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_strata)
+        ndarray or Dask array of shape (n_samples, n_strata)
             Log densities.
         """
         check_is_fitted(self)

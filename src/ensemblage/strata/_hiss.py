@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, lazy_on_dask
 from ensemblage.kernels import Kind, priced_memberships
 from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
@@ -275,17 +275,18 @@ class HISS(GaussianStrata):
         check_consistent_length(X, labels)
         return np.unique(labels, return_inverse=True)[1]
 
+    @lazy_on_dask
     def transform(self, X: ArrayLike) -> Floats:
         """Memberships that are best for new rows at the strata's prices.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask collection
             Rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_strata)
+        ndarray or Dask array of shape (n_samples, n_strata)
             Memberships in [0, 1], at most one of a row's strictly between, or the same one for
             strata that coincide.
         """

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource, of_carries
+from ensemblage.blocks import Block, BlockSource, lazy_on_dask, of_carries
 from ensemblage.kernels import Kind, Moments, expectation
 from ensemblage.messages import expect_array, with_shared
 from ensemblage.strata._gaussian import (
@@ -150,17 +150,18 @@ class MixtureStrata(GaussianStrata):
         super().__check_state__()
         expect_array(self, "weights_", (self.n_strata,), low=0, high=1 + 1e-6)
 
+    @lazy_on_dask
     def transform(self, X: ArrayLike) -> Floats:
         """Memberships of new rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or Dask collection
             Rows.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_strata)
+        ndarray or Dask array of shape (n_samples, n_strata)
             Memberships; each row adds up to one.
         """
         check_is_fitted(self)

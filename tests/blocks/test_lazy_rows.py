@@ -1,0 +1,52 @@
+"""New rows of a Dask collection are answered lazily."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from blocks.fitted_bits import blobs
+from ensemblage.inner import InnerKMeans
+from ensemblage.strata import HISS, MixtureStrata
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+X = blobs(500)
+MODELS = [
+    (HISS(3, 0.3, tol=1e3, random_state=0), ["transform", "log_affinity"]),
+    (MixtureStrata(3, tol=1e3, random_state=0), ["transform", "log_affinity"]),
+    (InnerKMeans(3, n_views=5, random_state=0), ["transform", "predict"]),
+]
+
+
+@pytest.mark.parametrize(("model", "methods"), MODELS)
+def test_an_array_is_answered_chunk_by_chunk(model, methods):
+    fitted = clone(model).fit(X)
+    for method in methods:
+        here = getattr(fitted, method)(X)
+        lazy = getattr(fitted, method)(da.from_array(X, chunks=(200, 3)))
+        assert lazy.chunks[0] == (200, 200, 100)
+        assert (lazy.shape, lazy.dtype) == (here.shape, here.dtype)
+        np.testing.assert_allclose(lazy.compute(scheduler="synchronous"), here, rtol=1e-5)
+
+
+def test_a_frame_has_the_names_of_fit():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    lazy = dd.from_pandas(frame, npartitions=2)
+    fitted = InnerKMeans(3, n_views=5, random_state=0).fit(frame)
+    found = fitted.predict(lazy).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(found, fitted.predict(frame))
+    with pytest.raises(ValueError, match=r"are \['b', 'a', 'c', 'd'\], and those of fit were"):
+        fitted.predict(lazy[list("bacd")])
+
+
+def test_what_cannot_be_is_refused_at_once():
+    with pytest.raises(NotFittedError):
+        HISS().transform(da.from_array(X))
+    fitted = HISS(2, 0.3, tol=1e3).fit(X)
+    with pytest.raises(ValueError, match="X has 3 features, but HISS is expecting 4 features"):
+        fitted.transform(da.from_array(X[:, :3]))
+    with pytest.raises(ValueError, match="must be a Dask array of numbers with two dimensions"):
+        fitted.transform(da.from_array(X[:, 0]))
