@@ -420,7 +420,7 @@ def _capped(block: Block, model: StrataModel, caps: Caps) -> BlockFit:
 def _capped_objective(block: Block, model: StrataModel, caps: Caps) -> float:
     log_density, affinity = model.log_densities(block.rows), _affinity(block)
     *_, objective = share_rows(log_density, affinity, block.weights, *caps)
-    return objective
+    return float(objective)
 
 
 def _capped_and_shared(block: Block, shared: SharedModel, caps: Caps) -> float:
