@@ -142,13 +142,18 @@ def forge_attributes(folder, names=None, every=1):
                 if number % every:
                     continue
                 object.__setattr__(owner, key, forged)
-                try:
-                    save(model, path)
-                except Exception:  # noqa: S112  what cannot be saved is no file
-                    continue
-                finally:
-                    object.__setattr__(owner, key, value)
-                yield try_file(path) | {"file": f"{kind}{place}: {how}"}
+                written = _written(model, path)
+                object.__setattr__(owner, key, value)
+                if written:
+                    yield try_file(path) | {"file": f"{kind}{place}: {how}"}
+
+
+def _written(model, path):
+    try:
+        save(model, path)
+    except Exception:
+        return False
+    return True
 
 
 def flip_bytes(folder, kind, times):

@@ -1,0 +1,68 @@
+"""Names that are commands, markup or control signs: escaped, neutralised or refused."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ensemblage.bayes import BayesNetClassifier, BayesNetwork
+from ensemblage.cli import app
+
+HOSTILE = [
+    "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "\u202eevil", "\x1b[31m",
+    "a\x07b", "a\nb", "'; DROP TABLE cells; --", "../../etc/passwd", "{{7*7}}", "x" * 500, "&amp;",
+]  # fmt: skip
+COLUMNS = [f"{name}{j}" for j, name in enumerate(HOSTILE[:4])]
+SIGNS = ["\x1b[31m", "\x07", "\u202e"]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(40, len(COLUMNS))), columns=COLUMNS)
+    rows["\u202e\x07class"] = np.array(HOSTILE)[np.arange(40) % 2]
+    rows.to_csv("rows.csv", index=False)
+    return tmp_path
+
+
+def test_terminal_page_and_export(table):
+    asked = ["compare", "rows.csv", "-m", "majority", "--folds", "2"]
+    done = CliRunner().invoke(app, [*asked, "--output", "table.csv", "--report", "page.html"])
+    assert done.exit_code == 0, done.output
+    assert not [sign for sign in SIGNS if sign in done.output]
+    page = (table / "page.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    assert "\u202e" not in page
+    with (table / "table.csv").open(encoding="utf-8", newline="") as file:
+        fields = [field for row in csv.reader(file) for field in row]
+    assert not [each for each in fields if each[:1] in {"=", "+", "@"}]
+
+
+def test_predictions_are_no_formulas(table):
+    done = CliRunner().invoke(app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops"])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(app, ["predict", "m.skops", "rows.csv", "--output", "said.csv"])
+    assert done.exit_code == 0, done.output
+    said = list(csv.reader(io.StringIO((table / "said.csv").read_text(encoding="utf-8"))))
+    assert not [each for row in said for each in row if each[:1] in {"=", "+", "@"}]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_networks_of_any_names_come_back(name):
+    X = pd.DataFrame({name: ["u", "v"] * 10, "other": ["p", "q", "q", "p"] * 5})
+    network = BayesNetClassifier(calibration=None).fit(X, ["yes", "no"] * 10).graph()
+    for there, back in [("to_bif", BayesNetwork.from_bif), ("to_xmlbif", BayesNetwork.from_xmlbif)]:
+        text = getattr(network, there)()
+        assert "<script>" not in text
+        assert list(back(text).states) == list(network.states)
+
+
+@pytest.mark.parametrize("name", ["no\x00thing.csv", "a" * 5000, "/dev/null/x.csv", "."])
+def test_file_names_that_are_none(name):
+    done = CliRunner().invoke(app, ["compare", name, "-m", "majority"])
+    assert done.exit_code != 0
+    assert done.exception is None or isinstance(done.exception, SystemExit)
