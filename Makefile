@@ -83,6 +83,7 @@ bench: $(VENV)/test
 docs: $(VENV)/docs
 	rm -rf docs/generated docs/gallery  # pages of names that are gone
 	$(RUN) sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py
 
 wheel: $(VENV)/made
 	rm -rf dist $(VENV)-wheel

@@ -42,7 +42,7 @@ def test_the_tutorial_by_its_text_alone(tmp_path, monkeypatch):
     with contextlib.redirect_stdout(io.StringIO()):
         runpy.run_path("write_rows.py")
     steps = re.findall(r"(?ms)^    (ensemblage [^\n]*)\n\n```text\n(.*?)^```$", TUTORIAL)
-    assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 5
+    assert len(steps) == len(SHOWN.findall(TUTORIAL)) == 6
     for line, expected in steps:
         said = set(masked(run(line)))
         assert set(masked(expected)) <= said, line
