@@ -58,6 +58,7 @@ def test_bundled_rows_are_clustered_as_the_page_says(table, method, column):
         ("iris", "plain", "plain network"),
         ("labor", "plain", "plain network"),
         ("iris", "default", "default network (ours)"),
+        pytest.param("iris", "crowd", "pooled tables (ours)", marks=pytest.mark.slow),
         pytest.param("iris", "bagging", "bagging, all sizes", marks=pytest.mark.slow),
         pytest.param("iris", "inner", "inner, all settings", marks=pytest.mark.slow),
         pytest.param("iris", "nested", "inner, nested choice", marks=pytest.mark.slow),
