@@ -28,6 +28,7 @@ def said_by(process):
     return output.strip()
 
 
+@pytest.mark.slow  # each of the four compiles
 def test_four_first_starts_at_once_share_a_cache(tmp_path):
     started = [start(NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(4)]
     assert {said_by(process) for process in started} == {"[2]"}
@@ -38,6 +39,7 @@ def test_four_first_starts_at_once_share_a_cache(tmp_path):
     assert said_by(start(NUMBA_CACHE_DIR=str(tmp_path))) == "[2]"
 
 
+@pytest.mark.slow  # damage and absence of one kernel's cache are tested each time beside it
 @pytest.mark.parametrize(
     "environment",
     [{"NUMBA_DISABLE_JIT": "1"},

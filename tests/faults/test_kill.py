@@ -39,7 +39,7 @@ def kill_again_and_again(disturbed, times, seed=0):
 
 @pytest.mark.parametrize(
     ("times", "repeats", "jobs"),
-    [(1, 2, 1), pytest.param(30, 20, 2, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(1, 2, 1), pytest.param(100, 70, 2, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])],
 )
 def test_a_killed_run_ends_like_an_undisturbed_one(study, times, repeats, jobs, capsys):
     quiet, disturbed = study("quiet", repeats, jobs), study("disturbed", repeats, jobs)

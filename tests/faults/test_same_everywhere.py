@@ -40,8 +40,8 @@ def test_eight_threads_ask_at_once():
 
 @EVERY
 def test_one_worker_or_two(made):
-    if "n_jobs" not in made.estimator.get_params():
-        return
+    if "n_jobs" not in made.estimator.get_params() or made.name == "ScaledLogisticRegression":
+        return  # scikit-learn's own parameter, which has no effect any more
     one, two = (
         made._replace(estimator=clone(made.estimator).set_params(n_jobs=n_jobs))
         for n_jobs in (1, 2)

@@ -7,6 +7,7 @@ import pytest
 
 from faults.conftest import without_progress
 
+SPOILT = ["cut", "zeros", "newer", "read-only"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
 
 
@@ -23,7 +24,10 @@ def test_two_runs_at_once_compute_each_cell_once(study, times):
         assert {error for _, error in one.cells().values()} == {""}
 
 
-@pytest.mark.parametrize("damage", ["cut", "zeros", "text", "newer", "read-only"])
+@pytest.mark.parametrize(
+    "damage",
+    ["text", *(pytest.param(each, marks=pytest.mark.slow) for each in SPOILT)],
+)
 def test_a_store_that_cannot_be_used_is_one_sentence(study, damage):
     one = study("one", 1, jobs=1)
     assert one.run()[0] == 0
@@ -74,7 +78,7 @@ def test_rows_that_change_are_computed_anew(study):
     one = study("one", 1, jobs=1)
     rows = one.folder / "rows.csv"
     text = (one.folder / "study.toml").read_text(encoding="utf-8")
-    text = text.replace('name = "iris"', 'name = "mean"\npath = "rows.csv"')
+    text = text.replace('name = "iris"', 'name = "mean"\nfile = "rows.csv"\ntarget = "class"')
     (one.folder / "study.toml").write_text(text, encoding="utf-8")
     table = "a,class\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(40))
     rows.write_text(table, encoding="utf-8")

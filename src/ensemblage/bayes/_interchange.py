@@ -186,6 +186,9 @@ def _write_table(network: BayesNetwork, name: str, words: dict[str, list[str]]) 
     return [*lines, "}"]
 
 
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
 class _Token(NamedTuple):
     text: str
     line: int
@@ -376,7 +379,11 @@ def _without_never(parts: NetworkParts) -> NetworkParts:
 
 
 def write_xmlbif(network: BayesNetwork) -> str:
-    """Write a network as XMLBIF."""
+    """Write a network as XMLBIF; names with signs that XML does not have are refused."""
+    words = [*network.nodes, *(state for name in network.nodes for state in network.states[name])]
+    bad = next((word for word in words if NOT_XML.search(word)), None)
+    if bad is not None:
+        raise ValueError(f"XML has no sign for a part of the name {bad!r}. Rename it, or use BIF.")
     lines = ['<?xml version="1.0"?>', '<BIF VERSION="0.3">', "<NETWORK>", "<NAME>network</NAME>"]
     for name in network.nodes:
         outcomes = "".join(f"<OUTCOME>{escape(s)}</OUTCOME>" for s in network.states[name])

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 from rich.console import Console
 
+from ensemblage.messages import no_formula, visible
+
 if TYPE_CHECKING:
     from ensemblage.datasets import DataCard
     from ensemblage.pages import Page, TableBlock
@@ -65,7 +67,7 @@ def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
 
     out = console(stderr=stderr)
     shown = fold_sentence(text, out.width if out.is_terminal else None)
-    out.print(shown, style=style, markup=False, soft_wrap=True)
+    out.print(visible(shown), style=style, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -86,9 +88,10 @@ def shortened(text: str, width: int = 160) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table as CSV; None is an empty field."""
+    """Write a table as CSV; None is an empty field, and no text is a spreadsheet's formula."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
+    lines = ([no_formula(field) for field in row] for row in [header, *rows])
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
     return buffer.getvalue()
 
 
@@ -122,10 +125,10 @@ def show_block(table: TableBlock) -> None:
     for part in text.split("\n\n"):
         head, rule, body = part.partition("\n─")
         if rule:
-            out.print(f"\n{head}", style="bold", markup=False, soft_wrap=True)
-            out.print(f"─{body}", markup=False, soft_wrap=True)
+            out.print(f"\n{visible(head)}", style="bold", markup=False, soft_wrap=True)
+            out.print(f"─{visible(body)}", markup=False, soft_wrap=True)
         else:
-            out.print(f"\n{part}", markup=False, soft_wrap=True)
+            out.print(f"\n{visible(part)}", markup=False, soft_wrap=True)
     out.print()
 
 

@@ -19,7 +19,9 @@ from ensemblage.messages._shared_docs import with_shared as with_shared
 from ensemblage.messages._wording import count as count
 from ensemblage.messages._wording import listed as listed
 from ensemblage.messages._wording import listing as listing
+from ensemblage.messages._wording import no_formula as no_formula
 from ensemblage.messages._wording import plain_name as plain_name
 from ensemblage.messages._wording import require as require
 from ensemblage.messages._wording import suggestion as suggestion
+from ensemblage.messages._wording import visible as visible
 from ensemblage.messages._wording import write_number as write_number

@@ -38,6 +38,28 @@ def write_number(value: float, digits: int = 4) -> str:
     return f"{value:.0f}" if "e+" in text and abs(value) < MOST_WHOLE else text
 
 
+# Signs that move the cursor, ring, or turn the direction of what follows.
+HIDDEN = [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F,
+          *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # fmt: skip
+AS_CODES = {code: f"\\u{code:04x}" for code in HIDDEN}
+
+
+def visible(text: str) -> str:
+    """Write signs that a screen would obey as their codes."""
+    return text.translate(AS_CODES)
+
+
+def no_formula(field: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would compute; numbers are numbers."""
+    if not isinstance(field, str) or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return field
+    try:
+        float(field)
+    except ValueError:
+        return f"'{field}"
+    return field
+
+
 def plain_name(name: str) -> str:
     """Write a class's name in words: ``scaled logistic regression``; capitals such as SVC stay."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)

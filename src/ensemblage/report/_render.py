@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from ensemblage import __version__
+from ensemblage.messages import visible
 from ensemblage.pages import Page, pieces_of
 from ensemblage.report._axis import bar_axis, rank_axis
 from ensemblage.report._extras import need
@@ -70,7 +71,7 @@ def render(page: Page) -> str:
         style=markup(style),
         script=markup(script),
     )
-    return text
+    return visible(text)
 
 
 def _breakable(text: str) -> Any:

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ensemblage.messages import no_formula
 from ensemblage.persistence import write_atomically
 from ensemblage.runs._experiment import CellResult
 
@@ -105,7 +106,7 @@ def _csv_bytes(columns: dict[str, list[Any]]) -> bytes:
 
 def _text(cell: Any) -> Any:
     # as in JSON, not as in Python; floats are written so that they come back exactly
-    return str(cell).lower() if isinstance(cell, bool) else cell
+    return str(cell).lower() if isinstance(cell, bool) else no_formula(cell)
 
 
 def _parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
