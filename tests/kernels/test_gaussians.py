@@ -17,6 +17,7 @@ from ensemblage.kernels import (
     log_memberships,
     make_gaussians,
     moments,
+    within_reach,
 )
 from ensemblage.kernels._gaussians import FEW_VALUES
 from reference.mixture import covariance_of, log_density, responsibilities
@@ -178,3 +179,19 @@ def test_caps_are_the_memberships_that_they_make_of_affinities():
     np.testing.assert_allclose(capped[0], plain[0])
     np.testing.assert_allclose(capped[1].first, plain[1].first)
     np.testing.assert_allclose(capped[1].counts.sum(axis=1), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("kind", ["spherical", "diag", "tied", "full"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_out_of_reach_have_finite_densities(kind, dtype):
+    shapes = {"spherical": np.full(2, 1e-3), "diag": np.full((2, 2), 1e-3),
+              "tied": np.eye(2) * 1e-3, "full": np.stack([np.eye(2) * 1e-3] * 2)}  # fmt: skip
+    means, centre = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.zeros(2)
+    gaussians = make_gaussians(means, shapes[kind], kind)
+    near = np.array([[0.5, 0.5]], dtype=dtype)
+    assert within_reach(near, centre, gaussians, kind) is near
+    far = np.array([[np.finfo(dtype).max, 0.0]], dtype=dtype)
+    moved = within_reach(far, centre, gaussians, kind)
+    densities = log_densities(centred_columns(moved, centre, kind), gaussians, kind)
+    assert np.isfinite(densities).all()
+    assert moved.dtype == dtype

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ensemblage.messages import DamagedStateError, expect, expect_array
+from ensemblage.messages import DamagedStateError, expect, expect_array, expect_fitted
 
 
 def owner(**attributes):
@@ -38,3 +38,42 @@ def test_what_no_fit_makes_is_named(array, said):
 def test_what_is_missing_is_named():
     with pytest.raises(DamagedStateError, match="a is no array"):
         expect_array(owner(), "a", (2,))
+
+
+RULES = {
+    "n": "count 1..9",
+    "x": "float (rows, columns) 0..1",
+    "y": "integer (rows) 0..<columns",
+    "names": "words (columns)",
+    "labels": "labels (rows)",
+    "scale": "number",
+    "done": "flag",
+    "note": "optional word",
+}
+
+
+def whole():
+    return {
+        "n": 3, "x": np.full((2, 3), 0.5), "y": np.array([0, 2]), "names": ["a", "b", "c"],
+        "labels": np.array(["u", "v"]), "scale": 1.5, "done": True, "note": None,
+    }  # fmt: skip
+
+
+def test_rules_that_are_met_say_nothing():
+    expect_fitted(owner(**whole()), RULES)
+    expect_fitted(owner(**whole()), RULES, columns=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "forged"),
+    [
+        ("n", 2.0), ("n", 2**60), ("n", 0), ("n", True), ("x", np.full((2, 3), 2.0)), ("x", None),
+        ("y", np.array([0, 3])), ("y", np.array([-1, 0])), ("names", ["a", "b"]),
+        ("names", ["a", "b", 3]), ("names", "abc"), ("labels", np.array(["u", "u"])),
+        ("labels", ["u", "v"]), ("labels", np.array([1.0, np.nan])), ("scale", np.nan),
+        ("scale", "1"), ("done", 1), ("note", 3),
+    ],
+)  # fmt: skip
+def test_rules_that_are_not_met_are_refused(name, forged):
+    with pytest.raises(DamagedStateError, match=name):
+        expect_fitted(owner(**(whole() | {name: forged})), RULES)

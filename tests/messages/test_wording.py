@@ -8,9 +8,11 @@ from ensemblage.messages import (
     count,
     listed,
     listing,
+    no_formula,
     plain_name,
     require,
     suggestion,
+    visible,
     write_number,
 )
 
@@ -83,3 +85,17 @@ def test_a_package_of_no_extra_is_installed_alone_or_done_without():
     with pytest.raises(ImportError) as caught:
         require("no_such", "to_networkx", otherwise="Or use to_dot.")
     assert str(caught.value) == "to_networkx needs no_such: pip install no_such. Or use to_dot."
+
+
+def test_signs_that_a_screen_obeys_are_written_as_codes():
+    assert visible("a\x1b[31m\u202eb\n\tc") == "a\\u001b[31m\\u202eb\n\tc"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx"])
+def test_formulas_get_an_apostrophe(text):
+    assert no_formula(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("field", ["-1.5", "+2e3", "a=b", "", None, -3.0])
+def test_what_is_no_formula_stays(field):
+    assert no_formula(field) == field
