@@ -60,3 +60,12 @@ def test_many_rows_are_drawn_without_a_list_of_all(most, monkeypatch):
         drawn = [start_means(source, "random", 4, seed) for seed in range(50)]
         assert all(len(np.unique(means, axis=0)) == 4 for means in drawn)
         assert set(np.concatenate(drawn)[:, 0]) == set(X[10:, 0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_rows_lie_on_their_mean_however_far_they_are(seed):
+    rows = np.full((2, 3), np.finfo(np.float32).max, np.float32)
+    weights = np.random.default_rng(seed).uniform(0.1, 3, 2)
+    mean, variance = column_spread(MemoryBlocks(rows, weights))
+    np.testing.assert_array_equal(mean, rows[0])
+    np.testing.assert_array_equal(variance, 0)

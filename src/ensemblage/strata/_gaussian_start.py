@@ -39,9 +39,12 @@ class StrataModel(NamedTuple):
 
 
 def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
-    """Mean and variance of each column; variances are not finite where squares overflow."""
+    """Mean and variance of each column; variances are not finite where squares overflow.
+
+    The mean is one that the rows' dtype can hold: equal rows then lie on it.
+    """
     weight, sums = source.total(_sums)
-    mean = sums / weight
+    mean = (sums / weight).astype(source.dtype).astype(np.float64)
     (squares,) = source.total(_centred_squares, mean)
     return mean, squares / weight
 
