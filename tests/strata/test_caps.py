@@ -2,9 +2,17 @@ import numpy as np
 import pytest
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.kernels import Caps, log_memberships
+from ensemblage.kernels import Caps, Moments, log_memberships
 from ensemblage.strata import HISS
-from ensemblage.strata._caps import SizeRange, bins_around, log_scales_of, share_budget, solve_caps
+from ensemblage.strata._caps import (
+    SizedRules,
+    SizeRange,
+    _count_all,
+    bins_around,
+    log_scales_of,
+    share_budget,
+    solve_caps,
+)
 from reference.capping import capped_memberships
 
 
@@ -108,6 +116,22 @@ def test_a_size_beyond_the_sum_of_the_weights_takes_all_rows(weight):
     tau = np.exp(log_memberships(affinity, caps))
     np.testing.assert_allclose(tau @ weights, sizes, rtol=1e-12)
     np.testing.assert_allclose(tau[1], 1.0)
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1.0, 1e3, 1e9])
+@pytest.mark.parametrize("tied", [False, True])
+def test_caps_of_a_range_share_the_budget(depth, tied):
+    affinity = -depth * np.random.default_rng(2).uniform(size=(5, 100))
+    affinity = np.full_like(affinity, -depth) if tied else affinity
+    source, rules = with_affinity(affinity), SizedRules(5, SizeRange(0.05, 0.6, 1.5))
+    counted = _count_all(source, rules.first.bins)
+    nothing = np.zeros(0)
+    moments = Moments(nothing, nothing, nothing, 0.0, *counted)
+    caps = rules.caps(source, moments, rules.first)
+    sizes = np.exp(log_memberships(affinity, caps)).sum(axis=1)
+    assert sizes.sum() == pytest.approx(150, rel=1e-7)
+    assert sizes.min() >= 5 * (1 - 1e-7)
+    assert sizes.max() <= 60 * (1 + 1e-7)
 
 
 class Counted(MemoryBlocks):

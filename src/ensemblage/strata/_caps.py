@@ -281,7 +281,10 @@ class SizedRules(NamedTuple):
             return solve_caps(source, self.sizes(source, weight), rule.bins, histogram)
         wanted = self._wanted(self.share, weight)
         sizes, caps = share_budget(source, wanted, self.n_strata)
-        bound = np.flatnonzero((sizes <= wanted.lowest) | (sizes >= wanted.highest))
+        # far down, where affinities are coarse, one scale for all is too
+        coarse = np.spacing(np.abs(caps.pivots)) > STRAIGHT[source.dtype]
+        free = (sizes > wanted.lowest) & (sizes < wanted.highest) & ~coarse
+        bound = np.flatnonzero(~free)
         if len(bound) == 0:
             return caps
         guess: Any = rule.bins
