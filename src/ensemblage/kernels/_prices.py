@@ -216,18 +216,24 @@ def sizes_at_prices(
             for j in range(n_strata):
                 sizes[j] += weight * tau[j]
         for j in range(n_strata):
-            line, sums = log_density[j, start : start + n], log_sums[start : start + n]
-            scale, inverse, found = log_scales[j], n_bins / reach[j], 0
+            line, inverse = log_density[j, start : start + n], n_bins / reach[j]
             for i in range(n):
-                distances[i] = (sums[i] - line[i] - scale) * inverse
-            for i in range(n):
-                near = (distances[i] >= -n_bins) & (distances[i] < n_bins)
-                looks[i] = near | ((taus[i, j] > 0.0) & (taus[i, j] < 1.0))
-            for i in range(n):
-                found += looks[i]
-            if found:
+                distances[i] = (log_sums[start + i] - line[i] - log_scales[j]) * inverse
+            if _look_nearby(taus[:, j], distances, n_bins, looks):
                 _count_turns(taus[:, j], heavy, distances, looks, turns[j], fractions[j : j + 1])
     return sizes, fractions, turns
+
+
+@compiled(inline="always")
+def _look_nearby(taus: Floats, distances: Doubles, n_bins: int, looks: NDArray[np.uint8]) -> int:
+    """Mark the rows of a chunk that turn nearby or have a fraction; give their number."""
+    found = 0
+    for i in range(taus.size):
+        near = (distances[i] >= -n_bins) & (distances[i] < n_bins)
+        looks[i] = near | ((taus[i] > 0.0) & (taus[i] < 1.0))
+    for i in range(taus.size):
+        found += looks[i]
+    return found
 
 
 @compiled(inline="always")
