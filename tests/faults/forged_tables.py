@@ -111,6 +111,7 @@ def _networks():
     yield "infinite.bif", BIF.replace("0.5, 0.5", "1e999, 0")
     yield "negative.bif", BIF.replace("0.5, 0.5", "-1, 2")
     yield "too many.bif", BIF.replace("0.5, 0.5", "0.5, 0.25, 0.25")
+    yield "no node.bif", BIF.replace("( a )", "( | )")
     yield "own parent.bif", BIF.replace("( a )", "( a | a )")
     yield "unknown parent.bif", BIF.replace("( a )", "( a | b )")
     yield "twice.bif", BIF + BIF

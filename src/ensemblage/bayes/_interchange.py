@@ -280,7 +280,7 @@ class _TableRows:
 def _read_probability(reader: _Reader, states: dict[str, list[str]]) -> Definition:
     start = reader.take("(")
     words = [token.text for token in reader.take_until(")")]
-    if not words or (len(words) > 1 and words[1] != "|"):
+    if not words or words[0] == "|" or (len(words) > 1 and words[1] != "|"):
         raise fail(start.line, "expected ( node | parents ).")
     names = [unescape_name(word) for word in words if word != "|"]
     for name in names:
