@@ -27,7 +27,6 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
-suppress_warnings = ["toc.empty_glob"]  # patterns in the sidebar are for pages to come
 
 html_theme = "furo"
 html_title = "Ensemblage"
