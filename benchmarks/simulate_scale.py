@@ -26,11 +26,13 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ensemblage.blocks import BLOCK_ROWS, add_fields
+from ensemblage.blocks._source import GROUP_BLOCKS
 from ensemblage.inner import InnerKMeans
 from ensemblage.kernels import N_BINS, Moments
 from ensemblage.strata import HISS
 
-SAMPLE, LARGE_BLOCK = 100_000, 262_144
+SAMPLE = 100_000
+GROUP_ROWS, PARTS_PER_THREAD = GROUP_BLOCKS * BLOCK_ROWS, 16
 N_STRATA, N_CLUSTERS, N_VIEWS = 20, 10, 20
 HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 1, 10, 30
 
@@ -136,27 +138,43 @@ class Size(NamedTuple):
     workers: int
 
 
-def one_pass(row_seconds, partial, messages, size, rates, assumed):
-    """Price a pass in which so many messages of so many bytes reach the client."""
-    client = messages * (rates.merge + assumed.task_overhead) + messages * partial / assumed.network
+class Traffic(NamedTuple):
+    """How many sums reach the client in a pass, and in how many tasks."""
+
+    sums: float
+    tasks: float
+
+
+def ways(size, assumed):
+    """Give the traffic as DaskBlocks has it, and beside it with more or less merged on workers."""
+    blocks, groups = size.rows / BLOCK_ROWS, size.rows / GROUP_ROWS
+    per_task = max(1, groups // (PARTS_PER_THREAD * size.workers * assumed.cores))
+    return {
+        f"as it is, a sum per {GROUP_ROWS:,} rows": Traffic(groups, groups / per_task),
+        f"if each block of {BLOCK_ROWS:,} rows spoke": Traffic(blocks, blocks),
+        "if each worker sent one sum": Traffic(size.workers, size.workers),
+    }
+
+
+def one_pass(row_seconds, partial, traffic, size, rates, assumed):
+    """Price a pass in which sums of so many bytes reach the client."""
+    sent = traffic.sums * partial
+    client = traffic.sums * rates.merge + traffic.tasks * assumed.task_overhead
+    client += sent / assumed.network
     spread = size.workers * assumed.cores
     read = size.rows * size.columns * 4 * rates.read_byte / spread
-    return Cost(size.rows * row_seconds / spread, read, client, messages * partial)
+    return Cost(size.rows * row_seconds / spread, read, client, sent)
 
 
 def show(name, row_seconds, partial, passes, size, rates, assumed):
-    """Print the cost of a fit by what is sent: a message for each block, or for each worker."""
-    ways = {f"a message per {rows:,} rows": size.rows / rows for rows in (BLOCK_ROWS, LARGE_BLOCK)}
-    for how, messages in {**ways, "a message per worker": size.workers}.items():
-        cost = one_pass(row_seconds, partial, messages, size, rates, assumed)
+    """Print the cost of a fit, by what is sent."""
+    for how, traffic in ways(size, assumed).items():
+        cost = one_pass(row_seconds, partial, traffic, size, rates, assumed)
         print(
-            f"{name}, {how}: {cost.sent / 1e6:,.1f} MB to the client per pass; workers "
-            f"{cost.compute:.1f} s, client {cost.client:.1f} s; {passes} passes, rows read once "
-            f"in {cost.read:.0f} s: {(cost.read + passes * cost.seconds()) / 60:,.0f} min"
+            f"{name}, {how}: {cost.sent / 1e6:,.1f} MB and {traffic.tasks:,.0f} tasks per pass; "
+            f"workers {cost.compute:.1f} s, client {cost.client:.1f} s; {passes} passes, rows read "
+            f"once in {cost.read:.0f} s: {(cost.read + passes * cost.seconds()) / 60:,.0f} min"
         )
-        if how in ways:
-            most = cost.compute * size.workers / cost.client
-            print(f"  from {most:,.0f} workers on, the client is what they wait for")
 
 
 def main():
