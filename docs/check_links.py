@@ -39,6 +39,8 @@ def read_pages() -> dict[Path, PageReader]:
     """Read all pages of the site."""
     pages = {}
     for path in sorted(SITE.rglob("*.html")):
+        if path == SITE / "_modules" / "index.html":
+            continue  # Sphinx lists modules there that it has made no page of
         reader = PageReader()
         reader.feed(path.read_text(encoding="utf-8"))
         pages[path] = reader
