@@ -18,7 +18,9 @@ METHOD_NAMES = (
     "strata, strata-sources, strata-paper, "
     "subspace, bayesnet, inner-bayesnet, tree, auto"
 )
-NUMBER_METHOD_NAMES = "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree"
+NUMBER_METHOD_NAMES = (
+    "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree, auto"
+)
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
 RESULTS = Path("ensemblage-results.sqlite")
