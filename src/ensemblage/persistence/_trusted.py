@@ -177,7 +177,9 @@ def _check_state(part: Any) -> None:
         raise ValueError(f"holds a forged or damaged {type(part).__name__} ({error})") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         # what is missing or of another type cannot even be looked at
-        raise ValueError(f"holds a forged or damaged {type(part).__name__}") from error
+        raise ValueError(
+            f"holds a forged or damaged {type(part).__name__}, or one of another version"
+        ) from error
 
 
 def _walk(value: Any, n_features: float, seen: set[int]) -> Iterator[tuple[Any, float]]:
