@@ -274,7 +274,11 @@ def test_the_theme_follows_the_system_and_the_button_which_is_remembered(pages, 
     assert light_paper != dark_paper
     page.get_by_role("button", name="Dark theme").click()
     assert background(page) == dark_paper
-    page.reload()
+    for _ in range(20):  # a browser writes down what it remembers a moment later
+        page.reload()
+        if background(page) == dark_paper:
+            break
+        page.wait_for_timeout(100)
     assert background(page) == dark_paper
     page.get_by_role("button", name="Light theme").press("Enter")
     assert background(page) == light_paper
