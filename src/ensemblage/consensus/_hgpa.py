@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ensemblage.messages import require, with_shared
 
 USUAL_BALANCE = 0.05
 CUT_ROWS = 2_000
+SETTINGS = Path(__file__).with_name("hypergraph_cuts.ini")
 
 
 @with_shared(CONSENSUS_DOCS)
@@ -114,7 +116,7 @@ def cut_hypergraph(
     if n_parts == 1:
         return np.zeros(n_rows, np.int32)
     mtkahypar.set_seed(seed % (2**31 - 1))
-    context = start.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
+    context = start.context_from_file(str(SETTINGS))
     context.set_partitioning_parameters(n_parts, balance, mtkahypar.Objective.KM1)
     context.logging = False
     joined = [part for part in sets if len(part) > 1]  # a set of one row cannot be split

@@ -15,11 +15,10 @@ def values_of(params):
         good = params["view_size"] == 0.9
         score, stability = (0.7, 0.2) if good else (0.4, 0.9)
         return {"nmi": [score] * n, "purity": [score] * n, "stability": stability}
-    names = ("CSPA", "MCLA", "HGPA") if params["method"] == "graph" else (
-        "single", "average", "complete")  # fmt: skip
-    scores = dict(zip(names, (0.1, 0.8, 0.3), strict=True))
-    return {f"{measure}:{name}": [score] * n
-            for name, score in scores.items() for measure in ("nmi", "purity")}  # fmt: skip
+    scores = {"CSPA": 0.1, "MCLA": 0.8, "HGPA": 0.3, "single": 0.1, "average": 0.8, "complete": 0.3}
+    return {f"{measure}:{name}:{size}": [score] * n
+            for name, score in scores.items() for size in params["sizes"]
+            for measure in ("nmi", "purity")}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "plain"), [("inner-table2", 0.5), ("inner-table3", 0.6)])

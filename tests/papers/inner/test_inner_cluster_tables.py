@@ -6,7 +6,7 @@ from ensemblage.papers.inner._inner_cluster_tables import MEASURES
 from ensemblage.runs import CellResult
 
 
-@pytest.mark.parametrize("method", ["kmeans", "inner", "linkage"])
+@pytest.mark.parametrize("method", ["kmeans", "inner", "consensus"])
 def test_a_cell_scores_every_start_by_every_measure(method):
     experiment = paper_experiment("inner-table2", scale="quick", datasets=["iris"])
     cell = next(cell for cell in experiment.cells if cell.params["method"] == method)

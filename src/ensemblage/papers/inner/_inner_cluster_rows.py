@@ -19,7 +19,7 @@ from ensemblage.papers._paper_rows import (
     mean_rows,
 )
 from ensemblage.papers._paper_table import PaperScope, PaperTable
-from ensemblage.papers.inner._inner_clusters import CONSENSUS_NAMES, Views
+from ensemblage.papers.inner._inner_clusters import CONSENSUS_NAMES, Ensembles, Views, consensus_key
 from ensemblage.papers.inner._inner_selection import (
     ALL,
     BEST,
@@ -53,7 +53,7 @@ class ClusterResults(NamedTuple):
     groups: Groups
     measure: ClusterMeasure
     settings: Sequence[Views]
-    consensus_settings: Sequence[Views]
+    ensembles: Sequence[Ensembles]
 
     def plain(self, name: str) -> list[CellResult]:
         """Cells of K-means."""
@@ -63,9 +63,10 @@ class ClusterResults(NamedTuple):
         """Cells of the inner ensemble, by setting."""
         return [self.groups.get((name, "inner", *views), []) for views in self.settings]
 
-    def consensus(self, name: str, group: str) -> list[list[CellResult]]:
-        """Cells of a group of cluster ensembles, by setting."""
-        return [self.groups.get((name, group, *views), []) for views in self.consensus_settings]
+    def consensus(self, name: str) -> list[list[CellResult]]:
+        """Cells of the cluster ensembles, by sample size of the features."""
+        shares = [each.view_size for each in self.ensembles]
+        return [self.groups.get((name, "consensus", None, share), []) for share in shares]
 
 
 def cluster_tables(
@@ -125,15 +126,13 @@ def _consensus_rows(
     table: PaperTable[Any], name: str, group: str, found: ClusterResults
 ) -> list[ResultRow]:
     """Take the best method of a group at each setting."""
-    parts = found.consensus(name, group)
+    parts = found.consensus(name)
     chosen: list[Repeats] = []
-    for part in parts:
-        methods = (
-            by_repeat(part, f"{found.measure.key}:{each}") for each in CONSENSUS_NAMES[group]
-        )
-        known = [values for values in methods if values]
-        if known:
-            chosen.append(best_of(known))
+    for part, ensembles in zip(parts, found.ensembles, strict=True):
+        for size in ensembles.sizes:
+            keys = (consensus_key(found.measure.key, each, size) for each in CONSENSUS_NAMES[group])
+            known = [values for values in (by_repeat(part, key) for key in keys) if values]
+            chosen += [best_of(known)] if known else []
     failures = sum(map(failed, parts))
     average, highest = GROUPS[group]
     return [

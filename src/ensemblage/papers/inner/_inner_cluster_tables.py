@@ -17,13 +17,15 @@ from ensemblage.papers.inner._inner_cluster_rows import (
     cluster_tables,
 )
 from ensemblage.papers.inner._inner_clusters import (
+    CONSENSUS,
     Array,
+    Ensembles,
     Score,
     Start,
     StartParams,
     Views,
+    consensus_blocks,
     consensus_scores,
-    graph_blocks,
     inner_labels,
     plain_labels,
     starts_of,
@@ -35,12 +37,16 @@ MAX_ITER = 30
 
 
 class ClusterParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
-    """One method with one setting; K-means has none, and only the inner ensemble's is judged."""
+    """One method with one setting; K-means has none, and only the inner ensemble's is judged.
+
+    The cluster ensembles of all ``sizes`` are prefixes of one, and share a cell.
+    """
 
     method: str
     n_views: int | None = None
     view_size: float | None = None
     stability_starts: int | None = None
+    sizes: tuple[int, ...] = ()
 
 
 class ClusterGrid(NamedTuple):
@@ -48,7 +54,7 @@ class ClusterGrid(NamedTuple):
 
     settings: tuple[Views, ...]
     starts: int
-    consensus_settings: tuple[Views, ...]
+    ensembles: tuple[Ensembles, ...]
     consensus_starts: int
     stability_starts: int
 
@@ -57,13 +63,17 @@ def _views(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Views, ...]:
     return tuple(Views(*setting) for setting in product(sizes, shares))
 
 
-QUICK = ClusterGrid(_views([10], [0.5, 0.9]), 10, _views([10], [0.5]), 2, stability_starts=4)
+def _ensembles(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Ensembles, ...]:
+    return tuple(Ensembles(tuple(sizes), share) for share in shares)
+
+
+QUICK = ClusterGrid(_views([10], [0.5, 0.9]), 10, _ensembles([10], [0.5]), 2, stability_starts=4)
 STANDARD = ClusterGrid(
-    _views([10, 50, 100], [0.1, 0.3, 0.5, 0.7, 0.9]), 30, _views([20], [0.3, 0.5, 0.7]), 5,
+    _views([10, 50, 100], [0.1, 0.3, 0.5, 0.7, 0.9]), 30, _ensembles([20], [0.3, 0.5, 0.7]), 5,
     stability_starts=8,
 )  # fmt: skip
-WHOLE = _views(range(10, 101, 10), [share / 10 for share in range(1, 11)])
-FULL = ClusterGrid(WHOLE, 30, WHOLE, 30, stability_starts=8)
+SIZES, SHARES = range(10, 101, 10), [share / 10 for share in range(1, 11)]
+FULL = ClusterGrid(_views(SIZES, SHARES), 30, _ensembles(SIZES, SHARES), 30, stability_starts=8)
 
 
 class ClusterTable(PaperTable[ClusterGrid]):
@@ -74,8 +84,9 @@ class ClusterTable(PaperTable[ClusterGrid]):
     measure: ClusterMeasure
 
     def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
-        """Datasets first; the slow graph-based methods last."""
+        """Datasets first; the slow cluster ensembles last."""
         grid = self.scale_of(scope)
+        blocks = consensus_blocks(grid.consensus_starts)
         for name in scope.datasets:
             params = partial(ClusterParams, dataset=name, seed=scope.seed)
             yield params(method="kmeans", first=0, starts=grid.starts)
@@ -84,22 +95,20 @@ class ClusterTable(PaperTable[ClusterGrid]):
                     method="inner", n_views=n_views, view_size=view_size, first=0,
                     starts=grid.starts, stability_starts=grid.stability_starts,
                 )  # fmt: skip
-            consensus = [partial(params, **views._asdict()) for views in grid.consensus_settings]
-            for setting in consensus:
-                yield setting(method="linkage", first=0, starts=grid.consensus_starts)
-            for setting, block in product(consensus, graph_blocks(grid.consensus_starts)):
-                yield setting(method="graph", first=block.first, starts=block.starts)
+            for ensembles, block in product(grid.ensembles, blocks):
+                yield params(method="consensus", **ensembles._asdict(), **block._asdict())
 
     @staticmethod
     @paper_cell(ClusterParams)
     def compute(params: ClusterParams, data_dir: str | None) -> dict[str, Any]:
         """Score one method from each start; the ``stability`` of a setting needs no classes."""
         starts = starts_of(params, data_dir)
-        if params.n_views is None or params.view_size is None:
+        if params.view_size is None:
             return _scores(starts, [plain_labels(start) for start in starts])
+        if params.n_views is None or params.stability_starts is None:
+            ensembles = Ensembles(params.sizes, params.view_size)
+            return consensus_scores(list(CONSENSUS), starts, ensembles, MEASURES)
         views = Views(params.n_views, params.view_size)
-        if params.stability_starts is None:
-            return consensus_scores(params.method, starts, views, MEASURES)
         values = _scores(starts, [inner_labels(start, views, MAX_ITER) for start in starts])
         return {**values, "stability": _stability(starts[0], views, params.stability_starts)}
 
@@ -107,7 +116,7 @@ class ClusterTable(PaperTable[ClusterGrid]):
         """Put the scores beside the paper's."""
         groups = grouped(results, "dataset", "method", "n_views", "view_size")
         grid = self.scale_of(scope)
-        found = ClusterResults(groups, self.measure, grid.settings, grid.consensus_settings)
+        found = ClusterResults(groups, self.measure, grid.settings, grid.ensembles)
         return cluster_tables(self, found, scope)
 
 

@@ -34,14 +34,21 @@ GRAPH: dict[str, Callable[..., Any]] = {
     "HGPA": partial(HGPA, balance=0.05, n_cuts=1),
 }
 LINKAGE = ("single", "average", "complete")
-# The graph-based methods are slow: their starts are spread over several cells.
-GRAPH_BLOCK = 10
+# The cluster ensembles are slow: their starts are spread over several cells.
+CONSENSUS_BLOCK = 10
 
 
 class Views(NamedTuple):
     """Ensemble size, and sample size of the features, drawn with replacement."""
 
     n_views: int
+    view_size: float
+
+
+class Ensembles(NamedTuple):
+    """Cluster ensembles of several sizes: a smaller one is the beginning of a larger one."""
+
+    sizes: tuple[int, ...]
     view_size: float
 
 
@@ -82,11 +89,11 @@ def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
     return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
 
 
-def graph_blocks(n_starts: int) -> list[Block]:
+def consensus_blocks(n_starts: int) -> list[Block]:
     """Spread the starts of a slow method over cells."""
     return [
-        Block(first, min(GRAPH_BLOCK, n_starts - first))
-        for first in range(0, n_starts, GRAPH_BLOCK)
+        Block(first, min(CONSENSUS_BLOCK, n_starts - first))
+        for first in range(0, n_starts, CONSENSUS_BLOCK)
     ]
 
 
@@ -190,18 +197,30 @@ CONSENSUS: dict[str, Callable[[Array, int, int], dict[str, Array]]] = {
 CONSENSUS_NAMES = {"graph": tuple(GRAPH), "linkage": LINKAGE}
 
 
-def consensus_scores(
-    method: str, starts: Sequence[Start], views: Views, measures: Mapping[str, Score]
-) -> dict[str, list[float]]:
-    """Score consensus clusterings of many feature views, "graph" or "linkage".
+def consensus_key(measure: str, name: str, size: int) -> str:
+    """Under which key a cell holds the scores of a consensus method, such as "nmi:MCLA:20"."""
+    return f"{measure}:{name}:{size}"
 
-    One number per start, under keys such as ``"nmi:MCLA"``.
+
+def consensus_scores(
+    groups: Sequence[str],
+    starts: Sequence[Start],
+    ensembles: Ensembles,
+    measures: Mapping[str, Score],
+) -> dict[str, list[float]]:
+    """Score consensus clusterings of many feature views, by methods of the groups of ``CONSENSUS``.
+
+    One number per start under each key.
     """
+    sizes, view_size = ensembles
     scores: dict[str, list[float]] = {}
     for start in starts:
-        found = CONSENSUS[method](view_partitions(start, views), len(start.centers), start.seed)
-        for (name, labels), (measure, score) in product(found.items(), measures.items()):
-            scores.setdefault(f"{measure}:{name}", []).append(score(start.y, labels))
+        partitions = view_partitions(start, Views(max(sizes), view_size))
+        for size, group in product(sizes, groups):
+            found = CONSENSUS[group](partitions[:size], len(start.centers), start.seed)
+            for (name, labels), (measure, score) in product(found.items(), measures.items()):
+                key = consensus_key(measure, name, size)
+                scores.setdefault(key, []).append(score(start.y, labels))
     return scores
 
 

@@ -30,11 +30,13 @@ from ensemblage.papers._paper_table import (
 from ensemblage.papers.inner._inner_clusters import (
     CONSENSUS,
     CONSENSUS_NAMES,
+    Ensembles,
     StartParams,
     Views,
     add_noise,
+    consensus_blocks,
+    consensus_key,
     consensus_scores,
-    graph_blocks,
     inner_labels,
     plain_labels,
     standardise,
@@ -50,7 +52,7 @@ COLUMNS = {
 }
 SCALINGS = {False: "raw", True: "standardised"}
 INNER_VIEWS, MAX_ITER = Views(50, 0.5), 50
-CONSENSUS_VIEWS = Views(20, 0.5)
+CONSENSUS_SIZE, CONSENSUS_VIEW = 20, 0.5
 
 
 class NoiseParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
@@ -92,7 +94,7 @@ class InnerNoise(PaperTable[NoiseCounts]):
             params = partial(NoiseParams, dataset=name, noise=noise, scaled=scaled, seed=scope.seed)
             for method in ("kmeans", "inner", "linkage"):
                 yield params(method=method, first=0, starts=counts.starts)
-            for first, starts in graph_blocks(counts.graph_starts):
+            for first, starts in consensus_blocks(counts.graph_starts):
                 yield params(method="graph", first=first, starts=starts)
 
     @staticmethod
@@ -103,7 +105,8 @@ class InnerNoise(PaperTable[NoiseCounts]):
         if params.scaled:
             starts = [standardise(start) for start in starts]
         if params.method in CONSENSUS:
-            return consensus_scores(params.method, starts, CONSENSUS_VIEWS, {"nmi": nmi_score})
+            ensembles = Ensembles((CONSENSUS_SIZE,), CONSENSUS_VIEW)
+            return consensus_scores([params.method], starts, ensembles, {"nmi": nmi_score})
         if params.method == "kmeans":
             labels = [plain_labels(start) for start in starts]
         else:
@@ -139,7 +142,8 @@ class InnerNoise(PaperTable[NoiseCounts]):
         self, name: str, noise: float, method: str, found: Sequence[CellResult]
     ) -> ResultRow:
         """Of a group of cluster ensembles, the best."""
-        keys = [f"nmi:{each}" for each in CONSENSUS_NAMES.get(method, ())] or ["nmi"]
+        names = CONSENSUS_NAMES.get(method, ())
+        keys = [consensus_key("nmi", each, CONSENSUS_SIZE) for each in names] or ["nmi"]
         known = [values for values in (by_repeat(found, key) for key in keys) if values]
         row = f"{name}, {noise:.0%} noise"
         return self.entry(row, COLUMNS[method], best_of(known), failed(found))
