@@ -17,6 +17,12 @@ def test_version_and_help(run):
     assert run("--help").exit_code == 0
 
 
+def test_python_runs_the_package_as_a_program():
+    command = [sys.executable, "-m", "ensemblage", "--version"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == f"ensemblage {__version__}\n"
+
+
 def test_help_imports_nothing_heavy():
     script = (
         "import sys; from ensemblage.cli import app\n"

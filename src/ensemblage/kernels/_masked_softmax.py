@@ -110,8 +110,9 @@ def stack_candidates(
     """
     n_classes, n_rows = logits.shape
     for j in range(n_classes):
-        stacked[j] = logits[j]
-        stacked[n_classes + j] = logits[j]
+        for m in range(n_rows):  # assigning rows would take seconds to compile
+            stacked[j, m] = logits[j, m]
+            stacked[n_classes + j, m] = logits[j, m]
         for f in flipped:
             signed = -coef[j, f] if mask[f] else coef[j, f]
             for m in range(n_rows):

@@ -79,8 +79,8 @@ def cut_row(values: Floats, labels: NDArray[np.int64], weights: Floats, n_classe
             entropy = -terms / ((below.all_weight + above.all_weight) * np.log(2.0))
             if entropy < best:
                 best, row = entropy, i
-                best_left[:] = left
-                best_right[:] = right
+                for k in range(n_classes):  # assigning arrays would take seconds to compile
+                    best_left[k], best_right[k] = left[k], right[k]
     if row == NO_CUT or prior - best <= 0.0:
         return NO_CUT
     low, high = count_side(best_left, RESIDUE, 0.0), count_side(best_right, RESIDUE, 0.0)
@@ -89,6 +89,15 @@ def cut_row(values: Floats, labels: NDArray[np.int64], weights: Floats, n_classe
     delta = np.log(choices) / np.log(2.0) - (whole.n_present * prior - sides)
     price = (np.log(max(whole.weight - 1.0, 1.0)) / np.log(2.0) + delta) / whole.weight
     return row if prior - best > price else NO_CUT
+
+
+@compiled
+def halfway(below: float, above: float) -> float:
+    """Give the middle of two rising numbers, which lies below the upper one."""
+    middle = (below + above) / 2.0
+    if not np.isfinite(middle):
+        middle = below / 2.0 + above / 2.0
+    return middle if middle < above else below
 
 
 @compiled
@@ -105,11 +114,10 @@ def mdlp_cut_points(
     are then cut in turn.
     """
     n_rows = len(values)
-    cuts = np.empty(n_rows)
-    n_cuts = 0
+    starts_part = np.zeros(n_rows, dtype=np.bool_)
     stack = np.empty((n_rows + 1, 2), dtype=np.int64)
     stack[0, 0], stack[0, 1] = 0, n_rows
-    depth = 1
+    depth, n_cuts = 1, 0
     while depth > 0:
         depth -= 1
         low, high = stack[depth, 0], stack[depth, 1]
@@ -117,16 +125,18 @@ def mdlp_cut_points(
         if row == NO_CUT:
             continue
         middle = low + row + 1
-        below, above = values[middle - 1], values[middle]
-        cut = (below + above) / 2.0
-        if not np.isfinite(cut):
-            cut = below / 2.0 + above / 2.0
-        cuts[n_cuts] = cut if cut < above else below
+        starts_part[middle] = True
         n_cuts += 1
         stack[depth, 0], stack[depth, 1] = low, middle
         stack[depth + 1, 0], stack[depth + 1, 1] = middle, high
         depth += 2
-    return np.sort(cuts[:n_cuts])
+    cuts = np.empty(n_cuts)
+    place = 0
+    for row in range(1, n_rows):
+        if starts_part[row]:
+            cuts[place] = halfway(values[row - 1], values[row])
+            place += 1
+    return cuts
 
 
 @compiled

@@ -48,7 +48,8 @@ def _count_pairs(
             inertia = plain_kmeans(chosen, uniforms[index, start], labels)
             if inertia < best:
                 best = inertia
-                best_labels[:] = labels
+                for place in range(n_sampled):  # assigning arrays would take seconds to compile
+                    best_labels[place] = labels[place]
         whole[:] = -1
         for place in range(n_sampled):
             whole[samples[index, place]] = best_labels[place]

@@ -1,0 +1,5 @@
+"""Run ``python -m ensemblage``, for whoever does not have the command on the path."""
+
+from ensemblage.cli import main
+
+main()
