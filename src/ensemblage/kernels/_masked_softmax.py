@@ -94,6 +94,17 @@ def candidate_step(
 
 
 @compiled
+def shift_rows(stacked: Floats, first: int, n_classes: int, shifted: Floats) -> None:
+    """Subtract from each row of one candidate the largest of its classes."""
+    for m in range(stacked.shape[1]):
+        largest = stacked[first, m]
+        for j in range(first + 1, first + n_classes):
+            largest = max(largest, stacked[j, m])
+        for j in range(first, first + n_classes):
+            shifted[j, m] = stacked[j, m] - largest
+
+
+@compiled
 def stack_candidates(
     features: Floats,
     logits: Floats,
@@ -111,19 +122,13 @@ def stack_candidates(
     n_classes, n_rows = logits.shape
     for j in range(n_classes):
         for m in range(n_rows):  # assigning rows would take seconds to compile
-            stacked[j, m] = logits[j, m]
-            stacked[n_classes + j, m] = logits[j, m]
+            stacked[j, m] = stacked[n_classes + j, m] = logits[j, m]
         for f in flipped:
             signed = -coef[j, f] if mask[f] else coef[j, f]
             for m in range(n_rows):
                 stacked[n_classes + j, m] += signed * features[f, m]
     for first in (0, n_classes):
-        for m in range(n_rows):
-            largest = stacked[first, m]
-            for j in range(first + 1, first + n_classes):
-                largest = max(largest, stacked[j, m])
-            for j in range(first, first + n_classes):
-                shifted[j, m] = stacked[j, m] - largest
+        shift_rows(stacked, first, n_classes, shifted)
 
 
 @compiled
