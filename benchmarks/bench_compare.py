@@ -55,7 +55,7 @@ def write_table(path: Path, made: Made) -> None:
 def cpu_seconds(path: Path) -> tuple[float, dict]:
     """Run the command; give the time of all its processes, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "ensemblage.cli", "compare", str(path), "-t", "outcome"]
+    command = [sys.executable, "-m", "ensemblage", "compare", str(path), "-t", "outcome"]
     done = subprocess.run(
         [*command, "--quick", "--json"], capture_output=True, text=True, check=True
     )

@@ -98,7 +98,7 @@ def anonymous_mb(pid):
 def run_command(model, path, output):
     """Run the command; give its CPU seconds and the most memory that was seen."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "ensemblage.cli", "predict", model, path, "-o", output]
+    command = [sys.executable, "-m", "ensemblage", "predict", model, path, "-o", output]
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
     most = 0.0
     while process.poll() is None:

@@ -79,7 +79,7 @@ def write_rows(path: Path) -> None:
 
 
 def run(folder: Path, arguments: Sequence[str], exit_code: int = 0, **environment: str) -> float:
-    command = [sys.executable, "-m", "ensemblage.cli", *arguments]
+    command = [sys.executable, "-m", "ensemblage", *arguments]
     return spent(command, folder, exit_code, **environment)
 
 

@@ -27,7 +27,7 @@ name = "majority"
 name = "forest"
 params = { n_estimators = [2, 4] }
 """
-COMMAND = [sys.executable, "-m", "ensemblage.cli"]
+COMMAND = [sys.executable, "-m", "ensemblage"]
 
 
 @pytest.fixture

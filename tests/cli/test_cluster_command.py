@@ -31,6 +31,15 @@ def test_prototypes_and_scores_are_shown_and_labels_written(run, iris_file, tmp_
     assert all(0 <= float(row["agreement"]) <= 1 for row in rows)
 
 
+def test_a_column_that_only_counts_the_rows_is_named(run, tmp_path):
+    lines = [f"{100 + i},{i % 2 * 5 + i / 100}" for i in range(40)]
+    (tmp_path / "counted.csv").write_text("\n".join(["id,size", *lines]), encoding="utf-8")
+    result = run("cluster", "counted.csv", "-k", 2)
+    assert result.exit_code == 0
+    assert "Column 'id' only counts the rows" in result.stderr
+    assert "only counts" not in run("cluster", "counted.csv", "-k", 2, "--drop", "id").stderr
+
+
 def test_a_column_called_rows_does_not_hide_the_count(run, tmp_path):
     (tmp_path / "things.csv").write_text("rows,cluster\n7,9\n7,9\n5,9\n5,9\n", encoding="utf-8")
     result = run("cluster", "things.csv", "-k", 2, "--json")

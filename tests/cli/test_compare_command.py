@@ -148,7 +148,7 @@ def test_interrupt_exits_with_130_and_writes_nothing(tmp_path, jobs):
 
 def test_a_screen_gets_a_bar_with_the_time_left(on_screen):
     chosen = ["compare", "iris", "-m", "forest", "--jobs", "1", "--json"]
-    shown, output = on_screen("-m", "ensemblage.cli", *chosen)
+    shown, output = on_screen("-m", "ensemblage", *chosen)
     assert "Comparing 1 method" in shown
     assert re.search(r"about \d+ s left", shown)
     assert output.startswith("{")
@@ -174,7 +174,7 @@ def write_table(path, n_rows=10_000):
 @pytest.mark.timeout(600)
 def test_ten_thousand_rows_take_three_minutes_at_most(tmp_path):
     write_table(tmp_path / "user.csv")
-    command = [sys.executable, "-m", "ensemblage.cli", "compare", "user.csv", "-t", "outcome"]
+    command = [sys.executable, "-m", "ensemblage", "compare", "user.csv", "-t", "outcome"]
     start = time.monotonic()
     result = subprocess.run(
         [*command, "--quick", "--json", "--jobs", "2"], cwd=tmp_path, capture_output=True,

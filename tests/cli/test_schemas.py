@@ -167,7 +167,7 @@ def test_exit_codes(tmp_path, monkeypatch, arguments, code):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_an_interrupted_command_exits_with_130(tmp_path):
-    command = [sys.executable, "-m", "ensemblage.cli", "compare", "--repeats", "500", "-j", "1"]
+    command = [sys.executable, "-m", "ensemblage", "compare", "--repeats", "500", "-j", "1"]
     process = subprocess.Popen(
         [*command, "--json"], cwd=tmp_path, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

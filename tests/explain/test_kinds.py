@@ -87,7 +87,7 @@ def test_a_row_is_explained_by_columns_that_add_up(quick_model, method, row):
 
 
 def explain(*arguments):
-    command = [sys.executable, "-m", "ensemblage.cli", "explain", *map(str, arguments)]
+    command = [sys.executable, "-m", "ensemblage", "explain", *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True)
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "ensemblage.cli"]
+COMMAND = [sys.executable, "-m", "ensemblage"]
 RESULTS = "ensemblage-results.sqlite"
 # fits of a few milliseconds: 3 datasets x 2 methods x folds x repeats
 STUDY = """

@@ -114,7 +114,7 @@ def test_the_command_compares_with_sources(several, tmp_path):
     lines = [",".join([*map(str, x), source, label]) for x, source, label in rows]
     path.write_text("a,b,c,site,class\n" + "\n".join(lines) + "\n", encoding="utf-8")
     command = [
-        sys.executable, "-m", "ensemblage.cli", "compare", str(path), "-t", "class", "--source",
+        sys.executable, "-m", "ensemblage", "compare", str(path), "-t", "class", "--source",
         "site", "-m", "majority", "-m", "strata-sources", "--folds", "2", "--json", "-j", "1",
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True)

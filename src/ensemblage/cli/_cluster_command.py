@@ -82,7 +82,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     del debug
     check_data(data)
 
-    from ensemblage.datasets import DataCard, read_table
+    from ensemblage.datasets import DataCard, column_notes, read_table
     from ensemblage.methods import CLUSTER_METHODS, cluster_table
     from ensemblage.persistence import write_atomically
 
@@ -97,8 +97,10 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     if output is not None:
         write_atomically(output, _csv_text(found))
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
-    card = DataCard.of_table(table.select(list(found.columns)), data_name(data))
-    said = [*table.notes, *dict.fromkeys(str(each.message) for each in caught)]
+    seen = table.select(list(found.columns))
+    card = DataCard.of_table(seen, data_name(data))
+    warned = dict.fromkeys(str(each.message) for each in caught)
+    said = [*table.notes, *column_notes(seen), *warned]
     if report is not None:
         from ensemblage.report import clustering_page
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._data_card import ColumnCard, DataCard
     from ensemblage.datasets._data_card import range_text as range_text
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
+    from ensemblage.datasets._dataset import column_notes as column_notes
     from ensemblage.datasets._file_names import check_file as check_file
     from ensemblage.datasets._file_names import names_file as names_file
     from ensemblage.datasets._files import naming_file as naming_file

@@ -263,11 +263,15 @@ def check_magnitudes(features: Table) -> None:
 
 def table_notes(features: Table, y: Column) -> list[str]:
     """Say in one sentence per finding what looks odd about the rows."""
-    notes = list(_row_notes(features, y))
-    if features.n_rows >= ENOUGH_ROWS:
-        for name, column in zip(features.names, features.columns, strict=True):
-            notes.extend(_column_notes(name, column))
-    return notes
+    return [*_row_notes(features, y), *column_notes(features)]
+
+
+def column_notes(features: Table) -> list[str]:
+    """Say in one sentence per finding what looks odd about the columns."""
+    if features.n_rows < ENOUGH_ROWS:
+        return []
+    named = zip(features.names, features.columns, strict=True)
+    return [text for name, column in named for text in _column_notes(name, column)]
 
 
 def is_constant(column: Column) -> bool:

@@ -1,5 +1,0 @@
-"""Run ``python -m ensemblage.cli``."""
-
-from ensemblage.cli import main
-
-main()
