@@ -105,7 +105,7 @@ def _networks():
     yield "empty.bif", ""
     yield "text.bif", "hello"
     yield "cut.bif", BIF[:-20]
-    yield "fine open comment.bif", BIF + "/*"
+    yield "open comment.bif", BIF + "/*"
     yield "no numbers.bif", BIF.replace("0.5, 0.5", "x, y")
     yield "nan.bif", BIF.replace("0.5, 0.5", "nan, nan")
     yield "infinite.bif", BIF.replace("0.5, 0.5", "1e999, 0")

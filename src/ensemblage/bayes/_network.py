@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ensemblage.bayes._interchange import read_bif, read_xmlbif, write_bif, write_xmlbif
+from ensemblage.bayes._bif import read_bif, write_bif
 from ensemblage.bayes._probability_table import MAX_ENTRIES, ProbabilityTable, check_entries
+from ensemblage.bayes._xmlbif import read_xmlbif, write_xmlbif
 
 
 def _quote(text: str) -> str:
