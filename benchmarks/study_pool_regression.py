@@ -5,8 +5,10 @@ Usage: python benchmarks/study_pool_regression.py FOLDER [ROWS] [NAME ...]
 FOLDER holds a CSV file per set, the target last, and a ``manifest.json`` that names the columns of
 words. ROWS, 1,000 if not given, are drawn of each at most. Three folds, shuffled. Members are
 tuned and held out as ``EnsemblageRegressor("lean", random_state=0)`` does; a member alone says its
-prediction with the spread of its held-out residuals. Errors are in standard deviations of the
-target, and so is the unit of the log loss, minus the mean log density.
+prediction with the spread of its held-out residuals. The pool's spread may grow with the level, and
+in a second log loss so may that of each member alone, for the pool is not to win by that only. In a
+third nobody's does. Errors are in standard deviations of the target, and so is the unit of the log
+loss, minus the mean log density.
 """
 
 import json
@@ -22,6 +24,7 @@ from sklearn.model_selection import KFold
 
 from ensemblage.parallel import draw_seeds
 from ensemblage.pool import hold_out_members, refit_member, resolve_pool
+from ensemblage.pool._level_spread import learn_level_spread
 from ensemblage.pool._pool_rows import PoolRows, shared_folds
 from ensemblage.pool._pool_targets import PoolNumbers, mean_loss
 from ensemblage.pool._pooling import cross_fitted, fuse, make_fusion
@@ -40,7 +43,7 @@ def read(folder, name, limit):
 
 
 def answers(X, y, train, test):
-    """Give what the pool and each member say of the test rows of a fold, by name."""
+    """Give what the pool and each member say of the test rows, by name: flat and by level."""
     encoder = TableEncoder(random_state=0)
     numbers = encoder.fit_transform(X.iloc[train], y[train])
     target = PoolNumbers(float(y[train].std()))
@@ -55,36 +58,52 @@ def answers(X, y, train, test):
         model = refit_member(recipe, recipe.view(rows), held, seed)
         said.append(target.ask(model, recipe.view(new).X, recipe.response))
         alone = target.alone().fit(held.outputs[None], rows.y)
-        given[recipe.name] = alone.combine(said[-1][None])
+        learned = alone.combine(held.outputs[None])
+        given[recipe.name] = both_spreads(learned, rows.y, alone.combine(said[-1][None]))
     fusion = make_fusion("logpool", grouped=False, numbers=True)
     verdict = fuse(candidates, rows, fusion)
     pooled = cross_fitted(fusion, verdict, rows)
-    spread = learn_spread(pooled, rows.y[verdict.known], np.ones(len(pooled)))
-    return {"pool": spread.widen(verdict.fusion.combine(np.stack(said))), **given}
+    new = verdict.fusion.combine(np.stack(said))
+    return {"pool": both_spreads(pooled, rows.y[verdict.known], new), **given}
+
+
+def both_spreads(learned, y, new):
+    """Correct what is said of new rows by one spread, and by one that may grow with the level."""
+    flat, level = learn_spread(learned, y, np.ones(len(y))), learn_level_spread(learned, y, None)
+    return flat.widen(new), level.widen(new)
 
 
 def study(X, y):
-    """Give error and log loss of each method, means over the folds."""
-    found = {}
+    """Give error and log losses of each method, means over the folds."""
+    found, target = {}, PoolNumbers(1.0)
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
-        for name, outputs in answers(X, y, train, test).items():
-            target = PoolNumbers(1.0)
-            loss = mean_loss(target.row_losses(outputs, y[test]))
-            found.setdefault(name, []).append((target.score(outputs, y[test], None), loss))
+        for name, (flat, level) in answers(X, y, train, test).items():
+            losses = [mean_loss(target.row_losses(each, y[test])) for each in (level, flat)]
+            found.setdefault(name, []).append((target.score(flat, y[test], None), *losses))
     return {name: np.mean(each, axis=0) for name, each in found.items()}
 
 
 def summary(results):
     """Print means, mean ranks, and what a paired test says of the pool against each member."""
     names = list(results[0])
-    for k, measure in enumerate(("RMSE", "log loss")):
-        table = np.array([[each[name][k] for name in names] for each in results])
-        ranks = np.mean([rankdata(row) for row in table], axis=0)
+    table = np.array([[each[name] for name in names] for each in results])
+    error, level, flat = np.moveaxis(table, 2, 0)
+    ours = np.column_stack([level[:, :1], flat[:, 1:]])
+    judged = {
+        "RMSE": error,
+        "log loss, the pool's spread by level": ours,
+        "log loss, every spread by level": level,
+        "log loss, no spread by level": flat,
+    }
+    for measure, scores in judged.items():
+        ranks = np.mean([rankdata(row) for row in scores], axis=0)
         print(f"\n{measure}: mean, mean rank, sets where the pool is better, Wilcoxon's p")
         for j, name in enumerate(names):
-            better = int((table[:, 0] < table[:, j]).sum())
-            p = wilcoxon(table[:, 0], table[:, j]).pvalue if j and len(results) > 5 else np.nan
-            print(f"{name:12} {table[:, j].mean():8.4f} {ranks[j]:6.2f} {better:3d} {p:8.4f}")
+            better = int((scores[:, 0] < scores[:, j]).sum())
+            p = wilcoxon(scores[:, 0], scores[:, j]).pvalue if j and len(results) > 5 else np.nan
+            print(f"{name:12} {scores[:, j].mean():8.4f} {ranks[j]:6.2f} {better:3d} {p:8.4f}")
+    p = wilcoxon(level[:, 0], flat[:, 0]).pvalue if len(results) > 5 else np.nan
+    print(f"\nthe pool's spread by level better on {int((level < flat)[:, 0].sum())}, p {p:.4f}")
 
 
 def main():
@@ -96,7 +115,9 @@ def main():
     for name in names:
         start = time.process_time()
         results.append(study(*read(folder, name, limit)))
-        told = "  ".join(f"{each} {a:.3f} {b:.3f}" for each, (a, b) in results[-1].items())
+        told = "  ".join(
+            f"{each} {a:.3f} {b:.3f} {c:.3f}" for each, (a, b, c) in results[-1].items()
+        )
         print(f"{name:12} {told}  ({time.process_time() - start:.0f} s)", flush=True)
     summary(results)
 

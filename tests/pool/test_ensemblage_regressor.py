@@ -63,9 +63,11 @@ def test_it_says_the_product_of_its_members_densities(waves, fitted):
     members = np.array([each.predict(X) for each in fitted.estimators_])
     fusion = fitted.fusion_
     parts = fusion.weights_ / (fitted.target_scale_**2 * fusion.factors_[:, 0])
-    widened = fitted.spread_factor_ / parts.sum() + fitted.spread_floor_
-    np.testing.assert_allclose(spread, np.sqrt(widened))
     np.testing.assert_allclose(mean, parts @ members / parts.sum())
+    widened = fitted.spread_factor_ / parts.sum() + fitted.spread_floor_
+    low, high = fitted.spread_levels_
+    level = np.clip((mean - low) / (high - low), 0, 1)
+    np.testing.assert_allclose(spread**2, widened * np.exp(fitted.spread_growth_ * level))
     assert fitted.score(X, y) > 0.9
 
 

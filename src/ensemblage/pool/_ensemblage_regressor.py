@@ -16,6 +16,7 @@ from ensemblage.parallel import all_or_nothing, draw_seeds
 from ensemblage.pool._conformal import check_coverage, reach
 from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
 from ensemblage.pool._held_out_record import fused_again
+from ensemblage.pool._level_spread import LevelSpread, learn_level_spread
 from ensemblage.pool._members import NUMBER_POOLS, resolve_pool
 from ensemblage.pool._pool_base import PoolMixin
 from ensemblage.pool._pool_rows import Array
@@ -23,7 +24,7 @@ from ensemblage.pool._pool_state import check_pool
 from ensemblage.pool._pool_targets import PoolNumbers
 from ensemblage.pool._pooling import cross_fitted, make_fusion
 from ensemblage.pool._voices import NumberDecision, hear_number
-from ensemblage.strata import Spread, learn_spread, read_numbers
+from ensemblage.strata import read_numbers
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS
 
 
@@ -72,6 +73,9 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     spread_factor_, spread_floor_ : float
         By which the fused variance is multiplied, and what is added to it: as makes rows most
         likely that neither members nor fusion had seen.
+    spread_growth_, spread_levels_ : float, tuple of float
+        Log of how many times as large that variance is where the prediction is highest as where it
+        is lowest, and these two predictions; 0 where no growth is clear.
     {encoder_}
     n_features_in_ : int
         Number of columns seen in ``fit``.
@@ -92,10 +96,12 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     learned from its residuals on rows that it has not seen. The pool is eq. 10 of the joint-subset
     paper, :math:`p(y|x) \propto \prod_k p_k(y|x)^{i_k}`, which is normal again: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean that of the members, weighted by their parts of the
-    precision. Members whose ``predict`` tells no spread of its own are off by as much on all rows,
-    and so is a pool of these. Importances fit the rows that they were learned from a little too
-    well, and variances that differ from row to row may not hold: by rows that neither members nor
-    fusion had seen the variance becomes :math:`a s^2 + b`.
+    precision. Members whose ``predict`` tells no spread of its own are off by as much on all rows.
+    Importances fit the rows that they were learned from a little too well, variances that differ
+    from row to row may not hold, and large numbers are often known less exactly than small ones:
+    by rows that neither members nor fusion had seen the variance becomes
+    :math:`(a s^2 + b)\, e^{g t}`, where t, between 0 and 1, tells how high the prediction lies
+    between the lowest one and the highest.
 
     Forests are judged out of bag and strata by their own folds, of which only the gate is fitted
     again; where rows belong to ``groups``, forests are judged by the folds too.
@@ -177,8 +183,8 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         self.target_mean_ = float(rows.prior[0])
         self.target_scale_ = float(np.sqrt(rows.prior[1]))
         pooled, known = cross_fitted(fusion, learned.verdict, rows), learned.verdict.known
-        spread = _learn_spread(pooled, rows.y[known], rows.weights_at(known))
-        self.spread_factor_, self.spread_floor_ = spread
+        spread = learn_level_spread(pooled, rows.y[known], rows.weights_at(known))
+        self._keep_spread(spread)
         self._store(describe_pool(learned, rows, spread.widen(pooled)))
         return self
 
@@ -244,16 +250,15 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
         outputs = self._ask(row)
         told = hear_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
-        variance = self.spread_factor_ * told.spread**2 + self.spread_floor_
-        return replace(told, spread=float(np.sqrt(variance)))
+        widened = self._spread().widen(np.array([[told.prediction, told.spread**2]]))
+        return replace(told, spread=float(np.sqrt(widened[0, 1])))
 
     def prune(self, max_latency: float) -> Self:
         pruned: Self = super().prune(max_latency)
         record = self.held_out_
         members = [record.names.index(name) for name in pruned.member_names_]
         fused = fused_again(record, self._unfitted_fusion(), members)
-        spread = _learn_spread(fused, record.y, record.weights)
-        pruned.spread_factor_, pruned.spread_floor_ = spread
+        pruned._keep_spread(learn_level_spread(fused, record.y, record.weights))
         return pruned
 
     prune.__doc__ = PoolMixin.prune.__doc__
@@ -261,8 +266,15 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     def _fused(self, X: Any) -> Array:
         """Fuse what members say of rows to means and variances, (n_samples, 2)."""
         outputs = self._ask(X)
-        spread = Spread(self.spread_factor_, self.spread_floor_)
-        return spread.widen(self.fusion_.combine(outputs))
+        return self._spread().widen(self.fusion_.combine(outputs))
+
+    def _keep_spread(self, spread: LevelSpread) -> None:
+        self.spread_factor_, self.spread_floor_, self.spread_growth_, *levels = spread
+        self.spread_levels_ = tuple(levels)
+
+    def _spread(self) -> LevelSpread:
+        sizes = self.spread_factor_, self.spread_floor_, self.spread_growth_
+        return LevelSpread(*sizes, *self.spread_levels_)
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumbers]:
         numbers, found = read_numbers(y, np.ones(len(y)))
@@ -276,10 +288,5 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         check_pool(self, None)
         expect(bool(np.isfinite(self.target_mean_)), "target_mean_ is not finite")
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
-        spread = (self.spread_factor_, self.spread_floor_)
-        sound = all(0 <= each < np.inf for each in spread) and max(spread) > 0
-        expect(sound, "the spread is not above zero")
-
-
-def _learn_spread(fused: Array, y: Array, weights: Array | None) -> Spread:
-    return learn_spread(fused, y, np.ones(len(y)) if weights is None else weights)
+        expect(len(self.spread_levels_) == 2, "spread_levels_ are not two")
+        expect(self._spread().is_sound, "the spread is not above zero and finite")
