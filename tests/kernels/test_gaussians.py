@@ -142,6 +142,14 @@ def test_columns_are_centred_and_squared_where_that_serves(kind):
     np.testing.assert_array_equal(centred_columns(rows, centre, kind), expected)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_centre_that_float32_has_not_is_subtracted_all_the_same(kind):
+    rows, centre = np.float32([[1e6, 1e6 + 1]]), np.array([1e6 + 0.01, 1e6 - 0.01])
+    columns = centred_columns(rows, centre, kind)
+    assert columns.dtype == np.float32
+    np.testing.assert_allclose(columns[:, :2], [[-0.01, 1.01]], rtol=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_few_rows_and_many_have_the_same_columns(dtype, order):

@@ -175,9 +175,11 @@ class Dataset:
         {'cook': 2, 'smith': 1}
         """
         predicted = read_target(table, target, task)
-        for each in drop:
-            table.column(each)
-        names = [each for each in table.names if each not in {target, source, *drop}]
+        at_hand = set(table.names)
+        for each in (each for each in drop if each not in at_hand):
+            table.column(each)  # says that there is none
+        others = {target, source, *drop}
+        names = [each for each in table.names if each not in others]
         if not names:
             raise ValueError(f"There is no column beside the target {target!r} to learn from.")
         known, y = predicted.known, predicted.values

@@ -59,9 +59,13 @@ def make_gaussians(means: Floats, covariances: Floats, kind: Kind) -> Gaussians:
 def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
     """Rows less their centre and, where densities are linear in them, their squares beside them.
 
-    A centre keeps squares from cancelling. In the dtype of ``rows``.
+    A centre keeps squares from cancelling. In the dtype of ``rows``; where that has no such centre,
+    rows are moved in double precision.
     """
-    centre = centre.astype(rows.dtype, copy=False)
+    near = centre.astype(rows.dtype, copy=False)
+    if not np.array_equal(near, centre):
+        rows, near = (rows - centre).astype(rows.dtype), np.zeros_like(near)
+    centre = near
     if kind not in ("spherical", "diag"):
         return rows - centre
     if rows.size > (FEW_VALUES if "numba" in sys.modules else MANY_VALUES):

@@ -13,6 +13,7 @@ from ensemblage.parallel._final_step import rows_at_final_step as rows_at_final_
 from ensemblage.parallel._folds import Fold as Fold
 from ensemblage.parallel._folds import deal_folds as deal_folds
 from ensemblage.parallel._folds import make_folds as make_folds
+from ensemblage.parallel._memory_at_hand import memory_at_hand as memory_at_hand
 from ensemblage.parallel._number_targets import as_numbers as as_numbers
 from ensemblage.parallel._row_weights import read_weights as read_weights
 from ensemblage.parallel._seeds import Blueprint as Blueprint

@@ -134,7 +134,8 @@ class RowBlocks:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the rows read so far."""
-        unused = [x for x in self._saved.ignored if x in self._names and x not in self._keep]
+        seen = set(self._names) - set(self._keep)
+        unused = [name for name in self._saved.ignored if name in seen]
         ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
         new = () if self._strangers is None else self._strangers.sentences()
         own = [ignored] if unused else []

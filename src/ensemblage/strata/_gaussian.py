@@ -47,6 +47,7 @@ from ensemblage.parallel import (
     CallbackSupportMixin,
     all_or_nothing,
     fit_progress,
+    memory_at_hand,
     read_weights,
     with_callbacks,
 )
@@ -269,7 +270,20 @@ class GaussianStrata(
                 f"n_strata={self.n_strata} is larger than n_samples={n_samples}. "
                 "Ask for fewer strata, or bring more rows."
             )
+        if isinstance(source, MemoryBlocks):
+            self._check_memory(source)
         return TrainingRows(source.begin(weights), self._check_classes(like, y))
+
+    def _check_memory(self, source: BlockSource) -> None:
+        """Refuse, before any work, more responsibilities and memberships than the memory holds."""
+        n_samples, limit = source.shape[0], memory_at_hand()
+        need = 2.0 * n_samples * self.n_strata * source.dtype.itemsize
+        if need > limit:
+            raise MemoryError(
+                f"n_strata={self.n_strata} strata of n_samples={n_samples} rows take at least "
+                f"{need / 1e9:.3g} GB, more than the {limit / 1e9:.3g} GB at hand. Ask for fewer "
+                "strata, or give the rows as a file: ensemblage.blocks.open_blocks."
+            )
 
     def _run_em(self, source: BlockSource, rules: Rules) -> EMState:
         extent = column_extent(source)

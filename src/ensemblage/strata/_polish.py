@@ -34,7 +34,8 @@ N_BINS = 128
 TOGETHER, PATIENCE, TURNS = 3, 8, 3
 """After so many passes that brought no size closer, move one price at a time, or stop: but not
 before each stratum whose size is not met had so many turns."""
-MAX_PASSES = 1000
+MOST_PASSES, FEW_PASSES, MOST_ENTRIES = 1000, 50, 2e8
+"""So many passes at most; with so many memberships to look at in all of them, fewer."""
 TOLERANCE = 1e-10
 """Sizes this close, relatively, need no other price."""
 STEEP = 12.0
@@ -251,7 +252,7 @@ def find_prices(
     row = source.total(_largest_weight, combine=max)
     reach = np.full(len(sizes), FIRST_REACH)
     best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
-    for turn in range(1, MAX_PASSES + 1):
+    for turn in range(1, _passes(source.shape[0], len(sizes)) + 1):
         measured = Measured(*source.total(_measure, shared, log_scales, reach))
         missing = sizes - measured.sizes
         outlook = _look_out(missing, measured, log_scales, reach, row)
@@ -267,6 +268,11 @@ def find_prices(
         log_scales = np.where(moving, log_scales + outlook.moves, log_scales)
         reach = np.where(moving, outlook.reach, reach)
     return Prices(best_scales, _last_changes(source, shared, best_scales, best_missing))
+
+
+def _passes(n_rows: int, n_groups: int) -> int:
+    """How often the rows may be gone through."""
+    return int(np.clip(MOST_ENTRIES / (n_rows * n_groups), FEW_PASSES, MOST_PASSES))
 
 
 def polished(block: Block, shared: SharedModel, prices: Prices) -> BlockFit:

@@ -57,7 +57,8 @@ def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
     if given is None or (isinstance(given, str) and given == "auto"):
         return [None] * len(names)
     if isinstance(given, Mapping):
-        unknown = [str(name) for name in given if name not in names]
+        known = set(names)
+        unknown = [str(name) for name in given if name not in known]
         if unknown:
             raise ValueError(
                 f"`{parameter}` names {unknown[0]!r}, which is no column."

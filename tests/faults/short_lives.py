@@ -1,0 +1,175 @@
+"""Processes that are killed while they write, and fits that get too little memory.
+
+Run as ``python -m faults.short_lives <task> <folder>``: one line of JSON for each try.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from ensemblage.pages import FactsBlock, Page
+from ensemblage.persistence import load, save, write_atomically
+from ensemblage.report import render
+from made_estimators import MADE, fit_on, made_rows, outputs_of
+
+X, Y, _ = made_rows()
+ROOM, N_ROWS = 40_000_000, 300_000
+STARVED = [
+    "HISS", "MixtureStrata", "BootstrapStrata", "InnerBayesNetClassifier",
+    "JointSubspaceClassifier", "PartialPoolingClassifier", "ScaledLogisticRegression",
+    "StrataEnsembleClassifier", "EvidenceAccumulation", "TableEncoder", "PartialPoolingRegressor",
+]  # fmt: skip
+
+
+def die(*_, **__):
+    """End at once, as if by the machine."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesHalfWay:
+    """A file of which the first half is written."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        die()
+
+
+def _half_way():
+    opened = os.fdopen
+    os.fdopen = lambda *args: DiesHalfWay(opened(*args))
+
+
+def _before_flush():
+    os.fsync = die
+
+
+def _before_name():
+    Path.replace = die
+
+
+def _after_name():
+    replaced = Path.replace
+
+    def replace_and_die(*args):
+        replaced(*args)
+        die()
+
+    Path.replace = replace_and_die
+
+
+MOMENTS = {
+    "half way": _half_way, "before it is flushed": _before_flush,
+    "before it has its name": _before_name, "when it has its name": _after_name,
+}  # fmt: skip
+
+
+def _save(path, seed):
+    rows, truth, _ = made_rows(seed)
+    save(fit_on(MADE["BayesNetClassifier"], rows, truth), path)
+
+
+def _loaded(path):
+    return load(path).model.predict_proba(X).tobytes()
+
+
+def _report(path, seed):
+    write_atomically(path, render(Page(f"Page {seed}", "note", ["Rain."], FactsBlock([]), [])))
+
+
+WRITERS = {"model.skops": (_save, _loaded), "report.html": (_report, Path.read_bytes)}
+
+
+def kill_writers(folder):
+    """Kill a process at each moment of writing over an old file, and tell what is there then."""
+    for (name, (write, read)), (moment, arrange) in product(WRITERS.items(), MOMENTS.items()):
+        path = folder / name
+        write(path, 1)
+        new = read(path)
+        write(path, 0)
+        old, whole = read(path), path.read_bytes()
+        ended = _in_a_fork(arrange, write, path)
+        yield {
+            "file": name, "moment": moment, "killed": ended == -signal.SIGKILL,
+            "old": path.read_bytes() == whole, "new": read(path) == new != old,
+            "seen": [each.name for each in folder.iterdir() if each.suffix == path.suffix],
+        }  # fmt: skip
+        for each in folder.iterdir():
+            each.unlink()
+
+
+def _in_a_fork(arrange, write, path):
+    """Write in a process that ends at a moment; give how it ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            arrange()
+            write(path, 1)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _many_strata(model):
+    """Ask for strata whose memberships take much memory, where there are any."""
+    return model.set_params(n_strata=20) if "n_strata" in model.get_params(deep=False) else model
+
+
+def starve(folder):
+    """Fit each estimator again, to many rows, with little memory left; the old model must stay."""
+    rows, classes = np.random.default_rng(0).normal(size=(N_ROWS, 20)), np.arange(N_ROWS) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = {name: _many_strata(MADE[name].make()).fit(X, Y) for name in STARVED}
+        said = {name: outputs_of(model, X) for name, model in fitted.items()}
+    path = folder / "model.skops"
+    save(fitted["HISS"], path)
+    whole = path.read_bytes()
+    limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    for name, model in fitted.items():
+        told = {"name": name, "ended": "with a fit"}
+        try:
+            model.fit(rows, classes)
+        except (MemoryError, ValueError) as error:
+            told["ended"] = f"{type(error).__name__}: {error}"
+            told["same"] = _same(outputs_of(model, X), said[name])
+        yield told
+    try:
+        save(fitted["HISS"].set_params(init=rows), path)
+        ended = "saved"
+    except (MemoryError, ValueError) as error:
+        ended = f"{type(error).__name__}: {error}"
+    intact = path.read_bytes() == whole and _same(outputs_of(load(path).model, X), said["HISS"])
+    yield {"name": "save", "ended": ended, "same": intact}
+
+
+def _same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[k], other[k]) for k in one)
+
+
+def main(task, folder):
+    """Do one of the tasks and tell line by line."""
+    warnings.simplefilter("ignore")
+    for told in {"kill": kill_writers, "starve": starve}[task](Path(folder)):
+        print(json.dumps(told), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
