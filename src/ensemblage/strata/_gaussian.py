@@ -153,13 +153,13 @@ def run_em(
     iteration; if it returns true, this was the last.
     """
     rule = rules.first
-    total = source.advance_total(_expect, model, rule)
+    total = source.advance_total(expect_block, model, rule)
     path = [total.log_likelihood / settings.weight]
     converged = False
     for _ in range(settings.max_iter):
         gaussians = estimate(total, model.gaussians, settings.floor, model.kind)
         model, rule = model._replace(gaussians=gaussians), rules.following(source, total, rule)
-        total = source.advance_total(_expect, model, rule)
+        total = source.advance_total(expect_block, model, rule)
         path.append(total.log_likelihood / settings.weight)
         converged = not path[-1] - path[-2] > settings.tol
         if step() or converged:
@@ -167,7 +167,7 @@ def run_em(
     return EMState(model, rule, total, path, converged)
 
 
-def _expect(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
+def expect_block(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
     columns, bins = model.columns(block.rows), NO_BINS if rule.bins is None else rule.bins
     return expectation(
         columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, bins

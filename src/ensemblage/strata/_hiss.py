@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import _fit_context
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.blocks import Block, BlockSource, lazy_on_dask
-from ensemblage.kernels import Kind, priced_memberships
+from ensemblage.blocks import Block, BlockSource, MemoryBlocks, lazy_on_dask
+from ensemblage.kernels import Kind, priced_memberships, within_reach
 from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
+from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
-from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata
+from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
+from ensemblage.strata._hiss_stream import StreamState, take_step
 from ensemblage.strata._polish import (
     Groups,
+    Prices,
     Reached,
     SharedModel,
     find_groups,
     fit_by_caps,
     fit_by_prices,
     objective_by_caps,
+    polished,
 )
+from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -78,6 +84,9 @@ class HISS(GaussianStrata):
         Whether ``memberships_`` follow from exact prices.
     groups_ : ndarray of shape (n_strata,)
         Strata with the same number coincide, and share each row equally.
+    stratum_weights_ : ndarray of shape (n_strata,)
+        Responsibility of each stratum, :math:`\sum_i w_i \upsilon_{ij}`; what a stream remembers
+        of its rows beside the Gaussians and prices.
     {n_iter_, converged_, n_features_in_, feature_names_in_}
 
     See Also
@@ -110,6 +119,11 @@ class HISS(GaussianStrata):
     parted. No price tells them apart, so they share each row equally. Memberships are then the
     best of those that do so; for Gaussians that are not quite the same the mean log likelihood may
     be lower by a part of that divergence than if they did not share.
+
+    In a stream (``partial_fit``) the statistics :math:`s` of the Gaussians and the log prices are
+    averages over batches, :math:`s \leftarrow (1 - \rho) s + \rho s_b`, where a batch of weight w
+    counts :math:`\rho = (w / W)^{0.7}` if all batches so far weigh W together. In each batch
+    strata have their sizes while memberships and responsibilities are found in turn, six times.
 
     With ``class_balance`` each class has prices of its own, at which a stratum takes the share
     :math:`\gamma` of that class; new rows, whose class is unknown, get the prices of all rows.
@@ -225,12 +239,68 @@ class HISS(GaussianStrata):
             self.polished_ = bool(fitted.reached.objective >= reached - rounding)
         if not self.polished_:
             fitted = fit_by_caps(source, shared, caps)
-        self.log_scales_ = fitted.log_scales
+        self.log_scales_, self.stratum_weights_ = fitted.log_scales, state.total.mass
         self.objective_ = float(fitted.reached.objective / weight)
         if fitted.memberships is not None:
             self.memberships_ = fitted.memberships
         if classes is not None:
             self._balance(source, fitted.reached, classes)
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        r"""Go on with one more batch of rows, where a stream of these is all there is.
+
+        The first batch is fitted as ``fit`` does. Each further one moves prices and Gaussians a
+        step towards its own, so steps become smaller. That is an approximation: no row is seen
+        twice, and sizes hold in expectation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The batch: some hundred rows or more, in no order that means something.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless strata are to be balanced by class.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        self : object
+            The stratifier, with ``memberships_`` and ``objective_`` of this batch, which is one
+            more iteration: ``objective_path_`` goes on with it, and may fall.
+        """
+        if not hasattr(self, "means_"):
+            fitted: Self = self.fit(X, y, sample_weight)
+            return fitted
+        source, classes = self._read_batch(X, y, sample_weight)
+        before = StreamState(self._model(), self.log_scales_, self.stratum_weights_)
+        after = take_step(source, before, self._rules(), self.variance_floor)
+        model, self.log_scales_, self.stratum_weights_ = after
+        self.means_ = model.gaussians.means + model.centre
+        self.covariances_ = model.gaussians.covariances
+        self.groups_, self.polished_ = find_groups(model).numbers, False
+        shared = self._shared()
+        prices = Prices(shared.groups.join_scales(self.log_scales_), [])
+        self.memberships_, reached = source.collect(polished, shared, prices)
+        self.objective_ = float(reached.objective / source.weights.sum())
+        if classes is not None:
+            self._balance(source, reached, classes)
+        self.objective_path_ = np.append(self.objective_path_, self.objective_)
+        self.n_iter_ += 1
+        return self
+
+    def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
+        weights = None if sample_weight is None else read_weights(sample_weight, rows)
+        if within_reach(rows, *self._model()) is not rows:
+            raise ValueError(
+                f"X holds values as large as {np.abs(rows).max():.3g}, whose squares overflow "
+                f"{rows.dtype}. Scale the columns as those of the batches before."
+            )
+        return TrainingRows(MemoryBlocks(rows, weights), self._check_classes(rows, y))
 
     def _balance(self, source: BlockSource, reached: Reached, classes: NDArray[np.intp]) -> None:
         """Solve for prices of each class alone; the sizes of the strata stay."""
@@ -254,6 +324,10 @@ class HISS(GaussianStrata):
         super().__check_state__()
         expect_fitted(self, {"objective_": "number", "polished_": "flag"})
         expect_array(self, "log_scales_", (self.n_strata,))
+        # files of version 0.1.0 have none
+        expect_fitted(
+            self, {"stratum_weights_": "optional float (strata) 0.."}, strata=self.n_strata
+        )
         expect_array(self, "groups_", (self.n_strata,), "integer", low=0, high=self.n_strata - 1)
         used = np.unique(self.groups_)
         expect(len(used) == used[-1] + 1, "groups_ leaves numbers out")
