@@ -1,11 +1,23 @@
-"""Callbacks of scikit-learn behind one door: the API is experimental and may change."""
+"""Callbacks of scikit-learn behind one door: new in 1.9, experimental, and may change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ModuleNotFoundError:
+    Method = TypeVar("Method", bound=Callable[..., object])
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand in for scikit-learn's class: there are no callbacks to set."""
+
+    def with_callbacks(method: Method) -> Method:
+        """Leave a method as it is."""
+        return method
+
 
 __all__ = ["CallbackSupportMixin", "fit_progress", "with_callbacks"]
 
@@ -19,6 +31,9 @@ def fit_progress(
     Yields what to call after each step; it is true if a callback asks to stop. ``task`` is what one
     step is called, and ``max_steps`` an upper bound on their number, None if not known.
     """
+    if not hasattr(estimator, "set_callbacks"):
+        yield lambda: False
+        return
     context = estimator._init_callback_context(max_subtasks=max_steps)  # noqa: SLF001
     context.call_on_fit_task_begin(estimator=estimator)
 
