@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ModuleNotFoundError:
-    Method = TypeVar("Method", bound=Callable[..., object])
+    Method = TypeVar("Method", bound=Callable[..., Any])
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand in for scikit-learn's class: there are no callbacks to set."""
 
     def with_callbacks(method: Method) -> Method:
-        """Leave a method as it is."""
-        return method
+        """Leave a method as it is, one frame deeper: so warnings point to the caller."""
+
+        @wraps(method)
+        def plain_method(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return plain_method  # type: ignore[return-value]
 
 
 __all__ = ["CallbackSupportMixin", "fit_progress", "with_callbacks"]
