@@ -38,6 +38,12 @@ def shared():
     return folder
 
 
+@pytest.fixture(scope="session")
+def callbacks():
+    """scikit-learn's callbacks, where it has them."""
+    return pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
+
+
 @pytest.fixture
 def table_file(tmp_path):
     """A small CSV file with numbers, words, missing values and two classes."""

@@ -65,6 +65,7 @@ def test_contributions_add_up_to_the_decision():
     np.testing.assert_allclose(two.explain(X).sum(axis=1), chances[:, 1] - chances[:, 0])
 
 
+@pytest.mark.usefixtures("callbacks")
 def test_progress_is_told_once_per_node():
     class Counter:
         def __init__(self):

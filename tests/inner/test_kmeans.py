@@ -201,6 +201,7 @@ def test_new_rows_that_overflow_are_refused():
             method(np.full((1, 4), 1e300))
 
 
+@pytest.mark.usefixtures("callbacks")
 def test_callbacks_are_told_about_passes():
     class Count:
         passes = 0

@@ -24,6 +24,7 @@ def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
     tree = kind(max_leaves=3, n_views=3, random_state=0)
     assert "ensemblage-tree" not in tree._repr_html_()
     tree.fit(*load(return_X_y=True))
-    told = tree._repr_mimebundle_()["text/html"]
-    assert told.startswith(tree.to_html(), told.index("<style>.ensemblage-tree"))
+    for told in (tree._repr_mimebundle_()["text/html"], tree._repr_html_()):
+        assert told.endswith(tree.to_html())
+        assert told.count("<style>.ensemblage-tree") == 1
     assert tree.to_html().count("<g>") == len(tree.tree_.left)

@@ -7,7 +7,7 @@ from ensemblage.inner import InnerEnsemble, TreeRecipe
 from ensemblage.inner._tree_crowd import Crowd, ThresholdMeasure, draw_bootstraps, place_thresholds
 from ensemblage.inner._tree_structure import CRITERIA, GrowthRule, TreeRows
 from ensemblage.kernels import GINI, CutRule, bins_of, candidate_cuts
-from kernels.trees import drawn_rows, grown, targets
+from kernels.trees import GAPS, drawn_rows, grown, targets
 from reference.inner_tree import place
 
 KINDS = ["gini", "entropy", "squared_error", "poisson"]
@@ -38,7 +38,7 @@ def test_thresholds_equal_the_slow_ones(criterion, seed):
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=15)
 def test_full_views_place_the_thresholds_of_the_tree(criterion, seed):
-    X, y, rng = drawn_rows(seed, n_rows=120)
+    X, y, rng = drawn_rows(seed, n_rows=120, missing=GAPS)
     y[0] = 1
     X += rng.normal(0, 0.3, size=X.shape).astype(np.float32)
     tree, _, _ = grown(X, y, 12, criterion)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemblage.kernels import leaf_memberships, node_sums, predict_softly, views_right
-from kernels.trees import drawn_rows, grown, stump, targets
+from kernels.trees import GAPS, drawn_rows, grown, stump, targets
 from reference.inner_tree import memberships
 
 X = np.array([[0.0], [1.0], [1.5], [5.0], [np.nan]], dtype=np.float32)
@@ -63,7 +63,7 @@ def test_memberships_equal_the_slow_ones_and_add_up_to_one(seed):
 @given(st.integers(0, 10_000))
 @settings(max_examples=20)
 def test_equal_thresholds_are_scikit_learns_tree(seed):
-    rows, y, _ = drawn_rows(seed)
+    rows, y, _ = drawn_rows(seed, missing=GAPS)
     tree, _, theirs = grown(rows, y, leaves=6)
     tree = tree._replace(thresholds=np.repeat(tree.thresholds, 4, axis=1))
     sums = node_sums(tree, rows, targets(y, n_classes=3))[:, np.unique(y)]

@@ -86,6 +86,10 @@ def test_what_clones_share_is_shared():
     assert built[0] is clone(scaler) is scaler
     again = through_a_pickle(Blueprint(make_pipeline(scaler, SVC())))
     assert again.build([1])[0] is again.build([2])[0]
+
+
+@pytest.mark.usefixtures("callbacks")
+def test_callbacks_are_shared():
     watched = LogisticRegression()
     watched._skl_callbacks = [object()]
     assert Blueprint(watched).build([1])._skl_callbacks is watched._skl_callbacks

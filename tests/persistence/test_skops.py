@@ -38,10 +38,11 @@ def test_skops_imported_later_is_whole():
 
 
 def test_plain_values_are_those_of_skops():
-    lists = _plain_lists()
-    for name in vars(lists):
-        if name.endswith("_NAMES"):
-            assert set(getattr(lists, name)) == set(getattr(_trusted_types, name)), name
+    lists, later = _plain_lists(), {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"}  # not in skops 0.14
+    ours, known = {name for name in vars(lists) if name.endswith("_NAMES")}, vars(_trusted_types)
+    assert ours - later <= set(known)
+    for name in ours & set(known):
+        assert set(getattr(lists, name)) == set(known[name]), name
     assert lists.SKLEARN_ESTIMATOR_TYPE_NAMES == []
 
 

@@ -201,6 +201,12 @@ def test_what_is_neither_listed_nor_public_is_not_trusted(name):
     assert not is_trusted(name)
 
 
+@pytest.mark.parametrize("home", ["numpy", "numpy._core._multiarray_umath"])
+def test_elementwise_functions_are_trusted_by_either_of_their_names(home):
+    assert is_trusted(f"{home}.log1p")
+    assert not is_trusted(f"{home}.fromfile")
+
+
 def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (20, 2))])

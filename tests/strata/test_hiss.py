@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 from ensemblage.kernels import centred_columns, log_densities, make_gaussians
@@ -144,8 +143,8 @@ def test_the_whole_of_the_rows_whatever_their_weight(weight, n_rows):
     np.testing.assert_allclose(hiss.transform(X), 1.0)
 
 
-def test_progress_reaches_a_callback(capsys):
-    HISS(3, 0.4, random_state=0).set_callbacks(ProgressBar()).fit(blobs(0))
+def test_progress_reaches_a_callback(capsys, callbacks):
+    HISS(3, 0.4, random_state=0).set_callbacks(callbacks.ProgressBar()).fit(blobs(0))
     assert "HISS" in capsys.readouterr().out
 
 

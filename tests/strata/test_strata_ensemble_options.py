@@ -273,6 +273,7 @@ class Counter:
         return self.count >= self.most
 
 
+@pytest.mark.usefixtures("callbacks")
 def test_callbacks_hear_of_each_setting_and_may_end_the_search():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))

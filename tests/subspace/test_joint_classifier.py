@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 
@@ -193,9 +192,9 @@ def test_local_competence_with_its_own_neighbours(wine):
     assert ensemble.fusion_.neighbors_.n_neighbors == 5
 
 
-def test_callbacks_see_every_member(capsys):
+def test_callbacks_see_every_member(capsys, callbacks):
     X, y = load_iris(return_X_y=True)
-    ensemble = JointSubspaceClassifier(2, **QUICK).set_callbacks(ProgressBar())
+    ensemble = JointSubspaceClassifier(2, **QUICK).set_callbacks(callbacks.ProgressBar())
     assert ensemble.fit(X, y).n_estimators_ == 2
     assert "JointSubspaceClassifier" in capsys.readouterr().out
 

@@ -281,10 +281,15 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         words = self._words()
         return tree_html(outline(self.tree_, words), words.classes)
 
-    def _html_repr(self) -> str:
+    def _repr_html_inner(self) -> str:
         """Show parameters as scikit-learn does, and the tree if there is one."""
-        parameters: str = super()._html_repr()
+        parameters: str = super()._repr_html_inner()
         return parameters + self.to_html() if hasattr(self, "tree_") else parameters
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the same in a notebook."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return shown | {"text/html": self._repr_html_inner()} if "text/html" in shown else shown
 
     def _words(self, columns: Sequence[str] = ()) -> TreeWords:
         """Name features, after the table's columns as the caller knows them, and classes."""

@@ -23,6 +23,8 @@ def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
         sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
     present = np.count_nonzero(weights)
+    if not present:  # scikit-learn itself refuses them from 1.9 on
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     relative = weights / weights.max()  # whose sum cannot overflow
     mean = weights.max() * (relative.sum() / present)
     return weights if 1 <= mean <= MOST_COPIES else relative * (present / relative.sum())

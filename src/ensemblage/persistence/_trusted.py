@@ -104,6 +104,8 @@ BOOSTING_TYPES = frozenset(
     )}
     | {"sklearn.ensemble._hist_gradient_boosting.binning._BinMapper"}
 )  # fmt: skip
+# NumPy's elementwise functions, as they name their home; the second before NumPy 2.2
+UFUNC_HOMES = frozenset({"numpy", "numpy._core._multiarray_umath"})
 NO_ESTIMATORS = frozenset({"conftest", "experimental", "externals", "tests"})
 
 
@@ -136,7 +138,7 @@ def _is_public_estimator(name: str) -> bool:
 def _is_ufunc(name: str) -> bool:
     """Whether it is an elementwise function of NumPy's or SciPy's: these have no side effects."""
     module, _, attribute = name.rpartition(".")
-    if module != np.__name__ and not module.startswith(special.__name__):
+    if module not in UFUNC_HOMES and not module.startswith(special.__name__):
         return False
     return isinstance(getattr(sys.modules.get(module), attribute, None), np.ufunc)
 
