@@ -9,15 +9,14 @@ import time
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.datasets import Dataset, Table, read_table
+from ensemblage.datasets import Dataset, Table
 from ensemblage.persistence import SavedModel, read_rows
 from ensemblage.strata import HISS, MixtureStrata
 from ensemblage.strata._polish import FEW_PASSES, MOST_PASSES, _passes
-from ensemblage.tables import TableEncoder
+from ensemblage.tables._read_columns import per_column
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
@@ -126,28 +125,16 @@ def drop_columns(_, names):
 
 
 def declare_kinds(_, names):
-    frame = pd.DataFrame([[1.0] * len(names)] * 2, columns=names)
-    return TableEncoder(kinds=dict.fromkeys(names, "number")).fit(frame).n_features_in_
+    return len(per_column(dict.fromkeys(names, "number"), names, "kinds"))
 
 
 @pytest.mark.parametrize("act", [ignore_columns, drop_columns, declare_kinds])
-def test_checks_of_names_grow_with_their_number(act, tmp_path):
-    """A check of each name against all of them takes a hundred times as long for ten times more."""
-    seconds = []
-    for n_columns in (2000, 20_000):
-        path, names = wide_file(tmp_path, n_columns)
-        start = time.process_time()
-        assert act(path, names)
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 40 * seconds[0] + 1.0
-
-
-def test_a_hundred_thousand_columns(tmp_path):
+def test_a_hundred_thousand_columns(act, tmp_path):
+    """A check of each name against all of them takes minutes."""
     path, names = wide_file(tmp_path, 100_000)
     start = time.process_time()
-    assert len(read_table(path).names) == 100_001
-    assert ignore_columns(path, names)
-    assert time.process_time() - start < 30
+    assert act(path, names)
+    assert time.process_time() - start < 20
 
 
 @posix

@@ -8,7 +8,7 @@ from sklearn.ensemble import AdaBoostClassifier
 
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
 from ensemblage.inner import InnerBayesNetClassifier, InnerKMeans, InnerTreeClassifier
-from ensemblage.parallel import read_weights
+from ensemblage.parallel import read_weights, short_weights
 from ensemblage.strata import (
     HISS,
     MixtureStrata,
@@ -20,6 +20,20 @@ from ensemblage.subspace import JointSubspaceClassifier
 
 X, Y = load_iris(return_X_y=True)
 ROWS = np.empty((4, 1))
+
+
+def test_short_weights_by_hand():
+    given = np.array([0.0, 1.0, 3.0, 1e6, 0.1, 5e-324])
+    assert short_weights(given)[:4].tolist() == [0.0, 1.0, 3.0, 1e6]
+    assert short_weights(given)[4] == round(0.1 * 2**35) / 2**35
+    assert short_weights(given)[5] == 5e-324
+
+
+@given(st.floats(1e-300, 1e300), st.floats(1.0, 1.0 + 4e-16))
+def test_short_weights_are_near_and_shorten_once(weight, noise):
+    short = short_weights(np.array([weight]))
+    np.testing.assert_allclose(short, weight, rtol=2.0**-32)
+    np.testing.assert_array_equal(short_weights(short * noise), short)
 
 
 def test_copies_are_kept_as_they_are():

@@ -16,6 +16,7 @@ from ensemblage.parallel._folds import make_folds as make_folds
 from ensemblage.parallel._memory_at_hand import memory_at_hand as memory_at_hand
 from ensemblage.parallel._number_targets import as_numbers as as_numbers
 from ensemblage.parallel._row_weights import read_weights as read_weights
+from ensemblage.parallel._row_weights import short_weights as short_weights
 from ensemblage.parallel._seeds import Blueprint as Blueprint
 from ensemblage.parallel._seeds import draw_seeds as draw_seeds
 from ensemblage.parallel._seeds import set_seed as set_seed

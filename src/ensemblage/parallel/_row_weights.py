@@ -10,6 +10,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 MOST_COPIES = 1e6
 """The mean weight up to which weights are taken for copies of rows."""
+BITS = 32
+"""So many of a weight tell rows apart; the rest depend on the unit in which weights are given."""
 
 
 def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
@@ -28,3 +30,10 @@ def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
     relative = weights / weights.max()  # whose sum cannot overflow
     mean = weights.max() * (relative.sum() / present)
     return weights if 1 <= mean <= MOST_COPIES else relative * (present / relative.sum())
+
+
+def short_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop a weight's last bits: trees, whose splits are often ties, would go by them."""
+    parts, powers = np.frexp(weights)
+    short: NDArray[np.float64] = np.ldexp(np.round(np.ldexp(parts, BITS)), powers - BITS)
+    return short

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage.fusion import Fusion, take_rows
-from ensemblage.parallel import Fold, read_weights
+from ensemblage.parallel import Fold, read_weights, short_weights
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._fitted_pool import FittedPool
 from ensemblage.pool._held_out_record import HeldOutRecord
@@ -57,7 +57,7 @@ class PoolMixin(EncodeMixin):
         check_consistent_length(X, groups)
         weights, numbers = None, np.arange(len(y))
         if sample_weight is not None:
-            weights = read_weights(sample_weight, X)
+            weights = short_weights(read_weights(sample_weight, X))
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
             numbers = np.flatnonzero(present)

@@ -132,7 +132,20 @@ def solve_caps(
     own = np.arange(len(sizes))
     above = np.array([counts[j, k + 2 :].sum() for j, k in enumerate(places)])
     found = Found(bins, places, above, rests[own, places], ~narrow)
-    return _close(source, sizes, found, strata)
+    caps = _close(source, sizes, found, strata)
+    full = sizes >= (1 - ROUNDING) * counts.sum(axis=1)
+    return _all_rows(source, caps, full, strata) if full.any() else caps
+
+
+def _all_rows(source: BlockSource, caps: Caps, full: Flags, strata: Any) -> Caps:
+    """Let strata that are to have all rows have the whole of each: caps below every affinity."""
+    lowest = source.total(_lowest, strata, combine=np.minimum)
+    return Caps(np.where(full, lowest, caps.pivots), np.where(full, 1.0, caps.log_shares))
+
+
+@of_carries
+def _lowest(block: Block, strata: Any) -> Doubles:
+    return np.asarray(block.carry[strata].min(axis=1), dtype=np.float64)
 
 
 def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
