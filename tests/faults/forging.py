@@ -45,7 +45,7 @@ def mutations(value):
     elif isinstance(value, int | float):
         yield from [("nan", float("nan")), ("word", "x")]
         yield from [("negative", -(2**40))] if isinstance(value, int) else []
-    elif isinstance(value, list):
+    elif isinstance(value, list) and value:
         yield from [("short", value[:-1]), ("junk", [{}] * len(value)), ("none", None)]
 
 

@@ -100,7 +100,8 @@ class EvidenceAccumulation(ConsensusClusterer):
     def __check_state__(self) -> None:
         """Refuse merges that no fit makes."""
         super().__check_state__()
-        expect_fitted(self, {"linkage_matrix_": "float (*, 4) 0.."})
+        merges = len(self.labels_) - 1
+        expect_fitted(self, {"linkage_matrix_": "float (merges, 4) 0.."}, merges=merges)
 
     def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
         self._guard_rows(partitions.shape[1])

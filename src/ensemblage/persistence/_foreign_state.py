@@ -159,12 +159,16 @@ def _check_machine(part: Any) -> None:
     n_vectors = len(part.support_)
     classes = len(part.classes_) if hasattr(part, "classes_") else 2
     pairs = classes * (classes - 1) // 2
-    expect_array(part, "support_", [n_vectors], "integer", low=0)
+    rows = part.shape_fit_[0]
+    expect_array(part, "support_", [n_vectors], "integer", low=0, high=rows - 1)
+    numbers = {"_gamma": "number 0..", "epsilon": "number 0..", "nu": "number 0..1"}
+    expect_fitted(part, {**numbers, "fit_status_": "count 0..1"})
     counts = "_n_support" if "_n_support" in vars(part) else "n_support_"
     expect_array(part, counts, [None], "integer", low=0)
     if hasattr(part, "classes_"):
         same = vars(part)[counts].sum() == n_vectors and len(vars(part)[counts]) == classes
         expect(bool(same), "support vectors are not as many as counted")
+        expect_array(part, "class_weight_", [classes], low=0)
     if not getattr(part, "_sparse", False):
         expect_array(part, "support_vectors_", [n_vectors, part.n_features_in_])
         for name in ("dual_coef_", "_dual_coef_"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ SIZED: dict[Any, str] = {
 """What of a fusion has an entry for each member."""
 FITTED = {
     "responses_": "words (members)",
-    "member_sizes_": "integer (fitted) 0..",
+    "member_sizes_": "integer (strata) 0..",
     "constant_strata_": "integer (*) 0..<strata",
     "n_left_out_": "count",
     "feature_means_": "float (columns)",
@@ -99,6 +100,12 @@ FITTED = {
 }
 
 
+def _expect_size(size: Any) -> None:
+    """Refuse what is no share of the rows, nor a range of shares, where strata have one."""
+    for share in size if isinstance(size, tuple | list) else [] if size is None else [size]:
+        expect(isinstance(share, Real) and 0 < float(share) <= 1, "stratum_size_ is no share")
+
+
 def expect_members(ensemble: Any, n_columns: int, target: Target) -> None:
     """Refuse members that do not go together as those of a fit do."""
     members = [*ensemble.estimators_, *ensemble.anchors_]
@@ -106,6 +113,9 @@ def expect_members(ensemble: Any, n_columns: int, target: Target) -> None:
     expect_fitted(ensemble, FITTED, **sizes)
     report = ensemble.member_report_
     expect(all(isinstance(each, dict) for each in report), "member_report_ holds no reports")
+    for error in (each for each in ensemble.stratum_errors_ if each is not None):
+        expect(isinstance(error, Real) and abs(float(error)) < np.inf, "stratum_errors_ holds none")
+    _expect_size(ensemble.stratum_size_)
     sized = SIZED.get(type(ensemble.fusion_))
     of_members = sized is None or len(getattr(ensemble.fusion_, sized)) == len(members)
     expect(of_members, "fusion_ is of other members")

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted, expect_values
 from ensemblage.parallel import (
     CallbackSupportMixin,
     as_numbers,
@@ -253,6 +253,10 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
             d=d,
         )
         expect(float(self.C_) > 0 if self.C_ != "auto" else self.solver == "paper", "C_ is none")
+        for name in {"accuracy_path_", "score_path_"} & set(vars(self)):
+            expect_fitted(self, {name: "list (members)"}, members=members)
+            for path in vars(self)[name]:
+                expect_values(path, name)
 
     def _store(self, members: list[Member]) -> None:
         self.coefs_ = np.array([member.coef for member in members])

@@ -16,7 +16,7 @@ from ensemblage.fusion import (
     SoftmaxGate,
     resolve_fusion,
 )
-from ensemblage.messages import expect, expect_fitted, with_shared
+from ensemblage.messages import expect, with_shared
 from ensemblage.parallel import (
     Fold,
     all_or_nothing,
@@ -344,8 +344,6 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     def __check_state__(self) -> None:
         """Refuse members and a fusion that no fit makes."""
         super().__check_state__()
-        paths = {"accuracy_path_": "list (members)"}
-        expect_fitted(self, paths, members=self.n_estimators_)
         if isinstance(self.fusion_, SoftmaxGate):
             shape = (self.n_estimators_, self.basis_.n_columns())
             expect(np.shape(self.fusion_.coef) == shape, "fusion_ is of other members")
