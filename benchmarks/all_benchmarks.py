@@ -23,8 +23,12 @@ OUTPUT = HERE.parent / "build" / "bench"
 ROWS = "ENSEMBLAGE_BENCH_ROWS"
 PACKAGES = ("ensemblage", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "dask", "lightgbm",
             "pyagrum", "pgmpy", "dask-ml")  # fmt: skip
-WITH_PEERS = {"bench_bayes": ("pyagrum", "pgmpy")}
+WITH_PEERS = {"bench_bayes": ("pyagrum", "pgmpy"), "bench_blocks": ("dask-ml",)}
 """Which scripts ask for packages that are no part of Ensemblage's own environment."""
+SCALED = {
+    "bench_blocks": ("--rows", "2000000", "--cluster-rows", "1000000", "--workers", "2"),
+}
+"""Options by which a script that would take long is scaled down here."""
 HEADS = ("benchmark", "ours", "beside it", "ratio", "limit", "kept")
 
 
@@ -52,7 +56,11 @@ def run_script(path, python, rows):
     environment = {**os.environ, ROWS: str(rows), "PYTHONUNBUFFERED": "1"}
     start = time.monotonic()
     done = subprocess.run(
-        [python, str(path)], capture_output=True, text=True, env=environment, check=False
+        [python, str(path), *SCALED.get(path.stem, ())],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
     )
     (OUTPUT / f"{path.stem}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     lines = rows.read_text(encoding="utf-8").splitlines() if rows.exists() else []

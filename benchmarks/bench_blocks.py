@@ -1,23 +1,34 @@
 """Rows on disk and on a cluster beside rows in memory: equal bits, memory, time per row.
 
-``--rows`` scales it down. Times are of the wall clock: run it on an idle machine, with BLAS on
-one thread (``OMP_NUM_THREADS=1``).
+``--rows`` scales it down. Times are of the wall clock: run it on an idle machine. ``--only peers``
+fits scikit-learn's and dask-ml's estimators beside ours to the same rows in memory, in CPU time.
 """
 
-import argparse
 import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
 import tempfile
 import threading
 import time
 import warnings
+from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 
+from all_benchmarks import row
 from ensemblage.blocks import MemoryBlocks, open_blocks
+from ensemblage.blocks._local_rows import LocalBlocks
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS, MixtureStrata
 
@@ -82,6 +93,19 @@ class Peak:
         self.watch.join()
 
 
+@contextmanager
+def counted_passes():
+    """Count passes by what they do: their number depends on the rows, not on where these are."""
+    found, blocks = Counter(), LocalBlocks._blocks  # noqa: SLF001
+
+    def counting(source, kernel):
+        found[kernel.__name__] += 1
+        return blocks(source, kernel)
+
+    with patch.object(LocalBlocks, "_blocks", counting):
+        yield found
+
+
 class Timed(NamedTuple):
     """Time on the wall, of the processor (which others on the machine change less), the model."""
 
@@ -109,16 +133,22 @@ def on_disk(folder, n_rows):
     for name, model in MODELS.items():
         few = np.load(path, mmap_mode="r")[: min(IN_MEMORY, n_rows)].copy()
         timed(model, few[:20_000])  # kernels are compiled
-        runs = [timed(model, few)[:2] for _ in range(2)]
+        with counted_passes() as few_passes:
+            runs = [timed(model, few)[:2]]
+        runs.append(timed(model, few)[:2])
         memory = np.min(runs, axis=0) / len(few)
         del few
-        with Peak() as peak:
+        with Peak() as peak, counted_passes() as passes:
             disk = np.array(timed(model, path)[:2]) / n_rows
         wall, processor = disk / memory
+        row(f"{name}, {n_rows:,} rows on disk, per row", 1e6 * disk[0], 1e6 * memory[0], unit="us",
+            against="rows in memory", bar=1.3)  # fmt: skip
+        row(f"{name}, {n_rows:,} rows on disk, anonymous memory", peak.most, unit="MB", bar=1000)
         print(f"{name}: {n_rows} rows on disk {1e6 * disk[0]:.3f} us per row, in memory "
               f"{1e6 * memory[0]:.3f} us, ratio {wall:.2f} (limit 1.3; of processor time "
-              f"{processor:.2f}); anonymous memory {peak.most:.0f} MB (limit 1000)",
-              flush=True)  # fmt: skip
+              f"{processor:.2f}); anonymous memory {peak.most:.0f} MB (limit 1000)")  # fmt: skip
+        print(f"  passes over rows on disk: {dict(passes)}")
+        print(f"  over those in memory: {dict(few_passes)}", flush=True)
     path.unlink()
 
 
@@ -175,9 +205,66 @@ def on_a_cluster(n_rows, repeats=3):
                 runs = [timed(model, source)[0] for _ in range(repeats)]
                 times[name][n_workers] = min(runs)
     for name, found in times.items():
+        row(f"{name}, {len(X):,} rows, one worker", found[1], found[0], bar=1.15,
+            against="in this process")  # fmt: skip
+        row(f"{name}, {len(X):,} rows, one worker", found[1], found[2], bar=1.7, least=True,
+            against="two workers")  # fmt: skip
         print(f"{name}, {len(X)} rows: in this process {found[0]:.2f} s, one worker "
               f"{found[1]:.2f} s (overhead {found[1] / found[0] - 1:.0%}, limit 15 %), two workers "
               f"{found[2]:.2f} s ({found[1] / found[2]:.2f} times faster, limit 1.7)")  # fmt: skip
+
+
+def peers(n_rows):
+    """Fit each side to the same rows for five passes; print CPU time per row and pass, memory."""
+    X = np.concatenate([rows_of(part, 100_000) for part in range(max(1, n_rows // 100_000))])
+    start = {"init": X[:10], "max_iter": 5, "tol": 0.0}
+    mixture = {"covariance_type": "diag", "means_init": X[:8], "init_params": "random_from_data"}
+    sides = {
+        "InnerKMeans, 20 views": InnerKMeans(10, n_views=20, schedule="paper", **start),
+        "KMeans": KMeans(10, n_init=1, algorithm="lloyd", **start),
+        "MiniBatchKMeans": MiniBatchKMeans(
+            10, n_init=1, batch_size=8192, max_no_improvement=None, **start
+        ),
+        "HISS": HISS(8, 0.3, init=X[:8], max_iter=5, tol=0.0, polish=False),
+        "GaussianMixture": GaussianMixture(8, max_iter=5, tol=0.0, **mixture),
+    }
+    found = {name: one_side(name, model, X) for name, model in sides.items()}
+    found["dask-ml's KMeans"] = of_dask_ml(X)
+    beside = {"KMeans": 0, "MiniBatchKMeans": 0, "dask-ml's KMeans": 0, "GaussianMixture": 3}
+    for name, ours in beside.items():
+        own = list(sides)[ours]
+        if found[name] is not None:
+            row(f"{own}, {len(X):,} rows, per row and pass", 1e9 * found[own], 1e9 * found[name],
+                unit="ns", against=name)  # fmt: skip
+
+
+def one_side(name, model, X):
+    """CPU seconds of a model per row and pass."""
+    before = anonymous()
+    if not name.startswith("dask"):
+        timed(model, X[:20_000])  # kernels are compiled
+    with Peak() as peak:
+        spent, fitted = timed(model, X)[1:]
+    passes = getattr(fitted, "n_steps_", None)  # of mini-batches
+    passes = fitted.n_iter_ if passes is None else passes * 8192 / len(X)
+    each = spent / len(X) / passes
+    print(f"{name}, {len(X)} rows: {1e9 * each:.0f} ns of CPU per row and pass ({passes:.3g} "
+          f"passes), {peak.most - before:.0f} MB beside the rows", flush=True)  # fmt: skip
+    return each
+
+
+def of_dask_ml(X):
+    """Fit dask-ml's K-means with threads of this process, if it is installed."""
+    try:
+        import dask
+        import dask.array as da
+        from dask_ml.cluster import KMeans as TheirKMeans
+    except ImportError as error:
+        print(f"dask-ml's KMeans was not measured: {error}")
+        return None
+    model = TheirKMeans(10, init=X[:10].astype(float), max_iter=5, tol=0.0)
+    with dask.config.set(scheduler="synchronous"):
+        return one_side("dask-ml's KMeans", model, da.from_array(X, chunks=(100_000, D)))
 
 
 def _later(part, n_rows):
@@ -191,7 +278,8 @@ def main():
     parser.add_argument("--rows", type=int, default=20_000_000, help="rows on disk")
     parser.add_argument("--cluster-rows", type=int, default=5_000_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--only", choices=["bits", "disk", "cluster"])
+    parser.add_argument("--only", choices=["bits", "disk", "cluster", "peers"])
+    parser.add_argument("--peer-rows", type=int, default=500_000)
     parser.add_argument("--folder", help="where to put the rows; a temporary folder by default")
     asked = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -211,6 +299,8 @@ def main():
             on_disk(Path(folder), asked.rows)
         if asked.only in {None, "cluster"}:
             on_a_cluster(asked.cluster_rows)
+        if asked.only in {None, "peers"}:
+            peers(asked.peer_rows)
 
 
 if __name__ == "__main__":

@@ -87,3 +87,55 @@ def test_a_column_may_be_called_like_a_head_of_the_table(run, tmp_path):
     assert next(line.split() for line in shown.splitlines() if line.split()[:1] == ["0"]) == [
         "0", "12", "105.5", "0.5",
     ]  # fmt: skip
+
+
+@pytest.fixture
+def large_file(tmp_path, monkeypatch):
+    pa, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    data = load_iris()
+    columns = dict(zip("abcd", data.data.T, strict=True))
+    path = tmp_path / "iris.parquet"
+    parquet.write_table(pa.table({**columns, "kind": data.target}), path)
+    monkeypatch.setattr("ensemblage.datasets.streams._parquet_stream.ALWAYS_FINE", 0)
+    return path
+
+
+def test_a_large_file_is_clustered_in_blocks(run, large_file, tmp_path):
+    result = run("cluster", large_file, "-k", 3, "-t", "kind", "-o", tmp_path / "labels.csv")
+    assert result.exit_code == 0, result.output
+    assert "Inner K-means: 150 rows in 3 clusters by 4 columns" in result.stdout
+    assert "Views agree with a row's cluster in" in result.stdout
+    assert "'kind' is left out" in " ".join(result.stderr.split())
+    rows = list(csv.DictReader((tmp_path / "labels.csv").read_text().splitlines()))
+    assert len(rows) == 150
+    assert {row["cluster"] for row in rows} == {"0", "1", "2"}
+    told = json.loads(run("cluster", large_file, "-k", 3, "--drop", "kind", "--json").stdout)
+    assert told["labels"] == []
+    assert sum(each["rows"] for each in told["prototypes"]) == 150
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give it, --clusters K"),
+        (("-k", 3, "--report", "page.html"), "leave --report out"),
+        (("-k", 3, "--drop", "height"), "no column 'height'"),
+        (("-k", 3, "--scheduler", "tcp//x"), "is no address"),
+        (("-k", 3, "-m", "mcla", "--scheduler", "tcp://x:1"), "needs all rows in memory"),
+    ],
+)
+def test_what_takes_rows_in_memory_is_refused_for_a_large_file(
+    run, large_file, tmp_path, arguments, message
+):
+    result = run("cluster", large_file, *arguments, "-o", tmp_path / "labels.csv")
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "labels.csv").exists()
+
+
+def test_a_cluster_reads_parquet_only(run, iris_file):
+    result = run("cluster", iris_file, "-k", 3, "--scheduler", "tcp://x:1")
+    assert result.exit_code == 1
+    assert "is no Parquet file, which is what workers of a cluster read" in " ".join(
+        result.stderr.split()
+    )

@@ -8,7 +8,10 @@ from ensemblage.blocks._file_rows import NpyBlocks
 from ensemblage.blocks._lazy_rows import lazy_on_dask as lazy_on_dask
 from ensemblage.blocks._memory import MemoryBlocks
 from ensemblage.blocks._open_blocks import is_source, open_blocks
+from ensemblage.blocks._parquet_parts import ParquetParts as ParquetParts
 from ensemblage.blocks._parquet_rows import ParquetBlocks
+from ensemblage.blocks._parquet_rows import parquet_columns as parquet_columns
+from ensemblage.blocks._scaled_rows import standardised as standardised
 from ensemblage.blocks._source import BLOCK_ROWS, Block, BlockSource, add_fields, merge
 from ensemblage.blocks._source import of_carries as of_carries
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from importlib import import_module
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,30 +69,43 @@ class DaskBlocks(BlockSource):
         columns: Sequence[str] | None = None,
         block_rows: int = BLOCK_ROWS,
     ) -> None:
-        self._client = _current_client()
-        _check_workers(self._client)
+        self._connect()
         names, array = _as_array(collection, columns)
         super().__init__(array.shape, row_dtype([array.dtype]), None, block_rows, names)
         self._spread(array.astype(self.dtype))
 
-    def _spread(self, array: Any) -> None:
-        """Cut the rows to parts and have the workers hold them."""
+    def _connect(self) -> None:
+        """Find the cluster, and look whether its workers can serve."""
+        self._client = _current_client()
+        _check_workers(self._client)
+
+    def _cut(self) -> list[int]:
+        """Choose the length of parts; give where they start."""
         group = self.block_rows * GROUP_BLOCKS
         threads = max(1, sum(self._client.nthreads().values()))
         per_part = max(1, -(-self.shape[0] // group) // (PARTS_PER_THREAD * threads))
         self._part_rows = group * per_part
+        self._starts = list(range(0, self.shape[0], self._part_rows))
+        return self._starts
+
+    def _spread(self, array: Any) -> None:
+        """Cut the rows to parts and have the workers hold them."""
+        self._cut()
         self._array = self._client.persist(array.rechunk((self._part_rows, -1)))
         held = {future.key: future for future in _futures_of(self._array)}
         keys = [key for (key,) in self._array.__dask_keys__()]
-        self._parts = [held[key] for key in keys]
-        self._starts = list(range(0, self.shape[0], self._part_rows))
+        self._hold([held[key] for key in keys])
+
+    def _hold(self, parts: list[Any]) -> None:
+        """Take futures of the parts' rows for them."""
+        self._parts = parts
         self._weight_parts: list[Any] | None = None
         self.forget()
 
     def forget(self) -> None:
         self._advanced: list[Any] = [None] * len(self._parts)
 
-    def begin(self, weights: Doubles | None = None) -> DaskBlocks:
+    def begin(self, weights: Doubles | None = None) -> Self:
         fresh = super().begin(weights)
         if weights is not None:
             fresh._weight_parts = None  # noqa: SLF001  a copy of this one
@@ -102,7 +115,9 @@ class DaskBlocks(BlockSource):
         return f"row {row} of the Dask collection"
 
     def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        return chain.from_iterable(self._run(_map_part, kernel, state, None))
+        # part after part, so that what belongs to rows need not be here all at once
+        futures = self._submit(_map_part, kernel, state, None)
+        return chain.from_iterable(self._gather([futures.pop(0)])[0] for _ in self._parts)
 
     def total(
         self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields

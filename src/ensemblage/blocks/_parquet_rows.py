@@ -67,6 +67,11 @@ class ParquetBlocks(FileBlocks):
         super().__init__(shape, row_dtype(kinds), None, block_rows, names)
         self._settle(place_beside(paths[0], spill_folder, out))
 
+    @property
+    def paths(self) -> list[Path]:  # numpydoc ignore=RT01
+        """The files, in order."""
+        return [file.path for file in self._files]
+
     def place(self, row: int) -> str:
         ends = np.cumsum(self._lengths)
         file = int(np.searchsorted(ends, row, side="right"))
@@ -80,7 +85,7 @@ class ParquetBlocks(FileBlocks):
                 taken = 0
                 while taken < batch.num_rows:
                     count = min(batch.num_rows - taken, self.block_rows - filled)
-                    _copy_rows(batch.slice(taken, count), block[filled : filled + count])
+                    copy_rows(batch.slice(taken, count), block[filled : filled + count])
                     filled, taken = filled + count, taken + count
                     if filled == self.block_rows:
                         yield block
@@ -89,15 +94,24 @@ class ParquetBlocks(FileBlocks):
                 yield block[:filled]
 
     def _batches(self) -> Iterator[Any]:
-        parquet = _arrow("pyarrow.parquet")
-        for file in self._files:
-            with parquet.ParquetFile(file.path, buffer_size=READ_AHEAD) as stored:
+        for path in self.paths:
+            with open_parquet(path) as stored:
                 yield from stored.iter_batches(
                     self.block_rows, columns=self.feature_names, use_threads=False
                 )
 
 
-def _copy_rows(batch: Any, rows: Array) -> None:
+def open_parquet(path: Path) -> Any:
+    """Open a file to read a part of a row group at a time."""
+    return _arrow("pyarrow.parquet").ParquetFile(path, buffer_size=READ_AHEAD)
+
+
+def parquet_columns(path: Any) -> list[str]:
+    """Names of the columns of the first of some files."""
+    return list(_read_footer(_find_files(path)[0]).schema.names)
+
+
+def copy_rows(batch: Any, rows: Array) -> None:
     """Write the columns of a batch into the columns of rows; what is missing becomes NaN."""
     types = _arrow("pyarrow.types")
     for j, column in enumerate(batch.columns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,17 +21,28 @@ from ensemblage.cli._console import (
     show_table,
     write_page,
 )
-from ensemblage.cli._options import Debug, Drop, Jobs, Json, Read, Report, Seed, as_reading
+from ensemblage.cli._options import (
+    Debug,
+    Drop,
+    Jobs,
+    Json,
+    Read,
+    Report,
+    Scheduler,
+    Seed,
+    as_reading,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ensemblage.datasets import DataCard, Table
-    from ensemblage.methods import Clustering, ClusteringDocument
+    from ensemblage.methods import Clustering, ClusteringDocument, Prototype
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
 MOST_COLUMNS = 60
+PARQUET = (".parquet", ".pq")
 SCORES = {
     "nmi": "agreement (normalised mutual information, 1 is best)",
     "purity": "agreement (share of rows in their cluster's most frequent class)",
@@ -75,6 +86,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     read: Read = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -83,10 +95,19 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     check_data(data)
 
     from ensemblage.datasets import DataCard, column_notes, read_table
-    from ensemblage.methods import CLUSTER_METHODS, cluster_table
+    from ensemblage.methods import CLUSTER_METHODS, cluster_table, is_large_parquet
     from ensemblage.persistence import write_atomically
 
     check_outputs(output, report)
+    if scheduler is not None or (method.startswith("inner") and is_large_parquet(data)):
+        asked = {"--clusters": clusters is None, "--report": report is not None, "--read": read}
+        _check_blocks(data, {name for name, wrong in asked.items() if wrong})
+        left = (*(drop or ()), *(() if target is None else (target,)))
+        options: dict[str, Any] = {"method": method, "drop": left, "seed": seed}
+        _cluster_blocks(data, clusters, output, as_json, options | {"scheduler": scheduler})
+        if target is not None:
+            note(f"The column {target!r} is left out, and not compared with: that takes memory.")
+        return
     table = read_table(data, reading=as_reading(read))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -115,6 +136,60 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         _show(found)
     for text in said:
         note(text)
+
+
+def _check_blocks(data: str, wrong: set[str]) -> None:
+    """Refuse what takes all rows in memory."""
+    if Path(data).suffix.lower() not in PARQUET:
+        raise ValueError(
+            f"{data} is no Parquet file, which is what workers of a cluster read: save it as one, "
+            "or leave --scheduler out."
+        )
+    if "--clusters" in wrong:
+        raise ValueError(
+            f"{data} is read in blocks, and the number of clusters is chosen on rows in memory: "
+            "give it, --clusters K."
+        )
+    if wrong:
+        raise ValueError(f"{data} is read in blocks: leave {' and '.join(sorted(wrong))} out.")
+
+
+def _cluster_blocks(
+    data: str, clusters: Any, output: Path | None, as_json: bool, options: dict[str, Any]
+) -> None:
+    """Cluster rows where they are, and write labels as they come."""
+    from ensemblage.methods import ClusteringDocument, cluster_file
+    from ensemblage.persistence import open_atomically
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if output is None:
+            found = cluster_file(data, clusters, **options)
+        else:
+            with open_atomically(output) as file:
+                file.write(csv_text(["cluster", "agreement"], []).encode())
+                found = cluster_file(
+                    data, clusters, **options, write=lambda *own: file.write(_lines(*own))
+                )
+            say(f"{found.n_rows} labels written to {output}.", stderr=True)
+    if as_json:
+        show_json(
+            ClusteringDocument(
+                method=found.method, clusters=len(found.prototypes), labels=[], agreement=None,
+                prototypes=found.prototypes, scores={},
+                output=None if output is None else str(output),
+            )
+        )  # fmt: skip
+    else:
+        _show_prototypes(found.method, found.n_rows, found.columns, found.prototypes)
+        say(f"Views agree with a row's cluster in {found.agreement:.0%} of votes on average.")
+    for text in dict.fromkeys(str(each.message) for each in caught):
+        note(text)
+
+
+def _lines(labels: np.ndarray, agreement: np.ndarray) -> bytes:
+    pairs = zip(labels.tolist(), agreement.tolist(), strict=True)
+    return "".join(f"{label},{share:.4g}\n" for label, share in pairs).encode()
 
 
 def _numbers(table: Table, found: Clustering) -> dict[str, np.ndarray]:
@@ -147,26 +222,36 @@ def _document(found: Clustering, output: Path | None, card: DataCard) -> Cluster
     )
 
 
-def _show(found: Clustering) -> None:
+def _show_prototypes(
+    method: str,
+    n_rows: int,
+    columns: tuple[str, ...],
+    prototypes: list[Prototype],
+    reason: str | None = None,
+) -> None:
     from ensemblage.methods import CLUSTER_METHODS
 
     say(
-        f"{CLUSTER_METHODS[found.method]}: {len(found.labels)} rows in {len(found.prototypes)} "
-        f"clusters by {len(found.columns)} columns"
+        f"{CLUSTER_METHODS[method]}: {n_rows} rows in {len(prototypes)} clusters by "
+        f"{len(columns)} columns"
     )
-    if found.reason is not None:
-        say(found.reason)
-    shown = found.columns[:MOST_COLUMNS]
+    if reason is not None:
+        say(reason)
+    shown = columns[:MOST_COLUMNS]
     heads = [(name, "right") for name in ("cluster", "rows", *shown)]
     show_table(
         heads,
         [
             [str(each.cluster), str(each.rows), *(_field(each.typical[name]) for name in shown)]
-            for each in found.prototypes
+            for each in prototypes
         ],
     )
-    if len(found.columns) > len(shown):
-        say(f"{len(found.columns) - len(shown)} more columns; --json shows all.")
+    if len(columns) > len(shown):
+        say(f"{len(columns) - len(shown)} more columns; --json shows all.")
+
+
+def _show(found: Clustering) -> None:
+    _show_prototypes(found.method, len(found.labels), found.columns, found.prototypes, found.reason)
     if found.agreement is not None:
         say(
             f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average."

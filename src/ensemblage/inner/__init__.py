@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ensemblage.inner._inner_ensemble import draw_feature_views as draw_feature_views
     from ensemblage.inner._inner_ensemble import mean_of_views as mean_of_views
     from ensemblage.inner._kmeans import InnerKMeans
+    from ensemblage.inner._kmeans_labels import labelled_blocks as labelled_blocks
     from ensemblage.inner._score import InnerScore, inner_score
     from ensemblage.inner._tree import InnerTreeClassifier, InnerTreeRegressor
     from ensemblage.inner._tree_base import BaseInnerTree as BaseInnerTree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,13 @@ from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource
 from ensemblage.inner._kmeans_loop import Run
-from ensemblage.kernels import agreeing_views, own_distances, view_votes
+from ensemblage.kernels import (
+    ClusterSums,
+    agreeing_views,
+    cluster_sums,
+    own_distances,
+    view_votes,
+)
 
 Array = NDArray[Any]
 
@@ -76,6 +83,19 @@ def _add_up(block: Block, labels: Array, inertia: float, n_clusters: int) -> Clu
 def label_all(source: BlockSource, fit: Fit) -> tuple[Any, Clustered]:
     """Label all rows; values of dtype ``ROW_LABEL``, or None where the source keeps them."""
     return source.collect(label_rows, fit.run.centers, fit.deciding, fit.views)
+
+
+def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
+    """Label the rows of a fitted model's source block by block, and add up each cluster's rows."""
+    deciding = model._deciding(model.views_)  # noqa: SLF001
+    yield from source.map(_label_and_add, model.cluster_centers_, deciding, model.views_)
+
+
+def _label_and_add(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, ClusterSums]:
+    values, _ = label_rows(block, centers, deciding, views)
+    return values, cluster_sums(block.rows, block.weights, values["label"].copy(), len(centers))
 
 
 def inertia_of(source: BlockSource, fit: Fit) -> float:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ensemblage.methods._choice import Design as Design
     from ensemblage.methods._choice import gap_between as gap_between
     from ensemblage.methods._class_methods import METHODS
+    from ensemblage.methods._cluster_file import FileClusters, cluster_file
+    from ensemblage.methods._cluster_file import is_large_parquet as is_large_parquet
     from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
     from ensemblage.methods._compare import compare
     from ensemblage.methods._comparison_table import comparison_block as comparison_block
@@ -55,6 +57,7 @@ __all__ = [
     "Choice",
     "Clustering",
     "Comparison",
+    "FileClusters",
     "Method",
     "MethodScores",
     "PredictedFile",
@@ -64,6 +67,7 @@ __all__ = [
     "Trained",
     "UnknownMethodError",
     "audit",
+    "cluster_file",
     "cluster_table",
     "compare",
     "get_method",

@@ -412,12 +412,18 @@ class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     method: Annotated[str, Meta(description="The clustering method.")]
     clusters: Annotated[int, Meta(ge=1, description="Number of clusters found.")]
-    labels: Annotated[list[Count], Meta(description="The cluster of each row.")]
+    labels: Annotated[
+        list[Count],
+        Meta(
+            description="The cluster of each row; empty for a file that is read in blocks, whose "
+            "labels are written with --output only."
+        ),
+    ]
     agreement: Annotated[
         list[Share] | None,
         Meta(
             description="Per row the share of the views that agree with its cluster; null for "
-            "consensus methods."
+            "consensus methods, and for a file that is read in blocks."
         ),
     ]
     prototypes: Annotated[

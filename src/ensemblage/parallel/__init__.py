@@ -6,6 +6,7 @@ from ensemblage.parallel._callbacks import fit_progress as fit_progress
 from ensemblage.parallel._callbacks import with_callbacks as with_callbacks
 from ensemblage.parallel._dask_pool import ClusterPool
 from ensemblage.parallel._dask_pool import members_on as members_on
+from ensemblage.parallel._dask_pool import rows_on as rows_on
 from ensemblage.parallel._final_step import encoded_rows as encoded_rows
 from ensemblage.parallel._final_step import final_step as final_step
 from ensemblage.parallel._final_step import fit_parameter as fit_parameter

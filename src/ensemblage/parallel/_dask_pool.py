@@ -83,6 +83,16 @@ def members_on(scheduler: str | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def rows_on(scheduler: str | None) -> Iterator[None]:
+    """Let rows of Dask collections be held by a scheduler's workers; None changes nothing."""
+    if scheduler is None:
+        yield
+        return
+    with _connect(scheduler) as client, client.as_current():
+        yield
+
+
 def _connect(scheduler: str) -> Any:
     distributed = require("distributed", "Running on a cluster", extra="dask")
     if "://" not in scheduler:
