@@ -44,6 +44,16 @@ def callbacks():
     return pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
 
 
+@pytest.fixture(scope="session")
+def routed_scores():
+    """Folds that pass sources and the like to the score of a pipeline."""
+    import sklearn
+    from sklearn.utils.fixes import parse_version
+
+    if parse_version(sklearn.__version__) < parse_version("1.8"):
+        pytest.skip("folds pass nothing to the score of a pipeline before scikit-learn 1.8")
+
+
 @pytest.fixture
 def table_file(tmp_path):
     """A small CSV file with numbers, words, missing values and two classes."""

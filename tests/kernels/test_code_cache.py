@@ -48,12 +48,22 @@ def test_without_a_folder_to_write_each_process_compiles(script):
     assert logged.count("Compiled kernels cannot be kept") == 1
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A kernel that was called, what it printed, and the folder that has its machine code."""
+    folder = tmp_path_factory.mktemp("kept")
+    script = folder / "kernel_of_its_own.py"
+    script.write_text(MODULE)
+    printed, _ = run(script, NUMBA_CACHE_DIR=str(folder / "cache"))
+    return script, printed, folder / "cache"
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [b"", b"no pickle at all", b"\x80\x05."])
-def test_a_damaged_cache_is_discarded_and_written_again(script, tmp_path, ending, damage):
-    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    printed, _ = run(script, **folder)
-    (damaged,) = (tmp_path / "cache").rglob(f"*.{ending}")
+def test_a_damaged_cache_is_discarded_and_written_again(kept, ending, damage):
+    script, printed, cache = kept
+    folder = {"NUMBA_CACHE_DIR": str(cache)}
+    (damaged,) = cache.rglob(f"*.{ending}")
     whole = damaged.read_bytes()
     damaged.write_bytes(damage)
     again, logged = run(script, **folder)

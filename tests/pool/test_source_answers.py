@@ -169,24 +169,32 @@ def routing():
         yield
 
 
+def asking():
+    """Give a pipeline that asks for the sources wherever it can."""
+    asks = clone(SMALL).set_fit_request(sources=True).set_score_request(sources=True)
+    return make_pipeline(StandardScaler(), asks.set_predict_proba_request(sources=True))
+
+
 @pytest.mark.usefixtures("routing")
 def test_sources_are_routed_through_pipelines_and_searches():
-    asks = clone(SMALL).set_fit_request(sources=True).set_score_request(sources=True)
-    asks = asks.set_predict_proba_request(sources=True)
-    pipeline = make_pipeline(StandardScaler(), asks).fit(X, Y, sources=SITES)
+    pipeline = asking().fit(X, Y, sources=SITES)
     direct = clone(SMALL).fit(StandardScaler().fit_transform(X), Y, sources=SITES)
     np.testing.assert_array_equal(
         pipeline.predict_proba(X, sources=SITES),
         direct.predict_proba(StandardScaler().fit_transform(X), sources=SITES),
     )
-    scores = cross_validate(pipeline, X, Y, params={"sources": SITES}, cv=2)["test_score"]
-    blind = cross_val_score(clone(SMALL), X, Y, cv=2)
-    assert scores.mean() > blind.mean()
     forest = [RandomForestClassifier(3)]
     search = GridSearchCV(clone(SMALL), {"pool": [forest, ["logistic"]]}, cv=2)
     search.fit(X, Y, sources=SITES)
     found = search.best_estimator_.predict_proba(X, sources=SITES)
     assert found.shape == (240, 2)
+
+
+@pytest.mark.usefixtures("routing", "routed_scores")
+def test_sources_are_routed_through_folds():
+    scores = cross_validate(asking(), X, Y, params={"sources": SITES}, cv=2)["test_score"]
+    blind = cross_val_score(clone(SMALL), X, Y, cv=2)
+    assert scores.mean() > blind.mean()
 
 
 def test_a_named_column_needs_no_routing():

@@ -6,7 +6,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 
 from ensemblage.persistence import load, save
 from ensemblage.strata import PartialPoolingClassifier
@@ -97,10 +96,7 @@ def test_sources_are_routed_through_pipelines(routed):
     assert (known == Y).mean() > 0.85
 
 
-@pytest.mark.skipif(
-    parse_version(sklearn.__version__) < parse_version("1.8"),
-    reason="folds pass nothing to the score of a pipeline before scikit-learn 1.8",
-)
+@pytest.mark.usefixtures("routed_scores")
 def test_sources_are_routed_through_folds(routed):
     scores = cross_val_score(routed, X, Y, cv=3, params={"sources": SITES})
     assert scores.min() > 0.8

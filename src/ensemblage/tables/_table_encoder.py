@@ -26,6 +26,7 @@ from ensemblage.parallel import all_or_nothing, deal_folds, draw_seeds
 from ensemblage.tables._column import KINDS, WORD, Column
 from ensemblage.tables._number_rows import refuse_overflow
 from ensemblage.tables._read_columns import as_kind, per_column, read_features
+from ensemblage.tables._target_means import means_of_other_folds
 from ensemblage.tables._word_features import Split, group_codes, split_rare, write_words
 
 Array = NDArray[np.float64]
@@ -302,10 +303,10 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
             np.zeros(len(y), dtype=np.intp) if measured else np.unique(y, return_inverse=True)[1]
         )
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-        encoder = TargetEncoder(cv=deal_folds(labels, self.cv, rng))
-        means: Array = encoder.fit_transform(self._wide_codes(columns), y)
-        # the folds have served, and need not be saved with a model
-        self.target_means_ = encoder.set_params(cv=self.cv)
+        codes = self._wide_codes(columns)
+        self.target_means_ = TargetEncoder(cv=self.cv).fit(codes, y)
+        folds = deal_folds(labels, self.cv, rng)
+        means = means_of_other_folds(self.target_means_, codes, y, folds)
         self.means_scale_ = StandardScaler().fit(means) if self.scale else None
         return means
 
