@@ -15,7 +15,9 @@ import threading
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -77,6 +79,9 @@ def anonymous():
 class Peak:
     """The largest of many looks at the memory."""
 
+    def __init__(self, every=0.5):
+        self.every = every  # a look takes time, which counts as the process's
+
     def __enter__(self):
         self.most, self.over = anonymous(), threading.Event()
         self.watch = threading.Thread(target=self.look)
@@ -85,7 +90,7 @@ class Peak:
 
     def look(self):
         """Ask now and then."""
-        while not self.over.wait(0.5):  # a look takes time, which counts as the process's
+        while not self.over.wait(self.every):
             self.most = max(self.most, anonymous())
 
     def __exit__(self, *error):
@@ -214,12 +219,11 @@ def on_a_cluster(n_rows, repeats=3):
               f"{found[2]:.2f} s ({found[1] / found[2]:.2f} times faster, limit 1.7)")  # fmt: skip
 
 
-def peers(n_rows):
-    """Fit each side to the same rows for five passes; print CPU time per row and pass, memory."""
-    X = np.concatenate([rows_of(part, 100_000) for part in range(max(1, n_rows // 100_000))])
+def sides_of(X):
+    """Models to fit for five passes, each from the same rows."""
     start = {"init": X[:10], "max_iter": 5, "tol": 0.0}
     mixture = {"covariance_type": "diag", "means_init": X[:8], "init_params": "random_from_data"}
-    sides = {
+    return {
         "InnerKMeans, 20 views": InnerKMeans(10, n_views=20, schedule="paper", **start),
         "KMeans": KMeans(10, n_init=1, algorithm="lloyd", **start),
         "MiniBatchKMeans": MiniBatchKMeans(
@@ -228,43 +232,50 @@ def peers(n_rows):
         "HISS": HISS(8, 0.3, init=X[:8], max_iter=5, tol=0.0, polish=False),
         "GaussianMixture": GaussianMixture(8, max_iter=5, tol=0.0, **mixture),
     }
-    found = {name: one_side(name, model, X) for name, model in sides.items()}
-    found["dask-ml's KMeans"] = of_dask_ml(X)
-    beside = {"KMeans": 0, "MiniBatchKMeans": 0, "dask-ml's KMeans": 0, "GaussianMixture": 3}
-    for name, ours in beside.items():
-        own = list(sides)[ours]
-        if found[name] is not None:
-            row(f"{own}, {len(X):,} rows, per row and pass", 1e9 * found[own], 1e9 * found[name],
+
+
+def peers(n_rows):
+    """Print CPU time per row and pass and memory of each side, in a process of its own."""
+    found = {}
+    for name in ("InnerKMeans, 20 views", "KMeans", "MiniBatchKMeans", "dask-ml's KMeans", "HISS",
+                 "GaussianMixture"):  # fmt: skip
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            each, passes, memory = alone.submit(one_side, name, n_rows).result()
+        if each is None:
+            print(f"{name} was not measured: it is not installed")
+            continue
+        found[name] = each
+        print(f"{name}, {n_rows} rows: {1e9 * each:.0f} ns of CPU per row and pass ({passes:.3g} "
+              f"passes), {memory:.0f} MB beside the rows", flush=True)  # fmt: skip
+    for name, theirs in found.items():
+        own = "HISS" if name == "GaussianMixture" else "InnerKMeans, 20 views"
+        if name not in {"HISS", own}:
+            row(f"{own}, {n_rows:,} rows, per row and pass", 1e9 * found[own], 1e9 * theirs,
                 unit="ns", against=name)  # fmt: skip
 
 
-def one_side(name, model, X):
-    """CPU seconds of a model per row and pass."""
+def one_side(name, n_rows):
+    """CPU seconds of a model per row and pass, passes, and memory beside the rows in MB."""
+    X = np.concatenate([rows_of(part, 100_000) for part in range(-(-n_rows // 100_000))])[:n_rows]
+    if name.startswith("dask-ml"):
+        try:
+            import dask
+            import dask.array as da
+            from dask_ml.cluster import KMeans as TheirKMeans
+        except ImportError:
+            return None, None, None
+        dask.config.set(scheduler="synchronous")
+        model = TheirKMeans(10, init=X[:10].astype(float), max_iter=5, tol=0.0)
+        few, X = (da.from_array(rows, chunks=(100_000, D)) for rows in (X[:20_000], X))
+    else:
+        model, few = sides_of(X)[name], X[:20_000]
+    timed(model, few)  # kernels are compiled
     before = anonymous()
-    if not name.startswith("dask"):
-        timed(model, X[:20_000])  # kernels are compiled
-    with Peak() as peak:
+    with Peak(every=0.05) as peak:
         spent, fitted = timed(model, X)[1:]
-    passes = getattr(fitted, "n_steps_", None)  # of mini-batches
-    passes = fitted.n_iter_ if passes is None else passes * 8192 / len(X)
-    each = spent / len(X) / passes
-    print(f"{name}, {len(X)} rows: {1e9 * each:.0f} ns of CPU per row and pass ({passes:.3g} "
-          f"passes), {peak.most - before:.0f} MB beside the rows", flush=True)  # fmt: skip
-    return each
-
-
-def of_dask_ml(X):
-    """Fit dask-ml's K-means with threads of this process, if it is installed."""
-    try:
-        import dask
-        import dask.array as da
-        from dask_ml.cluster import KMeans as TheirKMeans
-    except ImportError as error:
-        print(f"dask-ml's KMeans was not measured: {error}")
-        return None
-    model = TheirKMeans(10, init=X[:10].astype(float), max_iter=5, tol=0.0)
-    with dask.config.set(scheduler="synchronous"):
-        return one_side("dask-ml's KMeans", model, da.from_array(X, chunks=(100_000, D)))
+    steps = getattr(fitted, "n_steps_", None)  # of mini-batches
+    passes = fitted.n_iter_ if steps is None else steps * 8192 / n_rows
+    return spent / n_rows / passes, passes, peak.most - before
 
 
 def _later(part, n_rows):

@@ -185,3 +185,17 @@ def test_ten_thousand_rows_take_three_minutes_at_most(tmp_path):
     facts = json.loads(result.stdout)
     assert facts["verdict"].startswith("Take ")
     assert not any(each["failed_folds"] for each in facts["summary"])
+
+
+def test_a_quick_look_at_a_large_file_is_at_some_of_its_rows(run, tmp_path, monkeypatch):
+    pa, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    rows = {"n": [float(i) for i in range(200)], "kind": ["ab"[i % 2] for i in range(200)]}
+    parquet.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    monkeypatch.setattr("ensemblage.datasets.streams._parquet_stream.ALWAYS_FINE", 0)
+    monkeypatch.setattr("ensemblage.cli._compare_command.QUICK_ROWS", 60)
+    asked = ("compare", tmp_path / "rows.parquet", "-t", "kind", "-m", "majority", "-j", 1)
+    quick = run(*asked, "--quick", "--seed", 3)
+    assert quick.exit_code == 0, quick.output
+    said = "The file has 200 rows, of which 60 were drawn by the seed 3."
+    assert said in " ".join(quick.stderr.split())
+    assert "were drawn" not in run(*asked, "--folds", 2).stderr

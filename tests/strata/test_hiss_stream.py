@@ -217,3 +217,9 @@ def test_a_stream_goes_on_after_it_was_saved(tmp_path):
     np.testing.assert_array_equal(
         again.partial_fit(X[300:]).means_, model.partial_fit(X[300:]).means_
     )
+
+
+def test_the_number_of_strata_stays():
+    model = HISS(3, 0.4, random_state=0).fit(blobs(0)).set_params(n_strata=4)
+    with pytest.raises(ValueError, match="n_strata=4, but the stream began with 3 strata"):
+        model.partial_fit(blobs(1))

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 BUNDLED = "breast-cancer"
 LONG = 200
+QUICK_ROWS = 50_000
+"""So many rows of a large file are enough for a first look."""
 
 
 @guarded
@@ -142,7 +144,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         check_method_name(name)
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
-        reading=as_reading(read), task=task,
+        reading=as_reading(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
     )  # fmt: skip
     names = method or usual_methods(task=dataset.task, sources=source is not None, quick=quick)
     methods = [get_method(name, dataset.task.name) for name in names]

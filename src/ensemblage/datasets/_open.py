@@ -20,6 +20,7 @@ from ensemblage.datasets._openml import fetch_dataset, is_cached
 from ensemblage.datasets._reading_options import Reading
 from ensemblage.datasets._table import EITHER, NUMBER, WORD, Table
 from ensemblage.datasets._targets import check_task
+from ensemblage.datasets.streams import RowDraw, sample_table
 from ensemblage.messages import listing, suggestion
 
 OPENML_PREFIX = "openml:"
@@ -69,6 +70,7 @@ def open_dataset(
     source_column: str | None = None,
     reading: Reading | None = None,
     task: str | None = None,
+    draw: tuple[int, int] | None = None,
 ) -> Dataset:
     """Open a file or a named dataset.
 
@@ -90,6 +92,9 @@ def open_dataset(
     task : {"classification", "regression"}, default=None
         Whether classes or numbers are to be predicted; by default what the target holds decides,
         see :meth:`Dataset.from_table`.
+    draw : (int, int), default=None
+        Of a Parquet file that would take 256 MB or more take so many rows at most, drawn by a
+        seed; a note says so. All rows if not given.
 
     Returns
     -------
@@ -100,7 +105,10 @@ def open_dataset(
     if _is_file(source, data_dir):
         # Labels are kept as they are written: "01" is not "1".
         kinds = {} if target is None else {target: EITHER}
-        table = read_table(source, kinds=kinds, reading=reading)
+        if draw is None:
+            table = read_table(source, kinds=kinds, reading=reading)
+        else:
+            table = sample_table(source, RowDraw(*draw), kinds=kinds, reading=reading)
         with naming_file(source):
             return Dataset.from_table(
                 table, _given(target, table), name=called(source), origin=source, drop=drop,

@@ -293,6 +293,11 @@ class HISS(GaussianStrata):
         return self
 
     def _read_batch(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        if len(self.means_) != self.n_strata:
+            raise ValueError(
+                f"n_strata={self.n_strata}, but the stream began with {len(self.means_)} strata: "
+                "call fit to start anew."
+            )
         rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
         weights = None if sample_weight is None else read_weights(sample_weight, rows)
         if within_reach(rows, *self._model()) is not rows:
