@@ -117,3 +117,8 @@ def test_bad_folder_and_bad_manifest(tmp_path, monkeypatch):
         (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):
             load_dataset("a", tmp_path)
+
+
+def test_a_name_that_no_file_can_have_is_one_sentence():
+    with pytest.raises(ValueError, match="i9999"):
+        open_dataset("i" + "9" * 400)

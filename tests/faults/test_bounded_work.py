@@ -43,11 +43,11 @@ def passes_of(rows, **settings):
     return len(source.passes), model
 
 
-@pytest.mark.parametrize("size", [0.4, 0.01])
-def test_polishing_does_not_dominate_with_hundreds_of_strata(size):
+def test_polishing_does_not_dominate_with_hundreds_of_strata():
+    """It took 261 passes after the 350 of the iterations, one price at a time."""
     rows = np.random.default_rng(0).normal(size=(2000, 5))
-    plain, _ = passes_of(rows, stratum_size=size, polish=False)
-    polished, model = passes_of(rows, stratum_size=size)
+    plain, _ = passes_of(rows, stratum_size=0.01, polish=False)
+    polished, model = passes_of(rows, stratum_size=0.01)
     assert model.polished_
     assert polished - plain < plain / 4
 
@@ -64,7 +64,7 @@ def test_polishing_ends_after_passes_that_many_strata_can_afford():
 
 
 @posix
-@pytest.mark.parametrize("kind", ["HISS", "MixtureStrata"])
+@pytest.mark.parametrize("kind", ["HISS", pytest.param("MixtureStrata", marks=pytest.mark.slow)])
 def test_more_strata_than_the_memory_holds_are_refused_at_once(kind):
     script = f"""
         import resource

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -58,8 +59,17 @@ class Mortal(DaskBlocks):
         return super()._gather(futures)
 
 
+def wait_for_nannies(cluster, seconds=60):
+    """Wait until each would start its worker again: one whose worker dies early does not."""
+    end = time.monotonic() + seconds
+    while {nanny.status.name for nanny in cluster.workers.values()} != {"running"}:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def fit_with_a_kill(name, cluster, at_pass, victim):
     distributed.default_client().wait_for_workers(2, timeout=60)
+    wait_for_nannies(cluster)
     X = da.from_array(blobs(N_ROWS), chunks=(5000, 4))
     source = Mortal(X, block_rows=BLOCK).strike(cluster, at_pass, victim)
     fitted = clone(MODELS[name]).fit(source)

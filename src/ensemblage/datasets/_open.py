@@ -209,7 +209,7 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
 def _is_file(source: str, data_dir: str | PathLike[str] | None) -> bool:
     if names_file(source):
         return True
-    if not Path(source).exists():
+    if not os.path.exists(source):  # noqa: PTH110  no error for what cannot be a name
         return False
     # A folder called iris must not hide the dataset of that name.
     return all(source != info.name for info in list_datasets(data_dir))
