@@ -73,6 +73,8 @@ def _plain(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept = {key: _plain(value) for key, value in schema.items() if key != "default"}
+    # versions of msgspec differ in where they put it
+    kept.get("anyOf", []).sort(key=lambda each: each.get("type") == "null")
     text = kept.get("description")
     if isinstance(text, str):
         kept["description"] = " ".join(text.partition("\n\n")[0].split())

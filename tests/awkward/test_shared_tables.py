@@ -24,7 +24,9 @@ def shared_files(*patterns):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "path", shared_files("*.csv", "multi-source/*.csv"), ids=lambda path: path.stem
+    "path",
+    shared_files("*.csv", "multi-source/*.csv"),
+    ids=lambda path: getattr(path, "stem", "none"),
 )
 def test_from_the_file_to_predictions(path, tmp_path):
     names = read_table(path).names
@@ -48,7 +50,9 @@ def test_from_the_file_to_predictions(path, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("path", shared_files("regression/*.csv"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", shared_files("regression/*.csv"), ids=lambda path: getattr(path, "stem", "none")
+)
 def test_from_a_file_of_numbers_to_predictions(path, tmp_path):
     dataset = open_dataset(str(path), "target")
     result = compare(dataset, methods=["mean", "ridge", "tree"], n_splits=2, quick=True, n_jobs=1)

@@ -189,7 +189,7 @@ def test_the_units_of_the_target_do_not_matter(waves, shift, scale):
 
 def test_frames_with_words_and_gaps(waves):
     X, y = waves
-    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X.copy(), columns=list("abcd"))  # which older pandas writes into
     frame.loc[::7, "b"] = np.nan
     frame["word"] = np.where(X[:, 0] > 0, "high", "low")
     model = EnsemblageRegressor(["ridge", "tree"], cv=2, random_state=0).fit(frame[:100], y[:100])

@@ -84,7 +84,9 @@ def rankings(X, y, n_informative, seed):
     """Each method's ranks; ties by lot, so that column order decides nothing."""
     lot = np.random.default_rng(seed).uniform(0, 1e-9, X.shape[1])
     rfe = RFE(LogisticRegression(max_iter=2000), n_features_to_select=n_informative, step=5)
-    lasso = LogisticRegression(l1_ratio=1.0, C=0.05, solver="liblinear", random_state=seed)
+    newer = LogisticRegression().penalty == "deprecated"  # from scikit-learn 1.8 on
+    sparse = {"l1_ratio": 1.0} if newer else {"penalty": "l1"}
+    lasso = LogisticRegression(**sparse, C=0.05, solver="liblinear", random_state=seed)
     selector = JointSubspaceSelector(n_informative, random_state=seed).fit(X, y)
     return {
         "joint subsets": selector.ranking_,

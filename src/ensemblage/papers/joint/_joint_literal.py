@@ -53,13 +53,10 @@ class Settings(NamedTuple):
 
 def tuned_logistic() -> Pipeline:
     """Logistic regression on standardised features, its ``C`` by cross-validation."""
-    return make_pipeline(
-        StandardScaler(),
-        LogisticRegressionCV(
-            Cs=np.logspace(-3, 3, 7), l1_ratios=(0.0,), max_iter=5000, scoring="accuracy",
-            use_legacy_attributes=False,
-        ),
-    )  # fmt: skip
+    model = LogisticRegressionCV(Cs=np.logspace(-3, 3, 7), max_iter=5000, scoring="accuracy")
+    if "use_legacy_attributes" in model.get_params():  # scikit-learn's next defaults
+        model.set_params(l1_ratios=(0.0,), use_legacy_attributes=False)
+    return make_pipeline(StandardScaler(), model)
 
 
 def literal_scores(parts: Parts, settings: Settings, seed: int) -> dict[str, float]:
