@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ensemblage.kernels import (
@@ -62,6 +62,7 @@ def test_many_cuts_are_thinned_to_a_byte(seed):
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))
+@example(1040, 0.6666666666666616)
 def test_cuts_equal_the_slow_ones(seed, window):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 12, size=30).astype(np.float32)

@@ -41,7 +41,7 @@ def cuts_in_window(values, weights, own, window):
     cuts, below = [], 0.0
     for (x, w), (after, _) in pairwise(known):
         below += w
-        if after > x and not x <= own < after and abs(below - rank) <= window * total + 1e-9:
+        if after > x and not x <= own < after and abs(below - rank) <= (window + 1e-12) * total:
             cuts.append((x + after) / 2)
     return cuts
 

@@ -18,9 +18,11 @@ from ensemblage.bayes import BayesNetClassifier
 from ensemblage.evaluation import StrataDisplay
 from ensemblage.evaluation._member_labels import member_labels
 from ensemblage.explain import explain_model
+from ensemblage.inner import InnerTreeRegressor
 from ensemblage.persistence import load, save
+from ensemblage.pool import EnsemblageRegressor
 from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
-from ensemblage.subspace import JointSubspaceClassifier
+from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceRegressor
 from ensemblage.tables import EncodeMixin, TableEncoder, as_pipeline, is_raw_table
 
 RNG = np.random.default_rng(0)
@@ -193,3 +195,22 @@ def test_a_pipeline_by_hand_needs_no_encoder():
         BootstrapStrata(2), LogisticRegression(), encode=by_hand, random_state=0
     ).fit(FRAME, Y)
     assert model.estimators_[0].n_features_in_ == 2
+
+
+@pytest.mark.parametrize("model", [
+    EnsemblageRegressor(["ridge", "svr"], random_state=0), JointSubspaceRegressor(random_state=0),
+    InnerTreeRegressor(random_state=0),
+])  # fmt: skip
+def test_rows_without_weight_teach_nothing(model):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "size": rng.normal(size=120), "colour": rng.choice(["red", "green"], size=120),
+    })  # fmt: skip
+    y = frame["size"].to_numpy() + (frame["colour"] == "red") + 0.1 * rng.normal(size=120)
+    frame.loc[::7, "size"] = np.nan
+    weights = np.repeat([1.0, 0.0], [90, 30])
+    frame.loc[90:, "size"] += 50
+    frame.loc[95:, "colour"] = "blue"
+    there = model.fit(frame, y, sample_weight=weights).predict(frame[:90])
+    absent = model.fit(frame[:90], y[:90], sample_weight=weights[:90]).predict(frame[:90])
+    np.testing.assert_allclose(there, absent, rtol=1e-12)

@@ -139,7 +139,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             Itself.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused
-            X, y = self._training_rows(X, y, dtype=np.float32, order="C")
+            X, y = self._training_rows(X, y, sample_weight, dtype=np.float32, order="C")
         weights = read_weights(sample_weight, X)
         rows = TreeRows(writable(X), self._targets(y, weights))
         if groups is not None:

@@ -23,6 +23,9 @@ MOST_CUTS = 255
 NEAR = np.float32(1e-7)
 """Scikit-learn's trees do not cut between values so near to each other."""
 
+SLACK = 1e-12
+"""A share of the rows' masses: ranks at the very edge of a window are in it, however it rounds."""
+
 ROUNDING = 1e-12
 """A cut that is better by less than this share of the score is not better."""
 
@@ -71,7 +74,8 @@ def candidate_cuts(x: NDArray[np.float32], masses: Floats, own: float, window: f
     """
     x, below = _ranked(x, masses)
     n_left = int(np.searchsorted(x, own, side="right"))
-    rank, reach = below[n_left - 1] if n_left else 0.0, window * below[-1] if len(x) else 0.0
+    rank = below[n_left - 1] if n_left else 0.0
+    reach = (window + SLACK) * below[-1] if len(x) else 0.0
     first = int(np.searchsorted(below, rank - reach))
     last = min(int(np.searchsorted(below, rank + reach, side="right")), len(x) - 1)
     places = first + np.flatnonzero(x[first + 1 : last + 1] > x[first:last] + NEAR)

@@ -52,7 +52,7 @@ class PoolMixin(EncodeMixin):
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
         """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
         given = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        X, y = self._training_rows(X, y, **ARRAYS, ensure_min_samples=2)
+        X, y = self._training_rows(X, y, sample_weight, **ARRAYS, ensure_min_samples=2)
         table = given if isinstance(getattr(self, "encoder_", None), TableEncoder) else None
         check_consistent_length(X, groups)
         weights, numbers = None, np.arange(len(y))

@@ -57,7 +57,9 @@ def read_training(
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
     else:
-        X, y = estimator._training_rows(X, y, **ARRAYS, ensure_min_samples=2)  # noqa: SLF001
+        X, y = estimator._training_rows(  # noqa: SLF001
+            X, y, sample_weight, **ARRAYS, ensure_min_samples=2
+        )
     check_consistent_length(X, sources, groups)
     weights: Array = read_weights(sample_weight, X)
     y, target = estimator._read_target(y, weights)  # noqa: SLF001

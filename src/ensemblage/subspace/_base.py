@@ -154,7 +154,7 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Validate, standardise, and draw the seed of what is random."""
         numeric = {"y_numeric": True} if self._learns_numbers() else {}
-        X, y = self._training_rows(X, y, dtype=[np.float64, np.float32], **numeric)
+        X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
         refuse_overflow(X)
         encoded = None if numeric else encode_classes(y)
         weights = read_weights(sample_weight, X)

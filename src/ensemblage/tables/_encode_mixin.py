@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import _safe_indexing, check_array, check_X_y
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
@@ -68,8 +68,10 @@ class EncodeMixin:
 
     encode: Any = None
 
-    def _training_rows(self, X: Any, y: Any, **checks: Any) -> tuple[Any, NDArray[Any]]:
-        """Validate what ``fit`` gets, encoded where need be."""
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, **checks: Any
+    ) -> tuple[Any, NDArray[Any]]:
+        """Validate what ``fit`` gets, encoded where need be; rows without weight teach nothing."""
         self.__dict__.pop("encoder_", None)
         encoder = self._encoder_for(X)
         if encoder is None:
@@ -82,7 +84,8 @@ class EncodeMixin:
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         self.encoder_ = clone(encoder)
-        rows, labels = check_X_y(self.encoder_.fit_transform(X, y), y, **self._allowed(checks))
+        encoded = _fit_encoder(self.encoder_, X, y, sample_weight)
+        rows, labels = check_X_y(encoded, y, **self._allowed(checks))
         return rows, labels
 
     def _new_rows(self, X: Any, **checks: Any) -> Any:
@@ -141,3 +144,16 @@ def as_pipeline(model: Any) -> Any:
 def _with_types(X: Any) -> Any:
     """Keep the types of a list's values, which an array of texts would lose."""
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
+
+
+def _fit_encoder(encoder: Any, X: Any, y: NDArray[Any], sample_weight: Any) -> Any:
+    """Encode training rows by what those with some weight teach."""
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight)
+    absent = weights == 0
+    if weights.shape != y.shape or not absent.any() or absent.all():  # what is wrong is said later
+        return encoder.fit_transform(X, y)
+    present, without = np.flatnonzero(~absent), np.flatnonzero(absent)
+    taught = encoder.fit_transform(_safe_indexing(X, present), y[present])
+    rows = np.empty((len(y), taught.shape[1]), dtype=taught.dtype)
+    rows[present], rows[without] = taught, encoder.transform(_safe_indexing(X, without))
+    return rows
