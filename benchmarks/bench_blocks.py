@@ -196,7 +196,9 @@ def on_a_cluster(n_rows, repeats=3):
         times[name][0] = min(timed(model, MemoryBlocks(X))[0] for _ in range(repeats))
     for n_workers in (1, 2):
         with (
-            distributed.LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0") as at,
+            distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+            ) as at,
             distributed.Client(at),
         ):
             lazy = da.concatenate(
@@ -301,7 +303,7 @@ def main():
             for n_workers in asked.workers:
                 with (
                     distributed.LocalCluster(
-                        n_workers, threads_per_worker=1, dashboard_address=":0"
+                        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
                     ) as at,
                     distributed.Client(at) as client,
                 ):

@@ -83,7 +83,9 @@ def test_workers_read_the_file_and_give_the_same_labels(path):
     distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
-        with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster:
             there, labels, shares = labelled(path, scheduler=cluster.scheduler_address)
     here, own, agreed = labelled(path)
     assert there == here

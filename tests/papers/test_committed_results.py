@@ -45,7 +45,8 @@ def check(table, dataset, method, column, data_dir):
         ("inner-table2", "kmeans", "K-means"),
         ("inner-table3", "kmeans", "K-means"),
         ("inner-table2", "inner", "inner, all settings"),
-        ("inner-table2", "linkage", "linkage, all settings"),
+        ("inner-table2", "consensus", "linkage, all settings"),
+        ("inner-table3", "consensus", "graph-based, all settings"),
     ],
 )
 def test_bundled_rows_are_clustered_as_the_page_says(table, method, column):

@@ -33,9 +33,9 @@ FULL = {
     # three networks, the bags, the grid twice, and the nested choice
     "inner-table1": 14 * 10 * (3 + 1 + 2 + 1),
     "inner-figure2": 14 * 10 * 3,
-    # K-means, the grid, linkage, and the graph-based methods in three blocks of starts
-    "inner-table2": 15 * (1 + 100 + 100 + 3 * 100),
-    "inner-table3": 15 * (1 + 100 + 100 + 3 * 100),
+    # K-means, the grid, and cluster ensembles of all sizes by share, in three blocks of starts
+    "inner-table2": 15 * (1 + 100 + 3 * 10),
+    "inner-table3": 15 * (1 + 100 + 3 * 10),
     "inner-noise": 15 * 4 * 2 * (3 + 3),
     # sets with numbers are not in the small folder
     "inner-tree": 10 * 25 * 13,
@@ -53,7 +53,7 @@ CHEAP = {
     "inner-table1": ({"method": "plain"}, {"method": "inner"}),
     "inner-figure2": ({"method": "inner"}, {"method": "crowd"}),
     "inner-table2": ({"method": "kmeans"}, {"method": "inner"}),
-    "inner-table3": ({"method": "linkage"}, {"method": "inner"}),
+    "inner-table3": ({"method": "consensus"}, {"method": "inner"}),
     "inner-noise": ({"method": "kmeans"}, {"method": "linkage"}),
     "inner-tree": ({"method": "shrunk-16"}, {"method": "ours-16"}),
     "flagship": ({"dataset": "iris"}, {"dataset": "wine"}),

@@ -29,6 +29,7 @@ from ensemblage.blocks._source import (
     add_fields,
     group_totals,
 )
+from ensemblage.blocks._worker_memory import keep_memory
 from ensemblage.messages import listing, require
 
 T = TypeVar("T")
@@ -192,6 +193,7 @@ class DaskBlocks(BlockSource):
 
 
 def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
+    keep_memory()
     part = MemoryBlocks(rows, weights, block_rows, first=start)
     if before is not None:
         part._carries = list(before[0])  # noqa: SLF001  carries that another task left
