@@ -93,6 +93,7 @@ def test_workers_read_the_file_and_give_the_same_labels(path):
     np.testing.assert_array_equal(shares, agreed)
 
 
-def test_an_address_is_checked():
-    with pytest.raises(ValueError, match="'tcp//x' is no address such as tcp://"):
-        cluster_file("rows.parquet", 2, scheduler="tcp//x")
+@pytest.mark.parametrize("address", ["tcp//x", "tcp://", "tcp://x"])
+def test_an_address_is_checked(address):
+    with pytest.raises(ValueError, match=f"{address!r} is no address such as tcp://host:8786"):
+        cluster_file("rows.parquet", 2, scheduler=address)

@@ -183,7 +183,7 @@ def _number_kinds(
             kinds.append(np.dtype(np.float64))
         else:
             raise ValueError(
-                f"Column {name!r} of {path} holds {kind}, no numbers: encode it, or choose other "
-                "columns, open_blocks(..., columns=[...])."
+                f"Column {name!r} of {path} holds {kind}, no numbers: encode it, or leave it "
+                "out: open_blocks(..., columns=[...]), or --drop on the command line."
             )
     return kinds

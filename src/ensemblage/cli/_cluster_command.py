@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 CLUSTER_NAMES = "inner, inner-paper, average, mcla, hbgf, cspa, hgpa"
 MOST_COLUMNS = 60
-PARQUET = (".parquet", ".pq")
 SCORES = {
     "nmi": "agreement (normalised mutual information, 1 is best)",
     "purity": "agreement (share of rows in their cluster's most frequent class)",
@@ -140,7 +139,9 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 def _check_blocks(data: str, wrong: set[str]) -> None:
     """Refuse what takes all rows in memory."""
-    if Path(data).suffix.lower() not in PARQUET:
+    from ensemblage.datasets import is_parquet
+
+    if not is_parquet(data):
         raise ValueError(
             f"{data} is no Parquet file, which is what workers of a cluster read: save it as one, "
             "or leave --scheduler out."

@@ -73,11 +73,11 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """Predict classes of new rows, with probabilities where the model has them, or numbers."""
     del seed, jobs, debug
     check_data(data)
-    from ensemblage.methods import is_parquet, write_predictions
+    from ensemblage.methods import write_predictions, writes_parquet
     from ensemblage.persistence import load, open_rows
 
     check_outputs(output)
-    parquet, saved, reading = is_parquet(output), load(model), as_reading(read)
+    parquet, saved, reading = writes_parquet(output), load(model), as_reading(read)
     seen: list[tuple[NewRows, Predictions]] = []
     with late_bar(f"Looking through {data_name(data)} (MB)") as advance:
         options: dict[str, Any] = {"reading": reading, "keep": keep or (), "whole": as_json}

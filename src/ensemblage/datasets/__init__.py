@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
     from ensemblage.datasets._dataset import column_notes as column_notes
     from ensemblage.datasets._file_names import check_file as check_file
+    from ensemblage.datasets._file_names import is_parquet as is_parquet
     from ensemblage.datasets._file_names import names_file as names_file
     from ensemblage.datasets._files import naming_file as naming_file
     from ensemblage.datasets._files import read_table

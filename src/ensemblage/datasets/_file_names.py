@@ -23,6 +23,11 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Tell by the name whether a file is Parquet, which can be read in parts."""
+    return FORMATS.get(Path(path).suffix.lower()) == "parquet"
+
+
 def names_file(source: str) -> bool:
     """Tell a file, there or not, from the name of a dataset; ``-`` is standard input."""
     path = Path(source)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ensemblage.methods._method_documents import TrainingDocument as TrainingDocument
     from ensemblage.methods._number_methods import NUMBER_METHODS
     from ensemblage.methods._prediction_files import PredictedFile, predict_file
-    from ensemblage.methods._prediction_files import is_parquet as is_parquet
     from ensemblage.methods._prediction_files import write_predictions as write_predictions
+    from ensemblage.methods._prediction_files import writes_parquet as writes_parquet
     from ensemblage.methods._predictions import Predictions, predict_rows
     from ensemblage.methods._registry import UnknownMethodError, get_method, make_model
     from ensemblage.methods._registry import check_method_name as check_method_name

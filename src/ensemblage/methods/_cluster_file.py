@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from ensemblage.blocks import ParquetBlocks, ParquetParts, parquet_columns, standardised
-from ensemblage.datasets import open_table
+from ensemblage.datasets import is_parquet, open_table
 from ensemblage.inner import InnerKMeans, labelled_blocks
 from ensemblage.kernels import ClusterSums, add_cluster_sums, cluster_means
 from ensemblage.messages import listing
 from ensemblage.methods._method_documents import Prototype
 from ensemblage.parallel import rows_on
 
-PARQUET = (".parquet", ".pq")
 Write = Callable[[NDArray[Any], NDArray[Any]], Any]
 
 
@@ -61,7 +60,7 @@ class FileClusters:
 def is_large_parquet(path: str | PathLike[str]) -> bool:
     """Whether a file is Parquet that would take 256 MB or more."""
     name = Path(path)
-    return name.suffix.lower() in PARQUET and name.is_file() and open_table(name).in_blocks
+    return is_parquet(name) and name.is_file() and open_table(name).in_blocks
 
 
 def cluster_file(

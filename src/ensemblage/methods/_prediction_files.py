@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import Reading, is_parquet
 from ensemblage.messages import listing, require
 from ensemblage.methods._predictions import Predictions, predict_rows
 from ensemblage.methods._target_score import TargetScore
 from ensemblage.persistence import NewRows, RowBlocks, SavedModel, open_atomically, open_rows
 
 Write = Callable[[NewRows, Predictions], None]
-PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -122,12 +120,14 @@ def predict_file(
     options = {"reading": reading, "keep": keep, "block_rows": block_rows}
     rows = open_rows(saved, path, **options)  # type: ignore[arg-type]
     with open_atomically(output) as file:
-        return write_predictions(saved, rows, file, parquet=is_parquet(output), progress=progress)
+        return write_predictions(
+            saved, rows, file, parquet=writes_parquet(output), progress=progress
+        )
 
 
-def is_parquet(output: str | PathLike[str] | None) -> bool:
+def writes_parquet(output: str | PathLike[str] | None) -> bool:
     """Whether a file is to be written as Parquet; then what writes it must be installed."""
-    if output is None or Path(output).suffix.lower() not in PARQUET:
+    if output is None or not is_parquet(output):
         return False
     require("pyarrow", "Writing Parquet", extra="all", otherwise="Or write CSV.")
     return True

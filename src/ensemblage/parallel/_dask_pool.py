@@ -95,7 +95,8 @@ def rows_on(scheduler: str | None) -> Iterator[None]:
 
 def _connect(scheduler: str) -> Any:
     distributed = require("distributed", "Running on a cluster", extra="dask")
-    if "://" not in scheduler:
+    kind, _, place = scheduler.partition("://")
+    if not place or (kind in {"tcp", "tls"} and ":" not in place):
         raise ValueError(f"The scheduler {scheduler!r} is no address such as tcp://host:8786.")
     try:
         client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)

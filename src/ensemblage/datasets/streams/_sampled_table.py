@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.datasets._file_names import is_parquet
 from ensemblage.datasets._files import read_table
 from ensemblage.datasets._reading_options import Reading
 from ensemblage.datasets._table import Table
 from ensemblage.datasets.streams._table_blocks import open_table
-
-PARQUET = (".parquet", ".pq")
 
 
 class RowDraw(NamedTuple):
@@ -35,7 +33,7 @@ def sample_table(
 ) -> Table:
     """Read a file; of a large Parquet file only some rows, each as likely, in their order."""
     # of text, blocks do not keep how a target's numbers are written, and 01 may be a label
-    if Path(path).suffix.lower() not in PARQUET:
+    if not is_parquet(path):
         return read_table(path, kinds=kinds, reading=reading)
     blocks = open_table(path, kinds=kinds, reading=reading)
     if not blocks.in_blocks or blocks.n_rows <= draw.most:
