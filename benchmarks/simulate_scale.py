@@ -26,13 +26,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ensemblage.blocks import BLOCK_ROWS, add_fields
+from ensemblage.blocks._dask_rows import PARTS_PER_THREAD
 from ensemblage.blocks._source import GROUP_BLOCKS
 from ensemblage.inner import InnerKMeans
 from ensemblage.kernels import N_BINS, Moments
 from ensemblage.strata import HISS
 
 SAMPLE = 100_000
-GROUP_ROWS, PARTS_PER_THREAD = GROUP_BLOCKS * BLOCK_ROWS, 16
+GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS
 N_STRATA, N_CLUSTERS, N_VIEWS = 20, 10, 20
 HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 1, 10, 30
 

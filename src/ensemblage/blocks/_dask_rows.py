@@ -34,8 +34,11 @@ from ensemblage.messages import listing, require
 
 T = TypeVar("T")
 
-PARTS_PER_THREAD = 16
+PARTS_PER_THREAD = 4
 """More parts balance the workers better, and cost the scheduler more."""
+
+SMALL_CALL = 16_384
+"""Bytes of a call that goes along with each task; a larger one travels by itself, and once."""
 
 
 class _Call(NamedTuple):
@@ -160,9 +163,10 @@ class DaskBlocks(BlockSource):
         return self._gather(self._submit(task, kernel, state, combine))
 
     def _submit(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
-        """Start a task for each part; what they all need travels once, and between workers."""
-        pickled = _pickled(_Call(kernel, state, combine, self.block_rows))
-        call = self._client.submit(pickle.loads, pickled, pure=False)
+        """Start a task for each part; what they all need travels along, or between workers."""
+        call: Any = _pickled(_Call(kernel, state, combine, self.block_rows))
+        if len(call) > SMALL_CALL:
+            call = self._client.submit(_itself, call, pure=False)
         columns = self._parts, self._starts, self._weights_on_workers(), self._advanced
         futures: list[Any] = self._client.map(task, *columns, call=call, pure=False)
         return futures
@@ -200,19 +204,23 @@ def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows:
     return part
 
 
-def _map_part(rows: Array, start: int, weights: Any, before: Any, call: _Call) -> list[Any]:
-    part = _part_blocks(rows, start, weights, before, call.block_rows)
-    results = part.map(call.kernel, *call.state)
-    return list(results if call.combine is None else group_totals(results, call.combine))
+def _map_part(rows: Array, start: int, weights: Any, before: Any, call: bytes) -> list[Any]:
+    kernel, state, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    part = _part_blocks(rows, start, weights, before, block_rows)
+    return _grouped(part.map(kernel, *state), combine)
 
 
 def _advance_part(
-    rows: Array, start: int, weights: Any, before: Any, call: _Call
+    rows: Array, start: int, weights: Any, before: Any, call: bytes
 ) -> tuple[list[Any], list[Any]]:
-    part = _part_blocks(rows, start, weights, before, call.block_rows)
-    results = part.advance(call.kernel, *call.state)
-    totals = list(results if call.combine is None else group_totals(results, call.combine))
+    kernel, state, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    part = _part_blocks(rows, start, weights, before, block_rows)
+    totals = _grouped(part.advance(kernel, *state), combine)
     return part._carries, totals  # noqa: SLF001
+
+
+def _grouped(results: Iterator[Any], combine: Callable[[Any, Any], Any] | None) -> list[Any]:
+    return list(results if combine is None else group_totals(results, combine))
 
 
 def _result_of(advanced: tuple[list[Any], list[Any]]) -> list[Any]:
