@@ -69,3 +69,10 @@ def test_a_bad_batch_changes_nothing():
         model.partial_fit(np.full((5, 2), np.nan))
     np.testing.assert_array_equal(model.cluster_centers_, before[0])
     assert model.n_iter_ == before[1]
+
+
+def test_another_number_of_clusters_is_another_stream():
+    X = np.arange(12.0)[:, None]
+    model = InnerKMeans(2, random_state=0).partial_fit(X)
+    with pytest.raises(ValueError, match="the stream began with 2 clusters: call fit"):
+        model.set_params(n_clusters=3).partial_fit(X)

@@ -32,6 +32,7 @@ def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Arr
 class StreamMixin:
     """``partial_fit`` of Inner K-means."""
 
+    n_clusters: int
     n_views: int
     view_size: float
     replace: bool
@@ -68,6 +69,11 @@ class StreamMixin:
         if not hasattr(self, "cluster_centers_"):
             fitted: Self = self.fit(X, sample_weight=sample_weight)  # type: ignore[attr-defined]
             return fitted
+        if len(self.cluster_centers_) != self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters}, but the stream began with "
+                f"{len(self.cluster_centers_)} clusters: call fit to start anew."
+            )
         source: MemoryBlocks
         source, fit = self._final(X, sample_weight)  # type: ignore[attr-defined]
         crowd = self._next_crowd(source)
