@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ensemblage.fusion import Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool._members import POOLS, resolve_pool
 from pool.test_held_out import Fails
 
 SMALL = EnsemblageClassifier(["logistic", "svm", RandomForestClassifier(10)], cv=3, random_state=0)
@@ -292,3 +293,15 @@ def test_awkward_tables(table):
         assert (proba >= 0).all()
     assert np.isfinite([each.log_loss for each in model.leaderboard_]).all()
     assert model.leaderboard_.left_out == ()
+
+
+def test_a_network_of_very_many_columns_takes_part_only_if_it_is_named(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 301)), np.arange(24) % 2
+    X[:, 0] += 5 * y
+    monkeypatch.setitem(POOLS, "lean", ("logistic", "network"))
+    with pytest.warns(UserWarning, match="^network is left out: its time grows with the square"):
+        model = EnsemblageClassifier("lean", cv=2, random_state=0).fit(X, y)
+    assert [line.member for line in model.leaderboard_] == ["pool", "logistic"]
+    (asked,) = resolve_pool(["network"])
+    assert asked.most_columns is None

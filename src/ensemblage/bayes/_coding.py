@@ -225,6 +225,11 @@ class CodedRows:
         self.max_entries = max_entries
         self.n_rows = nodes.codes.shape[1]
         self.n_classes = int(nodes.n_categories[CLASS])  # declared ones included
+        # nodes with one category say nothing of any other
+        self.telling: NDArray[np.bool_] = nodes.n_categories > 1
+        self.all_tell = bool(self.telling.all())
+        # a list is faster to ask than an array; what leaves the parents as they are is its last
+        self._splits: list[int] = [*nodes.n_categories.tolist(), 1]
         self._single = CodedColumn(np.zeros(self.n_rows, dtype=np.int32), 1)
         self._known: dict[tuple[int, ...], Refinement] = {}
 
@@ -266,16 +271,13 @@ class CodedRows:
 
         ``n_configurations`` includes the classes if the class is a parent.
         """
-        sizes, widest = self.nodes.n_categories, 0
-        for extra in extras:
-            split = 1 if extra == NO_EXTRA else int(sizes[extra])
-            entries = n_configurations * split * int(sizes[node])
-            if entries > self.max_entries:
-                family = [*parents] if extra == NO_EXTRA else [*parents, extra]
-                given = [self.names[parent] for parent in family]
-                check_entries(entries, self.max_entries, self.names[node], given)
-            widest = max(widest, entries)
-        return widest
+        widest = max(extras, key=self._splits.__getitem__)
+        entries = n_configurations * self._splits[widest] * self._splits[node]
+        if entries > self.max_entries:
+            family = [*parents] if widest == NO_EXTRA else [*parents, widest]
+            given = [self.names[parent] for parent in family]
+            check_entries(entries, self.max_entries, self.names[node], given)
+        return entries
 
     def _refined(self, parents: tuple[int, ...]) -> Refinement:
         """Refine the configurations of all parents but the last by the last."""

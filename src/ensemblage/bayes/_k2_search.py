@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
+from itertools import compress
+from operator import ne
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,19 +71,34 @@ class NetworkMeasure(ABC):
         if view is not self._key:
             self.see(view[None])
             self._key = view
-        scores: Floats = self._score(candidates)[0]
+        scores: Floats = self._score_telling(candidates)[0]
         return scores
 
     def score_views(self, candidates: Candidates, views: Floats) -> Floats:
         """Score the candidates on all views of (n_views, n_rows) together: (n_views, n_extras)."""
         if views is not self._key:
             self.see(views)
-        return self._score(candidates)
+        return self._score_telling(candidates)
 
     def see(self, views: Floats) -> None:
         """Look at other views from now on."""
         self._key = views
         self._see(compress_views(views))
+
+    def _score_telling(self, candidates: Candidates) -> Floats:
+        """Score the candidates that change something; others score as leaving the node as it is.
+
+        A column that a bootstrap has not cut changes nothing, and of many columns most are such.
+        """
+        structure, node, extras = candidates
+        if self.rows.all_tell or extras[0] != NO_EXTRA:
+            return self._score(candidates)
+        changes = self.rows.telling[extras] & self.rows.telling[node]
+        changes[0] = True
+        found = self._score(Candidates(structure, node, extras[changes]))
+        scores = np.repeat(found[:, :1], len(extras), axis=1)
+        scores[:, changes] = found
+        return scores
 
     @abstractmethod
     def _see(self, views: RowViews) -> None:
@@ -110,8 +126,7 @@ class RestOfNetwork:
         kept = prior[view, labels] - np.minimum(views.weights, 1.0) + smoothing
         self._log_ratios = np.log((prior[view] + smoothing) / kept[:, None])
         self._log_ratios[np.arange(len(labels)), labels] = 0.0
-        self._included: dict[int, tuple[int, ...]] = {}
-        self._left_out: tuple[int, Any] | None = None
+        self._included: list[tuple[int, ...] | None] = [None] * len(rows.nodes.codes)
         self._ratios = np.empty_like(self._log_ratios)
 
     def keep_first(self, n_views: int) -> None:
@@ -121,29 +136,19 @@ class RestOfNetwork:
         self.views = RowViews(rows[:end], starts[: n_views + 1], weights[:end])
         self._log_ratios = self._log_ratios[:end].copy()
         self._ratios = self._ratios[:end].copy()
-        self._included = dict(self._included)
 
     def without(self, structure: Structure, node: int) -> Rest:
         """Give the ratios without a node."""
-        others = structure.parents[:node], structure.parents[node + 1 :]
-        if (node, others) != self._left_out:
-            for other in structure.features:
-                self._include(other, structure.parents[other] if other != node else None)
+        wanted: list[tuple[int, ...] | None] = [*structure.parents]
+        wanted[node] = None
+        if wanted != self._included:
+            for other in compress(range(len(wanted)), map(ne, self._included, wanted)):
+                self._add(other, self._included[other] or (), -1.0)
+                self._add(other, wanted[other] or (), 1.0)
             np.minimum(np.maximum(self._log_ratios, -LOG_LIMIT), LOG_LIMIT, out=self._ratios)
             np.exp(self._ratios, out=self._ratios)
-            self._left_out = node, others
+            self._included = wanted
         return Rest(self._ratios, self.smoothing)
-
-    def _include(self, node: int, parents: tuple[int, ...] | None) -> None:
-        """Bring a node's share up to date; None takes it out."""
-        before = self._included.get(node)
-        if before == parents:
-            return
-        if before is not None:
-            self._add(node, self._included.pop(node), -1.0)
-        if parents is not None:
-            self._add(node, parents, 1.0)
-            self._included[node] = parents
 
     def _add(self, node: int, parents: tuple[int, ...], sign: float) -> None:
         if CLASS in parents:

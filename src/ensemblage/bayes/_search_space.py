@@ -130,10 +130,11 @@ class SearchSpace(NamedTuple):
 
     def candidates(self, structure: Structure, node: int, among: Sequence[int]) -> list[int]:
         """Find the nodes that may become one more parent of a node."""
-        parents, possible = structure.parents[node], self.rules.possible
+        parents = structure.parents[node]
         if len(parents) >= self.max_parents:
             return []
-        return [each for each in among if each not in parents and possible[each, node]]
+        possible = self.rules.possible[:, node].tolist()
+        return [each for each in among if possible[each] and each not in parents]
 
 
 Search = Callable[[Score, SearchSpace, Callable[[], bool]], Structure]
@@ -143,6 +144,8 @@ Search = Callable[[Score, SearchSpace, Callable[[], bool]], Structure]
 def first_best(scores: Sequence[float]) -> int:
     """Find the first score that no later one exceeds by more than the tolerance."""
     best = 0
+    if max(scores) <= scores[0] + TOLERANCE:  # mostly so, where candidates are many
+        return best
     for position in range(1, len(scores)):
         if scores[position] > scores[best] + TOLERANCE:
             best = position

@@ -138,7 +138,7 @@ def _middles(values: Floats, cuts: Floats) -> Floats:
 
 def _overlaps(column: Column, weights: Floats, bag: Coder, common: Coder) -> Floats | None:
     """Tell how much of each of a bag's bins lies in each common one, by the rows in both."""
-    if bag.cuts is None or common.cuts is None or np.isin(bag.cuts, common.cuts).all():
+    if bag.cuts is None or common.cuts is None or set(bag.cuts).issubset(common.cuts):
         return None
     inner, outer = bag.code(column), common.code(column)
     known = outer != MISSING

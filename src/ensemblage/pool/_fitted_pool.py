@@ -67,11 +67,13 @@ class FittedPool:
 
 def learn_pool(plan: PoolPlan, rows: PoolRows) -> Learned:
     """Try the members, learn to fuse them, and fit those who count; who fails is left out."""
-    recipes, seeds, fusion, clock, n_jobs = plan
+    _, _, fusion, clock, n_jobs = plan
+    recipes, seeds, too_wide = _narrow_enough(plan, rows)
     if clock is None:
         candidates, left_out = hold_out_members(recipes, rows, seeds, n_jobs)
     else:
         candidates, left_out = hold_out_in_time(recipes, rows, seeds, Limits(clock, n_jobs))
+    left_out = too_wide + left_out
     verdict = fuse(_any(candidates, left_out), rows, fusion)
     members, failed = fit_counting(verdict, rows, n_jobs)
     while failed:
@@ -79,6 +81,22 @@ def learn_pool(plan: PoolPlan, rows: PoolRows) -> Learned:
         verdict = fuse(_any(verdict.without([*failed]), left_out), rows, fusion)
         members, failed = fit_counting(verdict, rows, n_jobs)
     return Learned(verdict, members, left_out)
+
+
+def _narrow_enough(plan: PoolPlan, rows: PoolRows) -> tuple[list[Recipe], list[int], list[LeftOut]]:
+    """Part the members that take so many columns, with their seeds, from those that do not."""
+    members = list(zip(plan.recipes, plan.seeds, strict=True))
+    left_out = [
+        LeftOut(
+            recipe.name,
+            f"its time grows with the square of the columns, and there are more than "
+            f"{recipe.most_columns}; name it in a list, pool=[...], to have it all the same",
+        )
+        for recipe, _ in members
+        if recipe.too_wide(rows)
+    ]
+    kept = [each for each in members if not each[0].too_wide(rows)]
+    return [recipe for recipe, _ in kept], [seed for _, seed in kept], left_out
 
 
 def describe_pool(learned: Learned, rows: PoolRows, pooled: Array) -> FittedPool:

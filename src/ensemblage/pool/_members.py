@@ -70,7 +70,10 @@ def _subspaces() -> Recipe:
 
 def _network() -> Recipe:
     candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
-    return Recipe("network", "decisions", candidates, most_rows=20_000, reads_tables=True)
+    # a search for parents compares all pairs of columns
+    return Recipe(
+        "network", "decisions", candidates, most_rows=20_000, most_columns=300, reads_tables=True
+    )
 
 
 def _ridge() -> Recipe:
@@ -157,10 +160,12 @@ def resolve_pool(pool: Any, *, weighted: bool = False, numbers: bool = False) ->
                 f"pool={pool!r} is not known.{suggestion(pool, pools)} Use one of "
                 f"{listing(map(repr, pools))}, or a list of members."
             )
-        pool = pools[pool]
-    if len(pool) == 0:
+        recipes = [_recipe(each, numbers) for each in pools[pool]]
+    elif len(pool) == 0:
         raise ValueError("pool is an empty list; a pool needs a member or more.")
-    recipes = _named_apart([_recipe(each, numbers) for each in pool])
+    else:  # who is asked for by name takes part on any number of columns
+        asked = [replace(_recipe(each, numbers), most_columns=None) for each in pool]
+        recipes = _named_apart(asked)
     for each in recipes if weighted else ():
         _require_weights(each)
     return recipes

@@ -53,8 +53,8 @@ class Recipe:
     """A member: candidates that are tried on the shared folds, the best of which is fitted.
 
     The time of a fit is that of its rows and of ``fixed`` further ones, to the power of ``growth``.
-    It learns ``most_rows`` at most, drawn at random; None for all. One that ``reads_tables`` gets
-    words as words. One of ``numbers`` is a regressor.
+    It learns ``most_rows`` at most, drawn at random; None for all. Of more than ``most_columns`` it
+    is left out. One that ``reads_tables`` gets words as words. One of ``numbers`` is a regressor.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Recipe:
     growth: float = 1.0
     fixed: int = 1_000
     most_rows: int | None = None
+    most_columns: int | None = None
     reads_tables: bool = False
     numbers: bool = False
 
@@ -89,6 +90,11 @@ class Recipe:
     def sees_all(self, rows: PoolRows) -> bool:
         """Tell whether the member learns all rows."""
         return self.most_rows is None or self.most_rows >= len(rows.y)
+
+    def too_wide(self, rows: PoolRows) -> bool:
+        """Tell whether there are more columns than the member takes."""
+        n_columns = np.shape(self.view(rows).X)[1]
+        return self.most_columns is not None and n_columns > self.most_columns
 
     def view(self, rows: PoolRows) -> PoolRows:
         """Give the rows as the member sees them."""
