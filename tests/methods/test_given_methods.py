@@ -7,8 +7,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ensemblage.messages import CLASSIFICATION
 from ensemblage.methods import METHODS
-from ensemblage.methods._given_methods import digest_of, named_methods
+from ensemblage.methods._given_methods import digest_of, named_methods, wide_notes
 from ensemblage.runs import ResultStore
 from ensemblage.strata import StrataEnsembleClassifier
 
@@ -72,3 +73,12 @@ def test_stored_scores_of_one_estimator_are_not_taken_for_another(tmp_path):
         for C in (1e-6, 1.0, 1.0):
             compare(X, y, {"mine": LogisticRegression(C=C)}, n_splits=3, store=store, n_jobs=1)
         assert len(store) == 6
+
+
+def test_very_many_columns_leave_out_what_compares_all_pairs_unless_it_is_named():
+    wide = named_methods(None, sources=False, n_columns=301)
+    assert set(named_methods(None, sources=False, n_columns=300)) - set(wide) == {"inner-bayesnet"}
+    assert "inner-bayesnet" in named_methods(["inner-bayesnet"], sources=False, n_columns=301)
+    (said,) = wide_notes(CLASSIFICATION, False, 301)
+    assert said.startswith("inner Bayesian network is left out: its time grows with the square")
+    assert wide_notes(CLASSIFICATION, True, 301) == []  # it is in no quick comparison anyway

@@ -146,7 +146,9 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
         reading=as_reading(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
     )  # fmt: skip
-    names = method or usual_methods(task=dataset.task, sources=source is not None, quick=quick)
+    names = method or usual_methods(
+        task=dataset.task, sources=source is not None, quick=quick, n_columns=dataset.X.shape[1]
+    )
     methods = [get_method(name, dataset.task.name) for name in names]
     with ExitStack() as stack:
         store = None if results is None else stack.enter_context(ResultStore(results))
@@ -158,10 +160,10 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             )
         )
         result = compare(
-            dataset, methods=names, measure=measure.name, n_splits=folds or (3 if quick else 5),
-            n_repeats=repeats, seed=seed, n_jobs=jobs, new_sources=new_sources, quick=quick,
-            store=store, budget=budget, scheduler=scheduler, retry_failed=retry_failed,
-            progress=progress,
+            dataset, methods=method or None, measure=measure.name,
+            n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed, n_jobs=jobs,
+            new_sources=new_sources, quick=quick, store=store, budget=budget, scheduler=scheduler,
+            retry_failed=retry_failed, progress=progress,
         )  # fmt: skip
     _refuse_nothing(result, results)
     if output is not None:

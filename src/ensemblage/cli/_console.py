@@ -37,6 +37,7 @@ IN_COMMANDS = {
     "`source_column`": "--source",
     "`new_sources`": "--new-sources",
     "`n_clusters`": "--clusters",
+    "`methods`": "--method",
     "`n_repeats`": "--repeats",
     "`n_splits`": "--folds",
     "`quick`": "--quick",

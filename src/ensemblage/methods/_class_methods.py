@@ -157,6 +157,7 @@ METHODS = {
             effort=1,
             takes_tables=True,
             quick=None,
+            most_columns=300,
         ),
         Method(
             "tree",

@@ -16,7 +16,7 @@ from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
 from ensemblage.messages import MEASURES, REGRESSION, Task, listed
 from ensemblage.methods._choice import Design, chosen, summarised, verdict
 from ensemblage.methods._fold_scores import Scores
-from ensemblage.methods._given_methods import Given, digest_of, named_methods
+from ensemblage.methods._given_methods import Given, digest_of, named_methods, wide_notes
 from ensemblage.methods._given_rows import given_dataset
 from ensemblage.methods._kept_residuals import kept_residuals
 from ensemblage.methods._measures import (
@@ -151,8 +151,12 @@ def compare(
     check_measure(measure, dataset.task)
     new_sources = new_sources or groups is not None
     known = dataset.sources is not None and groups is None
-    found = named_methods(methods, task=dataset.task, sources=known, quick=quick)
+    n_columns = dataset.X.shape[1]
+    found = named_methods(
+        methods, task=dataset.task, sources=known, quick=quick, n_columns=n_columns
+    )
     notes = [*dataset.notes, *_fold_notes(dataset, n_splits, n_repeats)]
+    notes += wide_notes(dataset.task, quick, n_columns) if methods is None else []
     notes += _source_notes(dataset, found, new_sources) if groups is None else []
     if new_sources:
         n_splits = min(n_splits, _n_sources(dataset))

@@ -20,11 +20,16 @@ Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
 
 
 def named_methods(
-    given: Given, *, task: Task = CLASSIFICATION, sources: bool, quick: bool = False
+    given: Given,
+    *,
+    task: Task = CLASSIFICATION,
+    sources: bool,
+    quick: bool = False,
+    n_columns: int = 0,
 ) -> dict[str, Method]:
     """Look up names and take estimators for methods; ``sources`` are known or not."""
     if given is None:
-        given = usual_methods(task=task, sources=sources, quick=quick)
+        given = usual_methods(task=task, sources=sources, quick=quick, n_columns=n_columns)
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
@@ -47,13 +52,31 @@ def named_methods(
     return found
 
 
-def usual_methods(*, task: Task = CLASSIFICATION, sources: bool, quick: bool = False) -> list[str]:
+def usual_methods(
+    *, task: Task = CLASSIFICATION, sources: bool, quick: bool = False, n_columns: int = 0
+) -> list[str]:
     """Name all methods that can be run with or without known sources, or quickly."""
     return [
         name
         for name, each in METHODS_OF[task.name].items()
-        if (sources or not each.needs_sources) and not (quick and each.quick is None)
+        if (sources or not each.needs_sources)
+        and not (quick and each.quick is None)
+        and not _too_many(n_columns, each)
     ]
+
+
+def wide_notes(task: Task, quick: bool, n_columns: int) -> list[str]:
+    """Say which of the usual methods do not take so many columns."""
+    return [
+        f"{each.label} is left out: its time grows with the square of the columns, and there are "
+        f"more than {each.most_columns}. Name it by `methods` to have it all the same."
+        for each in METHODS_OF[task.name].values()
+        if _too_many(n_columns, each) and not (quick and each.quick is None)
+    ]
+
+
+def _too_many(n_columns: int, method: Method) -> bool:
+    return method.most_columns is not None and n_columns > method.most_columns
 
 
 def digest_of(method: Method) -> str:

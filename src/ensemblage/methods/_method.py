@@ -46,6 +46,8 @@ class Method:
     quick : mapping or None, default={}
         Parameters that save time in a quick comparison, mostly by less tuning; with None the
         method is only in such a one if it is asked for.
+    most_columns : int, default=None
+        With more columns it is only run if it is asked for: its time grows with their square.
     encodes : bool, default=False
         Whether it takes tables through an encoder of its own, which is told the kinds of columns.
     judges_itself : bool, default=False
@@ -63,6 +65,7 @@ class Method:
     effort: int = 3
     steep: bool = False
     quick: Mapping[str, Any] | None = field(default_factory=dict)
+    most_columns: int | None = None
     encodes: bool = False
     judges_itself: bool = False
 
