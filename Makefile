@@ -13,6 +13,8 @@ PEER_PACKAGES ?= pyagrum pgmpy dask-ml
 # two test processes share two cores: one thread of linear algebra each
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# the tests start many a Python: what is compiled once serves them all
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(RUN) pip --quiet --disable-pip-version-check
 
 .PHONY: help demo test coverage test-slow lint bench docs wheel clean
