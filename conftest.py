@@ -1,4 +1,4 @@
-"""Every test and every example starts without open figures, and nobody looks for garbage in vain."""
+"""Every test and every example starts without open figures; no garbage is sought in vain."""
 
 import atexit
 import gc

@@ -79,7 +79,7 @@ def run_here(kept, monkeypatch, capsys, caplog):
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [b"", b"no pickle at all", b"\x80\x05."])
 def test_a_damaged_cache_is_discarded_and_written_again(kept, run_here, ending, damage):
-    script, printed, cache = kept
+    _, printed, cache = kept
     (damaged,) = cache.rglob(f"*.{ending}")
     whole = damaged.read_bytes()
     damaged.write_bytes(damage)
