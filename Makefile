@@ -13,6 +13,10 @@ PEER_PACKAGES ?= pyagrum pgmpy dask-ml
 # two test processes share two cores: one thread of linear algebra each
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# the tests start many a Python: what is compiled once serves them all
+unexport PYTHONDONTWRITEBYTECODE
+# stealing leaves the tests of a file, and what they share, to one process
+PYTEST := $(RUN) pytest --numprocesses=2 --dist=worksteal
 PIP := $(RUN) pip --quiet --disable-pip-version-check
 
 .PHONY: help demo test coverage test-slow lint bench docs wheel clean
@@ -52,13 +56,13 @@ demo: $(VENV)/core
 	$(BIN)/ensemblage compare --output demo.csv
 
 test: $(VENV)/test
-	$(RUN) pytest --numprocesses=2
+	$(PYTEST)
 
 coverage: $(VENV)/test
-	$(RUN) pytest --numprocesses=2 --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
 
 test-slow: $(VENV)/test
-	$(RUN) pytest -m slow --numprocesses=2
+	$(PYTEST) -m slow
 
 lint: $(VENV)/lint
 	$(RUN) ruff check .

@@ -54,14 +54,20 @@ def routed_scores():
         pytest.skip("folds pass nothing to the score of a pipeline before scikit-learn 1.8")
 
 
-@pytest.fixture
-def table_file(tmp_path):
-    """A small CSV file with numbers, words, missing values and two classes."""
+@pytest.fixture(scope="session")
+def people_rows():
+    """The text of a small CSV file with numbers, words, missing values and two classes."""
     lines = ["age,job,pay,class"]
     for i in range(40):
         label = "yes" if i % 3 else "no"
         pay = "" if i % 7 == 0 else f"{(10 if label == 'yes' else 2) + i % 5}.5"
         lines.append(f"{20 + i % 17},{['cook', 'smith', 'NA'][i % 3 - i % 2]},{pay},{label}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def table_file(tmp_path, people_rows):
+    """The file of ``people_rows``, in a folder of the test's own."""
     path = tmp_path / "people.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(people_rows, encoding="utf-8")
     return path

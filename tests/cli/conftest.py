@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from typer.testing import CliRunner
@@ -53,12 +54,29 @@ def study(tmp_path):
     return path
 
 
+@pytest.fixture(scope="session")
+def fit_people(tmp_path_factory, people_rows):
+    """Give the model file of a method for the rows in ``table_file``, fitted once."""
+    folder = tmp_path_factory.mktemp("people")
+    rows = folder / "people.csv"
+    rows.write_text(people_rows, encoding="utf-8")
+
+    @cache
+    def fitted(method, *options):
+        path = folder / "m.skops"
+        asked = ["fit", rows, "-t", "class", "-m", method, "-o", path, "-j", 1, *options]
+        assert CliRunner().invoke(app, [str(each) for each in asked]).exit_code == 0
+        return path.read_bytes()
+
+    return fitted
+
+
 @pytest.fixture
-def people_model(run, table_file, tmp_path):
-    """A model of the rows in ``table_file``."""
-    result = run("fit", table_file, "-t", "class", "-m", "logistic", "-o", "m.skops", "-j", 1)
-    assert result.exit_code == 0
-    return tmp_path / "m.skops"
+def people_model(fit_people, run, table_file, tmp_path):
+    """A model of the rows in ``table_file``, both in the folder of ``run``."""
+    path = tmp_path / "m.skops"
+    path.write_bytes(fit_people("logistic"))
+    return path
 
 
 @pytest.fixture

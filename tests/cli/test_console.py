@@ -25,9 +25,8 @@ def test_work_begins_with_the_collector_on():
 
 
 @pytest.fixture
-def network(run, table_file):
-    chosen = ["-t", "class", "-m", "bayesnet", "--folds", 2, "-j", 1]
-    assert run("fit", table_file, *chosen, "-o", "net.skops").exit_code == 0
+def network(fit_people, tmp_path):
+    (tmp_path / "net.skops").write_bytes(fit_people("bayesnet", "--folds", 2))
     return "net.skops"
 
 
@@ -96,17 +95,10 @@ def test_a_page_that_cannot_be_is_refused_first(run, table_file, command, argume
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
-def test_a_missing_extra_is_named_before_any_work(tmp_path, missing):
+def test_a_missing_extra_is_named_before_any_work(run, tmp_path, monkeypatch, missing):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
-    script = (
-        f"import sys; sys.modules[{missing!r}] = None\n"
-        "from ensemblage.cli import main\n"
-        "sys.argv = ['ensemblage', 'cluster', 'rows.csv', '-k', '2', '--report', 'page.html']\n"
-        "main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
+    monkeypatch.setitem(sys.modules, missing, None)
+    done = run("cluster", "rows.csv", "-k", 2, "--report", "page.html")
+    assert done.exit_code == 1
     assert 'pip install "ensemblage[report]"' in done.stderr
     assert not (tmp_path / "page.html").exists()

@@ -1,15 +1,15 @@
 """Every kind of model gives the same five things, and one place finds the kind."""
 
 import json
-import subprocess
-import sys
 
 import msgspec
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 
+from ensemblage.cli import app
 from ensemblage.datasets import load_dataset
 from ensemblage.explain import explain_model, kind_of
 from ensemblage.explain._kinds import KINDS
@@ -87,8 +87,9 @@ def test_a_row_is_explained_by_columns_that_add_up(quick_model, method, row):
 
 
 def explain(*arguments):
-    command = [sys.executable, "-m", "ensemblage", "explain", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True)
+    done = CliRunner().invoke(app, ["explain", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done
 
 
 @pytest.mark.parametrize("method", ["bayesnet", "subspace"])

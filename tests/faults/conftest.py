@@ -105,6 +105,12 @@ def signal_group(process, number):
     return output, errors
 
 
+def write_study(folder, repeats, jobs):
+    running = Running(folder, ["run", "study.toml"], jobs, repeats * CELLS_PER_REPEAT)
+    (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+    return running
+
+
 @pytest.fixture
 def watched():
     """Ends what a failed test left running."""
@@ -121,13 +127,27 @@ def study(tmp_path, watched):
     """Makes a study of so many repeats."""
 
     def make(name, repeats, jobs=2):
-        folder = tmp_path / name
-        running = Running(folder, ["run", "study.toml"], jobs, repeats * CELLS_PER_REPEAT)
-        (folder / "study.toml").write_text(STUDY.format(repeats=repeats), encoding="utf-8")
+        running = write_study(tmp_path / name, repeats, jobs)
         watched.append(running)
         return running
 
     return make
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory):
+    """The results of a study of one repeat, run once."""
+    one = write_study(tmp_path_factory.mktemp("stored") / "one", 1, jobs=1)
+    assert one.run()[0] == 0
+    return one.results.read_bytes()
+
+
+@pytest.fixture
+def done_study(study, stored):
+    """A study of one repeat that has its results."""
+    one = study("one", 1, jobs=1)
+    one.results.write_bytes(stored)
+    return one
 
 
 @pytest.fixture

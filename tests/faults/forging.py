@@ -45,8 +45,9 @@ def mutations(value):
     elif isinstance(value, int | float):
         yield from [("nan", float("nan")), ("word", "x")]
         yield from [("negative", -(2**40))] if isinstance(value, int) else []
-    elif isinstance(value, list) and value:
-        yield from [("short", value[:-1]), ("junk", [{}] * len(value)), ("none", None)]
+    elif isinstance(value, list):
+        yield from [("short", value[:-1]), ("junk", [{}] * len(value))] if value else []
+        yield "none", None
 
 
 def _arrays(array):

@@ -23,7 +23,7 @@ FREE = (
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",
     "names_: negative", "seconds: nan", "log_loss: nan", "accuracy: nan", "rmse: nan",
     "weight: nan", "configurations: huge", "own_variances_: none", "labels_: none",
-    "votes_: none",
+    "votes_: none", "stratum_weights_: none",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def test_forged_attributes(tmp_path):
 @pytest.mark.timeout(1500)
 def test_every_attribute_of_every_kind_forged_in_every_way(tmp_path):
     told = run(tmp_path, "attributes", 1)
+    # 2,331 are tried, less those that `save` cannot write; there have never been 3,000
     assert len(told) > 2200
     assert_refused_or_free(told)
 

@@ -1,4 +1,6 @@
+import logging
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -58,19 +60,44 @@ def kept(tmp_path_factory):
     return script, printed, folder / "cache"
 
 
+@pytest.fixture
+def run_here(kept, monkeypatch, capsys, caplog):
+    """Call the kernel in this process, where it is as new: what it prints, and what it logs."""
+    config = pytest.importorskip("numba.core.config")
+    script, _, cache = kept
+    monkeypatch.setattr(config, "CACHE_DIR", str(cache))
+
+    def call():
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="ensemblage"):
+            runpy.run_path(str(script), run_name="__main__")
+        return capsys.readouterr().out.strip(), caplog.text
+
+    return call
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [b"", b"no pickle at all", b"\x80\x05."])
-def test_a_damaged_cache_is_discarded_and_written_again(kept, ending, damage):
-    script, printed, cache = kept
-    folder = {"NUMBA_CACHE_DIR": str(cache)}
+def test_a_damaged_cache_is_discarded_and_written_again(kept, run_here, ending, damage):
+    _, printed, cache = kept
     (damaged,) = cache.rglob(f"*.{ending}")
     whole = damaged.read_bytes()
     damaged.write_bytes(damage)
-    again, logged = run(script, **folder)
+    again, logged = run_here()
     assert again == printed
     assert "damaged cache" in logged
     assert len(damaged.read_bytes()) == len(whole)
-    assert "damaged cache" not in run(script, **folder)[1]
+    assert "damaged cache" not in run_here()[1]
+
+
+def test_what_was_mended_serves_another_process(kept, run_here):
+    script, printed, cache = kept
+    (damaged,) = cache.rglob("*.nbi")
+    damaged.write_bytes(b"")
+    run_here()
+    again, logged = run(script, NUMBA_CACHE_DIR=str(cache))
+    assert again == printed
+    assert "damaged cache" not in logged
 
 
 def test_without_compilation_kernels_are_plain_python(script):

@@ -13,6 +13,7 @@ from ensemblage import (
     kernels,
     methods,
     pages,
+    parallel,
     persistence,
     strata,
 )
@@ -38,8 +39,8 @@ def test_names_are_imported_when_asked_for(tmp_path):
 
 
 DOORS = [
-    bayes, datasets, evaluation, explain, fusion, inner, kernels, methods, pages, persistence,
-    strata,
+    bayes, datasets, evaluation, explain, fusion, inner, kernels, methods, pages, parallel,
+    persistence, strata,
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ensemblage.methods import METHODS, Method, _study_cell, compare, read_exper
 from ensemblage.methods._study import scores_of
 from ensemblage.runs import ExperimentInterrupt, ResultStore, run_experiment
 
-FAST = ["majority", "logistic", "forest"]
+FAST = ["majority", "logistic", "tree"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_scores_are_the_same_for_any_number_of_processes(iris):
 
 
 def test_a_method_does_not_depend_on_the_others(iris):
-    alone = compare(iris, methods=["forest"], n_splits=3).methods[0]
+    alone = compare(iris, methods=["tree"], n_splits=3).methods[0]
     among = compare(iris, methods=FAST, n_splits=3).methods[2]
     assert alone.accuracy == among.accuracy
     assert alone.log_loss == among.log_loss
@@ -132,7 +132,7 @@ target = "kind"
 [[methods]]
 name = "logistic"
 [[methods]]
-name = "forest"
+name = "tree"
 """
 
 
@@ -142,7 +142,7 @@ def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     results = run_experiment(read_experiment(tmp_path / "study.toml"), n_jobs=1)
     flowers = open_dataset(str(tmp_path / "flowers.csv"), "kind")
-    compared = compare(flowers, methods=["forest", "logistic"], n_splits=3, n_repeats=2, seed=4)
+    compared = compare(flowers, methods=["tree", "logistic"], n_splits=3, n_repeats=2, seed=4)
     for method in compared.methods:
         studied = [
             scores_of(each) for each in results

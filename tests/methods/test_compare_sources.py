@@ -1,13 +1,13 @@
 """Comparing where rows come from several sources."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from ensemblage.cli import app
 from ensemblage.datasets import Dataset, Table, make_multi_source
 from ensemblage.methods import METHODS, compare, get_method, predict_rows, train
 from ensemblage.pool import EnsemblageClassifier
@@ -114,8 +114,9 @@ def test_the_command_compares_with_sources(several, tmp_path):
     lines = [",".join([*map(str, x), source, label]) for x, source, label in rows]
     path.write_text("a,b,c,site,class\n" + "\n".join(lines) + "\n", encoding="utf-8")
     command = [
-        sys.executable, "-m", "ensemblage", "compare", str(path), "-t", "class", "--source",
-        "site", "-m", "majority", "-m", "strata-sources", "--folds", "2", "--json", "-j", "1",
+        "compare", str(path), "-t", "class", "--source", "site", "-m", "majority",
+        "-m", "strata-sources", "--folds", "2", "--json", "-j", "1",
     ]  # fmt: skip
-    done = subprocess.run(command, check=True, capture_output=True)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["summary"][0]["method"] == "strata-sources"
