@@ -23,7 +23,7 @@ FREE = (
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",
     "names_: negative", "seconds: nan", "log_loss: nan", "accuracy: nan", "rmse: nan",
     "weight: nan", "configurations: huge", "own_variances_: none", "labels_: none",
-    "votes_: none", "stratum_weights_: none",
+    "votes_: none",
 )  # fmt: skip
 
 

@@ -329,10 +329,7 @@ class HISS(GaussianStrata):
         super().__check_state__()
         expect_fitted(self, {"objective_": "number", "polished_": "flag"})
         expect_array(self, "log_scales_", (self.n_strata,))
-        # files of version 0.1.0 have none
-        expect_fitted(
-            self, {"stratum_weights_": "optional float (strata) 0.."}, strata=self.n_strata
-        )
+        expect_array(self, "stratum_weights_", (self.n_strata,), low=0)
         expect_array(self, "groups_", (self.n_strata,), "integer", low=0, high=self.n_strata - 1)
         used = np.unique(self.groups_)
         expect(len(used) == used[-1] + 1, "groups_ leaves numbers out")
