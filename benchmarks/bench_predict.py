@@ -75,12 +75,13 @@ def bare_seconds(model, path, n_rows):
     """CPU seconds of the model on arrays in memory, preparing them twice and once; their rows."""
     saved, twice, once, done = load(model), 0.0, 0.0, 0
     for new in open_rows(saved, path, block_rows=BLOCK):
-        saved.model.predict_proba(new.X[:10])  # compiles
+        X = np.asarray(new.X)
+        saved.model.predict_proba(X[:10])  # compiles
         start = time.process_time()
-        saved.model.predict_proba(new.X)
-        saved.model.predict(new.X)
+        saved.model.predict_proba(X)
+        saved.model.predict(X)
         middle = time.process_time()
-        predict_rows(saved.model, new.X)
+        predict_rows(saved.model, X)
         twice, once = twice + middle - start, once + time.process_time() - middle
         done += len(new.X)
         if done >= n_rows:

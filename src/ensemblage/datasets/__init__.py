@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._data_card import ColumnCard, DataCard
     from ensemblage.datasets._data_card import range_text as range_text
     from ensemblage.datasets._dataset import Columns, Dataset, align_table, dataset_fingerprint
+    from ensemblage.datasets._dataset import align_columns as align_columns
     from ensemblage.datasets._dataset import column_notes as column_notes
     from ensemblage.datasets._file_names import check_file as check_file
     from ensemblage.datasets._file_names import is_parquet as is_parquet
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ensemblage.datasets._table import EITHER as EITHER
     from ensemblage.datasets._table import Table
     from ensemblage.datasets._table import is_missing as is_missing
+    from ensemblage.datasets._table_rows import TableRows as TableRows
     from ensemblage.datasets._targets import fold_labels as fold_labels
     from ensemblage.datasets.streams import TableBlocks as TableBlocks
     from ensemblage.datasets.streams import one_block as one_block
