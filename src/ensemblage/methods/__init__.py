@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from ensemblage.methods._registry import check_method_name as check_method_name
     from ensemblage.methods._study import StudyParams as StudyParams
     from ensemblage.methods._study_experiment import read_experiment
+    from ensemblage.methods._table_memory import memory_note as memory_note
     from ensemblage.methods._target_score import TargetScore as TargetScore
     from ensemblage.methods._train import Trained, train
+    from ensemblage.methods._train_file import TrainedFile, train_file
+    from ensemblage.methods._train_file import in_blocks as in_blocks
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
@@ -65,6 +68,7 @@ __all__ = [
     "Residuals",
     "SummaryRow",
     "Trained",
+    "TrainedFile",
     "UnknownMethodError",
     "audit",
     "cluster_file",
@@ -77,4 +81,5 @@ __all__ = [
     "predict_rows",
     "read_experiment",
     "train",
+    "train_file",
 ]
