@@ -1,6 +1,6 @@
 import pytest
 
-from ensemblage.methods import memory_note
+from ensemblage.methods import is_large_parquet, memory_note
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -40,3 +40,14 @@ def test_of_other_files_nothing_is_said(tmp_path, monkeypatch):
     for name in ("rows.csv", "small.parquet"):
         assert memory_note(tmp_path / name, "auto") is None
     assert memory_note("iris", "auto") is None
+
+
+def test_large_is_what_would_take_256_mb(tmp_path, monkeypatch):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"x": [1.0]}), path)
+    assert not is_large_parquet(path)
+    monkeypatch.setattr("ensemblage.datasets.streams._parquet_stream.ALWAYS_FINE", 0)
+    assert is_large_parquet(path)
+    assert not is_large_parquet("-")
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    assert not is_large_parquet(tmp_path / "rows.csv")

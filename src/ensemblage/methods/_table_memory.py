@@ -1,16 +1,21 @@
-"""Whether a file can be read into memory by a method that needs all rows there."""
+"""Which files are large, and whether they can be read into memory; light, as ``fit`` asks first."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
 
-from ensemblage.datasets import free_memory, parquet_bytes
-from ensemblage.methods._cluster_file import is_large_parquet
+from ensemblage.datasets import free_memory, is_parquet, open_table, parquet_bytes
 
 COPIES = 2
 """A fit takes the table as often again as it is read: folds, and what members make of them."""
 GIGABYTE = 1e9
+
+
+def is_large_parquet(path: str | PathLike[str]) -> bool:
+    """Whether a file is Parquet that would take 256 MB or more."""
+    name = Path(path)
+    return is_parquet(name) and name.is_file() and open_table(name).in_blocks
 
 
 def memory_note(path: str | PathLike[str], method: str) -> str | None:

@@ -28,7 +28,7 @@ from ensemblage.methods._fold_scores import score_predictions
 from ensemblage.methods._method import Method
 from ensemblage.methods._number_scores import score_numbers
 from ensemblage.methods._own_scores import OF_CLASSES, OF_NUMBERS, comparison_of_parts
-from ensemblage.methods._registry import METHODS_OF, get_method
+from ensemblage.methods._registry import get_method, in_blocks
 from ensemblage.methods._train import Trained, bare
 from ensemblage.parallel import deal_folds, members_on, rows_on
 from ensemblage.runs import recorded_warnings
@@ -174,11 +174,6 @@ def train_file(
     counts = np.bincount(y.values[own], minlength=len(y.classes)).tolist() if y.classes else []
     classes = dict(zip(y.classes, counts, strict=True))
     return TrainedFile(trained, dataset, int(own.sum()), classes, tuple(constant))
-
-
-def in_blocks(name: str) -> bool:
-    """Tell whether a method of that name can be fitted to rows that are read in blocks."""
-    return any(methods[name].takes_blocks for methods in METHODS_OF.values() if name in methods)
 
 
 def _hold_out(y: FileTarget, target: str, seed: int) -> NDArray[np.intp]:
