@@ -153,8 +153,9 @@ def train_file(
     held = _hold_out(y, target, seed)
     with rows_on(scheduler), members_on(scheduler):
         read = ParquetBlocks if scheduler is None else ParquetParts
-        names, constant = _varying(read(path, names), names, target)
         rows = read(path, names)
+        names, constant = _varying(rows, names, target)
+        rows = read(path, names) if constant else rows
         if rows.shape[0] != len(y.values):
             raise ValueError(f"{path} changed while it was read: fit again.")
         jobs, began = n_jobs if scheduler is None else -1, perf_counter()
