@@ -221,7 +221,8 @@ def _fitted(
         )
     weights = y.known.astype(np.float64)
     weights[held] = 0.0
-    estimator.fit(source, np.where(y.known, y.values, 0), sample_weight=weights)
+    labels = y.values if y.known.all() else np.where(y.known, y.values, y.values.dtype.type(0))
+    estimator.fit(source, labels, sample_weight=weights)
     estimator.__dict__.pop("feature_names_in_", None)  # the encoder hands it arrays
     if y.classes:
         estimator.classes_ = np.array(y.classes)[estimator.classes_]

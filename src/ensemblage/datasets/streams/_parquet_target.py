@@ -94,7 +94,7 @@ def _of_different(
     found = read_target(table, target, task)
     if found.task is CLASSIFICATION:
         classes, values = np.unique(found.values, return_inverse=True)
-        each = np.full(len(found.known), -1, dtype=np.intp)
+        each = np.full(len(found.known), -1, dtype=np.int32)
     else:
         classes, values, each = np.array([]), found.values, np.full(len(found.known), np.nan)
     each[found.known] = values
