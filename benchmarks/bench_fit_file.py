@@ -1,8 +1,8 @@
 """``ensemblage fit --method strata`` on a large Parquet file: memory and time as rows grow.
 
 Files of rows (16 columns of float32, one of two classes, six sources whose classes follow rules of
-their own) are written, a fifth of ``--rows`` and all of them, and the command fits each in a
-process of its own. Memory is the most that is anonymous (what is of no file), read from the kernel
+their own) are written, of as many rows as ``--rows`` names, and the command fits each in a process
+of its own. Memory is the most that is anonymous (what is of no file), read from the kernel
 while the command runs; what a further row takes is the difference. The other side is what the rows
 alone would take as a table in memory, in doubles.
 """
@@ -64,12 +64,11 @@ def measure(folder, n_rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=5e6)
-    most = int(parser.parse_args().rows)
+    parser.add_argument("--rows", type=float, nargs=2, default=[1e6, 5e6])
+    few, many = (int(each) for each in parser.parse_args().rows)
     with tempfile.TemporaryDirectory() as name:
-        few = measure(Path(name), most // 5)
-        many = measure(Path(name), most)
-    growth = (many - few) * 2**20 / (most - most // 5)
+        less, more = (measure(Path(name), n_rows) for n_rows in (few, many))
+    growth = (more - less) * 2**20 / (many - few)
     print(f"a further row takes {growth:.0f} bytes, as doubles alone {8 * N_COLUMNS}")
 
 
