@@ -27,6 +27,7 @@ WITH_PEERS = {"bench_bayes": ("pyagrum", "pgmpy"), "bench_blocks": ("dask-ml",)}
 """Which scripts ask for packages that are no part of Ensemblage's own environment."""
 SCALED = {
     "bench_blocks": ("--rows", "2000000", "--cluster-rows", "1000000", "--workers", "2"),
+    "bench_fit_file": ("--rows", "1000000", "2000000"),
 }
 """Options by which a script that would take long is scaled down here."""
 HEADS = ("benchmark", "ours", "beside it", "ratio", "limit", "kept")

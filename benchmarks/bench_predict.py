@@ -75,12 +75,13 @@ def bare_seconds(model, path, n_rows):
     """CPU seconds of the model on arrays in memory, preparing them twice and once; their rows."""
     saved, twice, once, done = load(model), 0.0, 0.0, 0
     for new in open_rows(saved, path, block_rows=BLOCK):
-        saved.model.predict_proba(new.X[:10])  # compiles
+        X = np.asarray(new.X)
+        saved.model.predict_proba(X[:10])  # compiles
         start = time.process_time()
-        saved.model.predict_proba(new.X)
-        saved.model.predict(new.X)
+        saved.model.predict_proba(X)
+        saved.model.predict(X)
         middle = time.process_time()
-        predict_rows(saved.model, new.X)
+        predict_rows(saved.model, X)
         twice, once = twice + middle - start, once + time.process_time() - middle
         done += len(new.X)
         if done >= n_rows:
@@ -98,10 +99,10 @@ def anonymous_mb(pid):
     return int(line.split()[1]) / 1024
 
 
-def run_command(model, path, output):
-    """Run the command; give its CPU seconds and the most memory that was seen."""
+def run_command(*arguments):
+    """Run a command; give its CPU seconds and the most memory that was seen."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "ensemblage", "predict", model, path, "-o", output]
+    command = [sys.executable, "-m", "ensemblage", *arguments]
     process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
     most = 0.0
     while process.poll() is None:
@@ -117,7 +118,7 @@ def run_command(model, path, output):
 def measure(folder, path, method, n_rows):
     """Print both sides for one method."""
     model, output = fitted(folder, method), folder / "out.parquet"
-    seconds, mb = run_command(model, path, output)
+    seconds, mb = run_command("predict", model, path, "-o", output)
     assert parquet.ParquetFile(output).metadata.num_rows == n_rows
     bare, once, done = bare_seconds(model, path, min(n_rows, 2_000_000))
     ours, theirs = n_rows / seconds, done / bare

@@ -137,3 +137,12 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r'pip install "ensemblage\[all\]"\. Or save the rows as'):
         HISS(2, 0.3).fit(path)
+
+
+def test_a_large_row_group_is_read_a_part_at_a_time(tmp_path):
+    X = np.random.default_rng(0).normal(size=(1_500_000, 4))
+    path = write(tmp_path / "rows.parquet", X, group=len(X))
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in ParquetBlocks(path).map(len):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < X.nbytes / 2

@@ -8,7 +8,6 @@ from sklearn.datasets import make_blobs
 
 from ensemblage.blocks import BLOCK_ROWS
 from ensemblage.methods import cluster_file, cluster_table
-from ensemblage.methods._cluster_file import is_large_parquet
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -67,15 +66,6 @@ def test_what_cannot_be_clustered_is_refused(path, tmp_path):
     parquet.write_table(pa.table({"job": ["cook", "smith"]}), tmp_path / "words.parquet")
     with pytest.raises(ValueError, match=r"Column 'job' of .*words\.parquet holds string"):
         cluster_file(tmp_path / "words.parquet", 2)
-
-
-def test_large_is_what_would_take_256_mb(path, tmp_path, monkeypatch):
-    assert not is_large_parquet(path)
-    monkeypatch.setattr("ensemblage.datasets.streams._parquet_stream.ALWAYS_FINE", 0)
-    assert is_large_parquet(path)
-    assert not is_large_parquet("-")
-    (tmp_path / "rows.csv").write_text("a\n1\n")
-    assert not is_large_parquet(tmp_path / "rows.csv")
 
 
 @pytest.mark.filterwarnings("default")

@@ -49,15 +49,15 @@ def test_rows_far_in_several_columns_at_once():
     # one unit along one axis each: all ones are within every range, and three times as far out
     X = np.vstack([np.eye(9), -np.eye(9)])
     seen = Familiar.of(X, ["number"] * 9)
-    assert far_rows(seen, np.ones((1, 9))).rows.tolist() == [0]
-    assert far_rows(seen, np.full((1, 9), 2 / 3)).rows.tolist() == []
+    assert far_rows(seen, np.ones((9, 1))).rows.tolist() == [0]
+    assert far_rows(seen, np.full((9, 1), 2 / 3)).rows.tolist() == []
 
 
 @given(st.integers(0, 10_000))
 def test_training_rows_are_never_far(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_t(1, size=(20, 3)) * 10.0 ** rng.integers(-5, 6, size=3)
-    assert len(far_rows(Familiar.of(X, ["number"] * 3), X).rows) == 0
+    assert len(far_rows(Familiar.of(X, ["number"] * 3), X.T).rows) == 0
 
 
 def test_far_rows_are_far_from_each_training_row():
@@ -67,7 +67,7 @@ def test_far_rows_are_far_from_each_training_row():
     seen = Familiar.of(X, ["number"] * 4)
     ranges = X.max(axis=0) - X.min(axis=0)
     scales = np.array([reach.scale for reach in seen.reaches])
-    far = far_rows(seen, new).rows
+    far = far_rows(seen, new.T).rows
     assert 0 < len(far) < 200
     for row in new[far]:
         apart = np.abs(row - X)
@@ -79,5 +79,5 @@ def test_far_rows_are_far_from_each_training_row():
 def test_a_table_of_words_alone_has_no_far_rows():
     words = np.array([["a"], ["b"]], dtype=object)
     seen = Familiar.of(words, ["word"])
-    assert len(far_rows(seen, words).rows) == 0
+    assert len(far_rows(seen, words.T).rows) == 0
     assert list(unfamiliar(seen, words, ["w"])) == []

@@ -15,7 +15,12 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
 )
-from ensemblage.strata._large_rows import LargeRows, rows_of_strata
+from ensemblage.strata._large_rows import (
+    LargeRows,
+    rows_of_classes,
+    rows_of_strata,
+    some_rows,
+)
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +130,15 @@ def test_as_many_classes_as_rows(stored):
         small().fit(path, y[:-1])
     with pytest.raises(ValueError, match="one class only"):
         small().fit(open_blocks(path), np.zeros(len(y)))
+
+
+def test_rows_without_weight_are_drawn_for_nothing():
+    X, y = np.arange(400.0)[:, None], np.repeat([0, 1], 200)
+    weights = (np.arange(400) % 4 == 0).astype(float)
+    rows = LargeRows.read(small(), MemoryBlocks(X), y, weights)
+    for drawn in (
+        some_rows(rows, 500, seed=0),
+        rows_of_classes(rows.classes, np.random.default_rng(0)),
+    ):
+        assert len(drawn) == 100
+        assert (drawn % 4 == 0).all()

@@ -103,7 +103,7 @@ class ParquetBlocks(FileBlocks):
 
 def open_parquet(path: Path) -> Any:
     """Open a file to read a part of a row group at a time."""
-    return _arrow("pyarrow.parquet").ParquetFile(path, buffer_size=READ_AHEAD)
+    return _arrow("pyarrow.parquet").ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)
 
 
 def parquet_columns(path: Any) -> list[str]:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ensemblage.cli._console import (
     check_data,
     check_outputs,
+    data_name,
     guarded,
     note,
     say,
@@ -27,6 +28,7 @@ from ensemblage.cli._options import (
     Jobs,
     Json,
     Read,
+    Rows,
     Scheduler,
     Seed,
     Source,
@@ -36,7 +38,7 @@ from ensemblage.cli._options import (
     complete_method,
 )
 from ensemblage.cli._progress import progress_bar
-from ensemblage.messages import MEASURES, count
+from ensemblage.messages import MEASURES, count, listing
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Dataset
@@ -78,6 +80,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     folds: Folds = 5,
     source: Source = None,
     drop: Drop = None,
+    rows: Rows = None,
     read: Read = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
@@ -86,43 +89,112 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Train one model, print its cross-validated score and what it learned, and save it."""
+    """Train one model, print its cross-validated score and what it learned, and save it.
+
+    A Parquet file of numbers that would take 256 MB or more is read in blocks by `--method strata`.
+    """
     del debug
     check_data(data)
-    from msgspec import to_builtins
-    from msgspec.structs import asdict
-
-    from ensemblage.datasets import open_dataset
-    from ensemblage.explain import described_strata
-    from ensemblage.methods import FitDocument, check_method_name, get_method, train
-    from ensemblage.persistence import save
+    from ensemblage.methods import check_method_name, in_blocks, is_large_parquet
 
     check_outputs(output)
     check_method_name(method)
-    dataset = open_dataset(
-        data, target, data_dir=data_dir, drop=drop or (), source_column=source,
-        reading=as_reading(read), task=task,
-    )  # fmt: skip
+    how = {"n_splits": folds, "seed": seed, "n_jobs": jobs, "scheduler": scheduler}
+    options: dict[str, Any] = {"drop": drop or [], "task": task}
+    if rows is None and in_blocks(method) and is_large_parquet(data):
+        _check_blocks(data, target, {"--source": source, "--read": read})
+        fitted = _fit_blocks(data, target, method, options | how)
+    else:
+        draw = None if rows is None else (rows, seed, True)
+        options |= {"data_dir": data_dir, "reading": as_reading(read), "draw": draw}
+        fitted = _fit_memory(data, target, method, options | {"source_column": source}, how)
+    _finish(fitted, output, as_json)
+
+
+class _Fitted(NamedTuple):
+    """A model, rows to describe it by, and what to save and to say beside."""
+
+    trained: Trained
+    dataset: Dataset
+    n_rows: int
+    classes: dict[str, int]
+    judged_on: str
+    saved: dict[str, Any]
+
+
+def _fit_memory(
+    data: str, target: str | None, method: str, options: dict[str, Any], how: dict[str, Any]
+) -> _Fitted:
+    """Read the table, score on folds and fit on all rows."""
+    from ensemblage.datasets import open_dataset
+    from ensemblage.methods import get_method, memory_note, train
+
+    large = memory_note(data, method) if options["draw"] is None else None
+    if large is not None:
+        note(large)
+    dataset = open_dataset(data, target, **options)
     chosen = get_method(method, dataset.task.name)
     with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
-        trained = train(
-            dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, scheduler=scheduler,
-            progress=progress,
-        )  # fmt: skip
+        trained = train(dataset, method, **how, progress=progress)
+    beside = _beside(chosen, dataset, options["drop"], options["source_column"])
+    judged_on = f"over {trained.comparison.n_splits} folds"
+    return _Fitted(
+        trained, dataset, len(dataset.y), dataset.classes, judged_on, beside | {"X": dataset.X}
+    )
+
+
+def _check_blocks(data: str, target: str | None, asked: dict[str, Any]) -> None:
+    """Refuse what takes all rows in memory."""
+    from ensemblage.blocks import parquet_columns
+    from ensemblage.datasets import TargetNotGivenError
+
+    wrong = [name for name, given in asked.items() if given]
+    if wrong:
+        raise ValueError(
+            f"{data} is read in blocks: leave {' and '.join(wrong)} out, or read some of its rows "
+            "into memory by --rows."
+        )
+    if target is None:
+        raise TargetNotGivenError(
+            f"Name the column to predict by `target`. The columns are: "
+            f"{listing(parquet_columns(data))}."
+        )
+
+
+def _fit_blocks(data: str, target: Any, method: str, options: dict[str, Any]) -> _Fitted:
+    """Fit to rows where they are, and score on some that were held out."""
+    from ensemblage.methods import train_file
+
+    with progress_bar(f"Fitting {method} to blocks of {data_name(data)}", compiles=True):
+        found = train_file(data, target, method, **options)
+    judged_on = f"on {len(found.held_out.y)} rows held out"
+    ignored = {"ignored": [*options["drop"], *found.left_out]}
+    return _Fitted(found.trained, found.held_out, found.n_rows, found.classes, judged_on, ignored)
+
+
+def _finish(fitted: _Fitted, output: Path, as_json: bool) -> None:
+    """Save the model, and tell what it is."""
+    from msgspec import to_builtins
+    from msgspec.structs import asdict
+
+    from ensemblage.explain import described_strata
+    from ensemblage.methods import FitDocument
+    from ensemblage.persistence import save
+
+    trained, dataset = fitted.trained, fitted.dataset
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
     )
-    training = _training(dataset, trained, described)
+    training = _training(fitted, described)
     noted = {} if described is None else {"strata": to_builtins(described)}
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
-        target=dataset.target, **_beside(chosen, dataset, drop or [], source),
-        X=dataset.X, details=to_builtins(training) | noted,
+        target=dataset.target, details=to_builtins(training) | noted, **fitted.saved,
     )  # fmt: skip
     if as_json:
         show_json(FitDocument(**asdict(training), model=str(output)))
     else:
-        _show(dataset, training, chosen.label)
+        _show(fitted, training)
     for text in (*training.notes, *trained.warnings):
         note(text)
     say(f"Saved to {output}.", stderr=True)
@@ -139,18 +211,17 @@ def _beside(
     return {"ignored": [*drop, source]}
 
 
-def _training(
-    dataset: Dataset, trained: Trained, described: StrataDescription | None
-) -> TrainingDocument:
+def _training(fitted: _Fitted, described: StrataDescription | None) -> TrainingDocument:
     from ensemblage.explain import what_was_learned
     from ensemblage.methods import TrainingDocument
 
+    trained, dataset = fitted.trained, fitted.dataset
     (row,) = trained.comparison.summary
     return TrainingDocument(
         dataset=dataset.name,
         method=trained.method,
-        n_rows=len(dataset.y),
-        classes=dataset.classes,
+        n_rows=fitted.n_rows,
+        classes=fitted.classes,
         folds=trained.comparison.n_splits,
         accuracy=row.accuracy,
         accuracy_se=row.accuracy_se,
@@ -167,7 +238,8 @@ def _training(
     )
 
 
-def _show(dataset: Dataset, training: TrainingDocument, label: str) -> None:
+def _show(fitted: _Fitted, training: TrainingDocument) -> None:
+    dataset, (row,) = fitted.dataset, fitted.trained.comparison.summary
     what = f"{len(training.classes)} classes" if training.classes else "numbers"
     say(
         f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
@@ -176,14 +248,13 @@ def _show(dataset: Dataset, training: TrainingDocument, label: str) -> None:
     if training.data is not None:
         say(f"  {training.data.sentence}")
         show_reason(training.data)
-    say(f"{label}: {_score(training)}")
+    say(f"{row.label}: {_score(training, fitted.judged_on)}")
     for line in training.learned:
         say(f"  {line}")
 
 
-def _score(training: TrainingDocument) -> str:
-    """Tell the score on the folds, beside that of knowing nothing of a row."""
-    over = f"over {training.folds} folds"
+def _score(training: TrainingDocument, over: str) -> str:
+    """Tell the score on rows not seen, beside that of knowing nothing of a row."""
     # with a score on one fold only there is no standard error
     if training.accuracy is not None:
         share = max(training.classes.values()) / training.n_rows

@@ -123,6 +123,13 @@ Source = Annotated[
         "told; other methods do not see it.",
     ),
 ]  # fmt: skip
+Rows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows", min=1, metavar="N",
+        help="Take so many rows of the file at most, drawn by the seed.",
+    ),
+]  # fmt: skip
 Read = Annotated[
     list[str] | None,
     typer.Option(

@@ -223,6 +223,13 @@ def align_table(
     ndarray of shape (n_rows, n_columns)
         The values in the model's order.
     """
+    return align_columns(table, columns, target, ignored).to_array()
+
+
+def align_columns(
+    table: Table, columns: Sequence[str], target: str | None, ignored: Collection[str]
+) -> Table:
+    """Give the columns of new rows that a model was fitted on, as a table."""
     at_hand, expected = set(table.names), {*columns, target, *ignored}
     absent = [name for name in columns if name not in at_hand]
     extra = [name for name in table.names if name not in expected]
@@ -238,7 +245,7 @@ def align_table(
         )
     features = table.select(columns)
     check_magnitudes(features)
-    return features.to_array()
+    return features
 
 
 def _source_names(table: Table, source: str, target: str) -> Column:

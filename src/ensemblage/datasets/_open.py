@@ -70,7 +70,7 @@ def open_dataset(
     source_column: str | None = None,
     reading: Reading | None = None,
     task: str | None = None,
-    draw: tuple[int, int] | None = None,
+    draw: tuple[int, int] | tuple[int, int, bool] | None = None,
 ) -> Dataset:
     """Open a file or a named dataset.
 
@@ -92,9 +92,9 @@ def open_dataset(
     task : {"classification", "regression"}, default=None
         Whether classes or numbers are to be predicted; by default what the target holds decides,
         see :meth:`Dataset.from_table`.
-    draw : (int, int), default=None
-        Of a Parquet file that would take 256 MB or more take so many rows at most, drawn by a
-        seed; a note says so. All rows if not given.
+    draw : (int, int) or (int, int, bool), default=None
+        Of a Parquet file that would take 256 MB or more, or with True of any file, take so many
+        rows at most, drawn by a seed; a note says so. All rows if not given.
 
     Returns
     -------
@@ -124,6 +124,8 @@ def open_dataset(
         raise ValueError("A source column can be named for a file only, not for a named dataset.")
     if drop:
         raise ValueError("Columns can be left out of a file only, not of a named dataset.")
+    if draw is not None and RowDraw(*draw).of_any:
+        raise ValueError("Rows can be drawn of a file only, not of a named dataset.")
     if task not in {None, dataset.task.name}:
         raise ValueError(
             f"The dataset {source!r} has {dataset.task.targets} to predict: to take them "

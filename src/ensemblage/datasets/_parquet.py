@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensemblage.datasets._date_texts import read_dates
+from ensemblage.datasets._free_memory import free_memory
 from ensemblage.datasets._reading_options import Request
 from ensemblage.datasets._row_layout import distinct_names
 from ensemblage.datasets._table import (
@@ -86,7 +86,7 @@ def _stored_kind(stored: Any, kind: str | None) -> str | None:
 
 def _check_size(file: Any, path: Path) -> None:
     """Refuse a table that would fill the memory, by what the file says of itself."""
-    most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, _free_memory()))
+    most = max(ALWAYS_FINE, min(LARGEST_RATIO * path.stat().st_size, free_memory()))
     if bytes_in_memory(file) > most:
         size = file.metadata
         raise ValueError(
@@ -101,11 +101,10 @@ def bytes_in_memory(file: Any) -> int:
     return int(row * file.metadata.num_rows)
 
 
-def _free_memory() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return 2**63
+def parquet_bytes(path: Path) -> int:
+    """Estimate what the file of a path takes as a table."""
+    with arrow("pyarrow.parquet").ParquetFile(path) as file:
+        return bytes_in_memory(file)
 
 
 def _column(name: str, stored: Any, kind: str | None) -> Column:

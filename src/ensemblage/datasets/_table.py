@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ensemblage.datasets._table_rows import TableRows
 from ensemblage.messages import listing, suggestion
 
 Column = NDArray[Any]
@@ -262,8 +263,16 @@ class Table:
         ndarray of shape (n_rows, n_columns)
             Numbers if no column holds words, otherwise objects. Dates are days since 1970-01-01.
         """
-        dtype = np.float64 if WORD not in self.kinds else object
-        matrix = np.empty((self.n_rows, len(self.columns)), dtype=dtype)
-        for j, column in enumerate(self.columns):
-            matrix[:, j] = as_days(column) if kind_of(column) == DATE else column
-        return matrix
+        return np.asarray(self.to_rows())
+
+    def to_rows(self) -> TableRows:
+        """Give the values by column, for what reads columns; to all others they are one matrix.
+
+        Returns
+        -------
+        array-like of shape (n_rows, n_columns)
+            As of ``to_array``, but the matrix is made only if it is asked for.
+        """
+        return TableRows(
+            *(as_days(each) if kind_of(each) == DATE else each for each in self.columns)
+        )

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ensemblage.methods._choice import gap_between as gap_between
     from ensemblage.methods._class_methods import METHODS
     from ensemblage.methods._cluster_file import FileClusters, cluster_file
-    from ensemblage.methods._cluster_file import is_large_parquet as is_large_parquet
     from ensemblage.methods._cluster_rows import CLUSTER_METHODS, Clustering, cluster_table
     from ensemblage.methods._compare import compare
     from ensemblage.methods._comparison_table import comparison_block as comparison_block
@@ -43,10 +42,14 @@ if TYPE_CHECKING:
     from ensemblage.methods._predictions import Predictions, predict_rows
     from ensemblage.methods._registry import UnknownMethodError, get_method, make_model
     from ensemblage.methods._registry import check_method_name as check_method_name
+    from ensemblage.methods._registry import in_blocks as in_blocks
     from ensemblage.methods._study import StudyParams as StudyParams
     from ensemblage.methods._study_experiment import read_experiment
+    from ensemblage.methods._table_memory import is_large_parquet as is_large_parquet
+    from ensemblage.methods._table_memory import memory_note as memory_note
     from ensemblage.methods._target_score import TargetScore as TargetScore
     from ensemblage.methods._train import Trained, train
+    from ensemblage.methods._train_file import TrainedFile, train_file
 else:
     __getattr__, __dir__ = lazy_door(__name__, __file__)
 
@@ -65,6 +68,7 @@ __all__ = [
     "Residuals",
     "SummaryRow",
     "Trained",
+    "TrainedFile",
     "UnknownMethodError",
     "audit",
     "cluster_file",
@@ -77,4 +81,5 @@ __all__ = [
     "predict_rows",
     "read_experiment",
     "train",
+    "train_file",
 ]

@@ -110,6 +110,7 @@ METHODS = {
             ours=True,
             steep=True,
             takes=("groups",),
+            takes_blocks=True,
         ),
         Method(
             "strata-sources",

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ensemblage.blocks import ParquetBlocks, ParquetParts, parquet_columns, standardised
-from ensemblage.datasets import is_parquet, open_table
 from ensemblage.inner import InnerKMeans, labelled_blocks
 from ensemblage.kernels import ClusterSums, add_cluster_sums, cluster_means
 from ensemblage.messages import listing
@@ -55,12 +53,6 @@ class FileClusters:
     columns: tuple[str, ...]
     prototypes: list[Prototype]
     agreement: float
-
-
-def is_large_parquet(path: str | PathLike[str]) -> bool:
-    """Whether a file is Parquet that would take 256 MB or more."""
-    name = Path(path)
-    return is_parquet(name) and name.is_file() and open_table(name).in_blocks
 
 
 def cluster_file(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage.datasets import align_table
+from ensemblage.datasets import align_columns
 from ensemblage.messages import require
 from ensemblage.methods._given_rows import frame_table
 from ensemblage.methods._predictions import Predictions, predict_rows
@@ -95,6 +95,6 @@ def _predicted(part: Any, model: Any) -> Predictions:
     kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "word"}
     table = frame_table(part, kinds)
     beside = {*model.ignored, *([] if source is None else [source])}
-    X = align_table(table, model.columns, model.target, beside)
+    X = align_columns(table, model.columns, model.target, beside).to_rows()
     told = None if source not in table.names else table.column(source)
     return predict_rows(model.model, X, told)

@@ -52,6 +52,8 @@ class Method:
         Whether it takes tables through an encoder of its own, which is told the kinds of columns.
     judges_itself : bool, default=False
         Whether a fit tells by itself what the method says of rows that it has not seen.
+    takes_blocks : bool, default=False
+        Whether it can be fitted to rows that are read in blocks.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Method:
     most_columns: int | None = None
     encodes: bool = False
     judges_itself: bool = False
+    takes_blocks: bool = False
 
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool

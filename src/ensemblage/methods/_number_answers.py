@@ -26,7 +26,7 @@ class NumberAnswers(NamedTuple):
     intervals: Floats | None = None
 
 
-def number_answers(model: Any, X: NDArray[Any], told: Mapping[str, Any]) -> NumberAnswers:
+def number_answers(model: Any, X: Any, told: Mapping[str, Any]) -> NumberAnswers:
     """Ask a model for numbers, and for their spread if its ``predict`` takes ``return_std``.
 
     ``told`` is what a prediction takes beside the rows. A spread of zero, as of a constant

@@ -98,6 +98,7 @@ NUMBER_METHODS = {
             ours=True,
             steep=True,
             takes=("groups",),
+            takes_blocks=True,
         ),
         Method(
             "strata-sources",

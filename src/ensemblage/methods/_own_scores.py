@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
     parts = deal_folds(record.target.labels(record.y), pool.cv, np.random.default_rng(0))
     score = _class_scores if dataset.classes else _number_scores
     scored = [score(pool, record, test) for _, test in parts]
+    return comparison_of_parts(dataset, method, scored, seconds, NOTE)
+
+
+def comparison_of_parts(
+    dataset: Dataset,
+    method: Method,
+    scored: Sequence[Mapping[str, float | None]],
+    seconds: float,
+    note: str,
+) -> Comparison:
+    """Write scores of parts of rows that a fit has not seen down as a comparison of one method."""
     by_name = {name: tuple(each[name] for each in scored) for name in scored[0]}
     methods = (
         MethodScores(
@@ -43,7 +55,7 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
             label=method.label,
             ours=method.ours,
             effort=method.effort,
-            seconds=(seconds / len(parts),) * len(parts),
+            seconds=(seconds / len(scored),) * len(scored),
             ranks=(),
             failures={},
             warnings={},
@@ -51,9 +63,9 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
         ),
     )
     point = MethodPoint(method.name, method.label, {}, "")
-    splits = Splits(0, 1, len(parts))
+    splits = Splits(0, 1, len(scored))
     study = Study("train", dataset.name, (dataset.name,), (point,), splits, AUTO)
-    return comparison_of(dataset, study, methods, [*dataset.notes, NOTE])
+    return comparison_of(dataset, study, methods, [*dataset.notes, note])
 
 
 def _class_scores(pool: Any, record: Any, rows: NDArray[np.intp]) -> dict[str, float | None]:

@@ -80,14 +80,14 @@ class Predictions:
         return list(columns), [[f"{value:.10g}" for value in row] for row in rows]
 
 
-def predict_rows(model: Any, X: NDArray[Any], sources: Any = None) -> Predictions:
+def predict_rows(model: Any, X: Any, sources: Any = None) -> Predictions:
     """Predict new rows, with probabilities or a spread where the model has them.
 
     Parameters
     ----------
     model : estimator
         A fitted classifier or regressor.
-    X : ndarray of shape (n_rows, n_features)
+    X : array-like of shape (n_rows, n_features)
         The rows, in the model's order of columns.
     sources : array-like of shape (n_rows,), default=None
         Where they come from, if the model is told so.

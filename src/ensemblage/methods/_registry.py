@@ -63,6 +63,11 @@ def check_method_name(name: str) -> None:
         )
 
 
+def in_blocks(name: str) -> bool:
+    """Tell whether a method of that name can be fitted to rows that are read in blocks."""
+    return any(methods[name].takes_blocks for methods in METHODS_OF.values() if name in methods)
+
+
 def make_model(
     name: str | Method,
     columns: Columns,

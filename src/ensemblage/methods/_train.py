@@ -110,7 +110,7 @@ def train(
         said = _fit(model, dataset, extra)
     if step is not None:
         step.finish()
-    return Trained(_bare(model), model, scores, chosen.name, said)
+    return Trained(bare(model), model, scores, chosen.name, said)
 
 
 class Folds(NamedTuple):
@@ -141,7 +141,7 @@ def _train_once(
     scores = own_comparison(dataset, method, model[-1], perf_counter() - started)
     if progress is not None:
         progress(1, 1)
-    return Trained(_bare(model), model, scores, method.name, said)
+    return Trained(bare(model), model, scores, method.name, said)
 
 
 def _fit(model: Pipeline, dataset: Dataset, extra: dict[str, Any]) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def _jobs_for(scores: Comparison, n_jobs: int | None) -> int | None:
     return n_jobs if worth_workers(min(seconds, default=0.0), n_jobs) else None
 
 
-def _bare(model: Pipeline) -> Pipeline:
+def bare(model: Pipeline) -> Pipeline:
     """Leave out what only the search for parameters needed, and the number of processes."""
     best = getattr(model[-1], "best_estimator_", model[-1])
     model = Pipeline([*model.steps[:-1], ("model", best)])

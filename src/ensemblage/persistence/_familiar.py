@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from ensemblage.messages import count, listing
 
 Doubles = NDArray[np.float64]
+Columns = NDArray[Any] | Sequence[NDArray[Any]]
+"""Values by column, (n_columns, n_rows); words may stand beside numbers."""
 
 # More words than this in a column are not kept: they are names, not categories.
 MOST_WORDS = 10_000
@@ -65,7 +67,7 @@ class Familiar(Struct, frozen=True):
             for j, kind in enumerate(kinds)
         )
         words = tuple(_words(X[:, j]) if kind == "word" else None for j, kind in enumerate(kinds))
-        z = _standardised(X, reaches)
+        z = _standardised(X.T, reaches)
         return cls(reaches, words, float(np.sqrt((z**2).sum(axis=1)).max(initial=0.0)))
 
 
@@ -79,7 +81,7 @@ class FarRows(NamedTuple):
 def unfamiliar(familiar: Familiar, X: NDArray[Any], names: Sequence[str]) -> Iterator[str]:
     """Say in sentences what a model has not seen in training: words, and rows far from all."""
     met = Strangers(familiar, names)
-    met.add(X)
+    met.add(X.T)
     return met.sentences()
 
 
@@ -94,16 +96,16 @@ class Strangers:
         self._far: list[int] = []
         self._columns = np.zeros(len(names), dtype=np.int64)
 
-    def add(self, X: NDArray[Any]) -> None:
+    def add(self, columns: Columns) -> None:
         """Look at the next rows."""
-        for known, met, column in zip(self._known, self._words, X.T, strict=True):
+        for known, met, column in zip(self._known, self._words, columns, strict=True):
             if known and not known.issuperset(set(column) - {None}):
                 count_words(met, (repr(word) for word in _present(column) if word not in known))
-        far = far_rows(self._familiar, X)
+        far = far_rows(self._familiar, columns)
         self._far += (far.rows[: SHOWN - len(self._far)] + self._n_rows).tolist()
         self._columns += np.bincount(far.columns, minlength=len(self._columns))
         self._n_far += len(far.rows)
-        self._n_rows += len(X)
+        self._n_rows += len(columns[0])
 
     def sentences(self) -> Iterator[str]:
         """Say what was met."""
@@ -135,7 +137,7 @@ def counted_words(met: Counter[str]) -> str:
     return listing(found, SHOWN, len(met)) + at_least
 
 
-def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:
+def far_rows(familiar: Familiar, columns: Columns) -> FarRows:
     """Find rows that are certainly far from every training row.
 
     A row that is beyond a column's range by half of it is so far from each training row in that
@@ -145,12 +147,12 @@ def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:
     """
     if not any(familiar.reaches):
         return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-    near = _surely_near(familiar, X)
+    near = _surely_near(familiar, columns)
     if near.all():
         return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
     doubtful = np.flatnonzero(~near)
-    X = X[doubtful]
-    z, beyond = np.abs(_standardised(X, familiar.reaches)), _beyond(X, familiar.reaches)
+    few = [column[doubtful] for column in columns]
+    z, beyond = np.abs(_standardised(few, familiar.reaches)), _beyond(few, familiar.reaches)
     outside = (beyond > MARGIN).any(axis=1)
     distant = np.sqrt((z**2).sum(axis=1)) > TIMES * familiar.radius
     rows = np.flatnonzero(outside | distant)
@@ -159,13 +161,13 @@ def far_rows(familiar: Familiar, X: NDArray[Any]) -> FarRows:
 
 
 @np.errstate(over="ignore")
-def _surely_near(familiar: Familiar, X: NDArray[Any]) -> NDArray[np.bool_]:
+def _surely_near(familiar: Familiar, columns: Columns) -> NDArray[np.bool_]:
     """Tell rows that are not far, by little more than one look at each number."""
-    total, most = np.zeros(len(X)), np.zeros(len(X))
-    for j, reach in enumerate(familiar.reaches):
+    total, most = np.zeros(len(columns[0])), np.zeros(len(columns[0]))
+    for column, reach in zip(columns, familiar.reaches, strict=True):
         if reach is None:
             continue
-        values = X[:, j].astype(np.float64)
+        values = column.astype(np.float64)
         half = (MARGIN + 0.5) * (reach.high - reach.low)
         centred = np.abs(values - (reach.low / 2 + reach.high / 2)) / half
         np.fmax(most, centred, out=most)
@@ -185,22 +187,22 @@ def _present(column: NDArray[Any]) -> list[str]:
     return [str(word) for word in column if word is not None]
 
 
-def _standardised(X: NDArray[Any], reaches: Sequence[Reach | None]) -> Doubles:
-    """Distances from the middle in each column; zero where there is no number."""
-    z = np.zeros(X.shape)
-    for j, reach in enumerate(reaches):
+def _standardised(columns: Columns, reaches: Sequence[Reach | None]) -> Doubles:
+    """Distances from the middle in each column, (n_rows, n_columns); zero where is no number."""
+    z = np.zeros((len(columns[0]), len(columns)))
+    for j, (column, reach) in enumerate(zip(columns, reaches, strict=True)):
         if reach is not None:
-            values = X[:, j].astype(np.float64) / reach.scale - reach.centre / reach.scale
+            values = column.astype(np.float64) / reach.scale - reach.centre / reach.scale
             z[:, j] = np.clip(np.nan_to_num(values, nan=0.0), -LARGEST, LARGEST)
     return z
 
 
-def _beyond(X: NDArray[Any], reaches: Sequence[Reach | None]) -> Doubles:
-    """How far values are outside of their column's range, in ranges."""
-    beyond = np.zeros(X.shape)
-    for j, reach in enumerate(reaches):
+def _beyond(columns: Columns, reaches: Sequence[Reach | None]) -> Doubles:
+    """How far values are outside of their column's range, in ranges, (n_rows, n_columns)."""
+    beyond = np.zeros((len(columns[0]), len(columns)))
+    for j, (column, reach) in enumerate(zip(columns, reaches, strict=True)):
         if reach is not None:
-            values = X[:, j].astype(np.float64)
+            values = column.astype(np.float64)
             outside = np.fmax(np.fmax(reach.low - values, values - reach.high), 0.0)
             beyond[:, j] = np.nan_to_num(outside / (reach.high - reach.low), nan=0.0)
     return beyond

@@ -16,7 +16,7 @@ from ensemblage.datasets import (
     Reading,
     Table,
     TableBlocks,
-    align_table,
+    align_columns,
     is_missing,
     naming_file,
     one_block,
@@ -33,8 +33,8 @@ class NewRows(NamedTuple):
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns)
-        The values in the model's order of columns.
+    X : array-like of shape (n_rows, n_columns)
+        The values in the model's order of columns; an array as ``read_rows`` gives them.
     table : Table
         All columns of the file.
     notes : tuple of str
@@ -47,7 +47,7 @@ class NewRows(NamedTuple):
         or the file does not tell.
     """
 
-    X: NDArray[Any]
+    X: Any
     table: Table
     notes: tuple[str, ...] = ()
     kept: Mapping[str, list[str | None]] = MappingProxyType({})
@@ -101,7 +101,7 @@ def read_rows(
     """
     rows = open_rows(saved, path, reading=reading, keep=keep, whole=True)
     (new,) = rows
-    return new._replace(notes=rows.notes)
+    return new._replace(X=np.asarray(new.X), notes=rows.notes)
 
 
 class RowBlocks:
@@ -115,7 +115,7 @@ class RowBlocks:
         self._names: tuple[str, ...] = ()
         self._sources: Counter[str] = Counter()
         self._strangers = None
-        if saved.familiar is not None:
+        if saved.familiar is not None and saved.columns:
             self._strangers = Strangers(saved.familiar, saved.columns)
 
     def __iter__(self) -> Iterator[NewRows]:
@@ -124,7 +124,7 @@ class RowBlocks:
             with naming_file(self._name):
                 new = _aligned(self._saved, table, self._keep)
             if self._strangers is not None:
-                self._strangers.add(new.X)
+                self._strangers.add(new.X.by_column)
             if self._saved.source is not None and new.sources is not None:
                 met = set(self._saved.source.known)
                 told = ["no source" if x is None else repr(x) for x in new.sources if x not in met]
@@ -186,7 +186,7 @@ def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
     source = None if saved.source is None else saved.source.name
     kept = {name: _texts(table.column(name)) for name in keep}
     beside = {*saved.ignored, *keep, *([] if source is None else [source])}
-    X = align_table(table, saved.columns, saved.target, beside)
+    X = align_columns(table, saved.columns, saved.target, beside).to_rows()
     told = None if source not in table.names else np.array(_texts(table.column(source)), object)
     return NewRows(X, table, (), kept, told)
 

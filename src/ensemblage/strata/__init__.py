@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ensemblage.strata._bootstrap import BootstrapStrata
     from ensemblage.strata._contract import stratifier_checks
     from ensemblage.strata._describe_strata import describe_strata
+    from ensemblage.strata._gaussian_start import pick_rows as pick_rows
     from ensemblage.strata._hiss import HISS
     from ensemblage.strata._intervals import HeldOutScores
     from ensemblage.strata._last_word import Spread as Spread

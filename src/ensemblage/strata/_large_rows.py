@@ -33,7 +33,7 @@ class LargeRows(NamedTuple):
     source: BlockSource
     y: NDArray[Any]
     classes: NDArray[np.intp] | None
-    """Numbers of the rows' classes; None where numbers are predicted."""
+    """Numbers of the rows' classes, -1 without weight; None where numbers are predicted."""
     weighted: bool
 
     @classmethod
@@ -47,6 +47,8 @@ class LargeRows(NamedTuple):
         weights = read_weights(sample_weight, source.stand_in) if weighted else None
         rows = source.begin(weights)
         codes, target = ensemble._read_target(y, rows.weights)  # noqa: SLF001
+        if weighted and target.of_classes:
+            codes = np.where(rows.weights > 0, codes, -1)
         return cls(rows, y, codes if target.of_classes else None, weighted)
 
     def take(self, numbers: Rows) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -134,7 +136,8 @@ def _find_strata(stratifier: Any, rows: LargeRows, settings: dict[str, Any], see
 def some_rows(rows: LargeRows, most: int, seed: int) -> Rows:
     """Draw so many rows at most, each as likely as any other, and some of each class."""
     generator = np.random.default_rng(seed)
-    drawn = generator.choice(len(rows.y), min(most, len(rows.y)), replace=False)
+    present = np.flatnonzero(rows.source.weights) if rows.weighted else np.arange(len(rows.y))
+    drawn = generator.choice(present, min(most, len(present)), replace=False)
     return np.union1d(drawn, rows_of_classes(rows.classes, generator))
 
 

@@ -35,7 +35,7 @@ def feature_names(estimator: Any) -> list[str]:
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
     """Read rows for an estimator, whose number and names of features are set or checked."""
-    if is_frame(X):
+    if is_frame(X) or _kept_by_column(X) is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if min(X.shape) == 0:
             check_array(np.empty(X.shape))  # says what is missing
@@ -46,10 +46,18 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
 
 def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
     """Read a frame or a two-dimensional array column by column."""
+    kept = _kept_by_column(X)
+    if kept is not None:
+        return [_read_array(one, name) for one, name in zip(kept, names, strict=True)]
     if is_frame(X):
         series = nw.from_native(X, eager_only=True).iter_columns()
         return [_read_series(one, name) for one, name in zip(series, names, strict=True)]
     return [_read_array(X[:, j], name) for j, name in enumerate(names)]
+
+
+def _kept_by_column(X: Any) -> Sequence[NDArray[Any]] | None:
+    """Give the columns of rows that are kept so, as those of files are; None for any others."""
+    return getattr(X, "by_column", None)
 
 
 def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:

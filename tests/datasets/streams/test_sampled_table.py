@@ -62,3 +62,21 @@ def test_a_dataset_of_some_rows_is_a_part_of_the_whole(path, target):
 def test_text_is_read_whole(tmp_path):
     (tmp_path / "rows.csv").write_text("a\n1\n2\n3\n", encoding="utf-8")
     assert sample_table(tmp_path / "rows.csv", RowDraw(2, 0)).n_rows == 3
+
+
+def test_of_a_file_that_is_read_whole_rows_are_drawn_if_asked_for(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("n,label\n" + "\n".join(f"{i},0{i % 2}" for i in range(50)))
+    assert sample_table(path, RowDraw(20, 7)).n_rows == 50
+    table = sample_table(path, RowDraw(20, 7, of_any=True), kinds={"label": "either"})
+    assert table.notes[-1] == "The file has 50 rows, of which 20 were drawn by the seed 7."
+    numbers = table.column("n").astype(int).tolist()
+    assert numbers == sorted(set(numbers))
+    assert table.written["label"].words.tolist() == [f"0{i % 2}" for i in numbers]
+    assert sample_table(path, RowDraw(50, 7, of_any=True)).notes == ()
+
+
+def test_rows_of_a_named_dataset_are_not_drawn():
+    with pytest.raises(ValueError, match="Rows can be drawn of a file only"):
+        open_dataset("iris", draw=(20, 0, True))
+    assert len(open_dataset("iris", draw=(20, 0)).y) == 150

@@ -33,7 +33,7 @@ class ParquetBlocks(NamedTuple):
     def tables(self, n_rows: int) -> Iterator[Table]:
         """Read the file as tables of so many rows."""
         make = arrow("pyarrow").Table.from_batches
-        with _opened(self.path) as file:
+        with opened_parquet(self.path) as file:
             for batch in _guarded(file.iter_batches(n_rows, use_threads=False), self.path):
                 if batch.num_rows:
                     yield table_from_arrow(make([batch]), self.request)
@@ -41,7 +41,7 @@ class ParquetBlocks(NamedTuple):
 
 def survey_parquet(path: Path, request: Request, *, always: bool) -> ParquetBlocks | None:
     """Look at a file's own description; None if it is small or texts have to become dates."""
-    with _opened(path) as file:
+    with opened_parquet(path) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
         small = bytes_in_memory(file) <= ALWAYS_FINE and not always
     # whether day or month comes first in a text, all of them decide
@@ -55,7 +55,7 @@ def survey_parquet(path: Path, request: Request, *, always: bool) -> ParquetBloc
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def opened_parquet(path: Path) -> Iterator[Any]:
     """Open a file whose columns are read a piece at a time, however large its row groups are."""
     parquet, errors = arrow("pyarrow.parquet"), (arrow("pyarrow").ArrowException, OSError)
     try:

@@ -18,10 +18,25 @@ from ensemblage.datasets.streams._table_blocks import open_table
 
 
 class RowDraw(NamedTuple):
-    """How many rows to take of a file that is read in blocks, and by which seed."""
+    """How many rows to take of a file that is read in blocks, and by which seed.
+
+    Of a file that is read whole they are taken only if ``of_any`` asks for it.
+    """
 
     most: int
     seed: int
+    of_any: bool = False
+
+    def rows(self, n_rows: int) -> NDArray[np.intp]:
+        """Draw rows by their numbers, which rise."""
+        rng = np.random.default_rng(self.seed)
+        return np.sort(rng.choice(n_rows, self.most, replace=False, shuffle=False))
+
+    def sentence(self, n_rows: int) -> str:
+        """Say what was done."""
+        return (
+            f"The file has {n_rows} rows, of which {self.most} were drawn by the seed {self.seed}."
+        )
 
 
 def sample_table(
@@ -34,22 +49,25 @@ def sample_table(
     """Read a file; of a large Parquet file only some rows, each as likely, in their order."""
     # of text, blocks do not keep how a target's numbers are written, and 01 may be a label
     if not is_parquet(path):
-        return read_table(path, kinds=kinds, reading=reading)
+        return _drawn_whole(read_table(path, kinds=kinds, reading=reading), draw)
     blocks = open_table(path, kinds=kinds, reading=reading)
     if not blocks.in_blocks or blocks.n_rows <= draw.most:
-        return join_tables(list(blocks.read()), blocks.notes)
-    rng = np.random.default_rng(draw.seed)
-    chosen = np.sort(rng.choice(blocks.n_rows, draw.most, replace=False, shuffle=False))
+        return _drawn_whole(join_tables(list(blocks.read()), blocks.notes), draw)
+    chosen = draw.rows(blocks.n_rows)
     parts, start = [], 0
     for table in blocks.read():
         first, last = np.searchsorted(chosen, [start, start + table.n_rows])
         parts.append(_rows_of(table, chosen[first:last] - start))
         start += table.n_rows
-    said = (
-        f"The file has {blocks.n_rows} rows, of which {draw.most} were drawn by the seed "
-        f"{draw.seed}."
-    )
-    return join_tables(parts, (*blocks.notes, said))
+    return join_tables(parts, (*blocks.notes, draw.sentence(blocks.n_rows)))
+
+
+def _drawn_whole(table: Table, draw: RowDraw) -> Table:
+    """Take some rows of a table that is in memory, if that is asked for."""
+    if not draw.of_any or table.n_rows <= draw.most:
+        return table
+    some = _rows_of(table, draw.rows(table.n_rows))
+    return replace(some, notes=(*table.notes, draw.sentence(table.n_rows)))
 
 
 def join_tables(parts: list[Table], notes: tuple[str, ...]) -> Table:

@@ -1,0 +1,20 @@
+from ensemblage.datasets._free_memory import free_memory
+
+
+def test_what_the_system_can_free(tmp_path):
+    (tmp_path / "meminfo").write_text("MemTotal: 900 kB\nMemAvailable:   300 kB\n")
+    assert free_memory(tmp_path / "meminfo", tmp_path) == 300 * 1024
+
+
+def test_a_container_has_less(tmp_path):
+    (tmp_path / "meminfo").write_text("MemAvailable: 300 kB\n")
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("4000\n")
+    (tmp_path / "memory.stat").write_text("anon 3000\ninactive_file 700\n")
+    assert free_memory(tmp_path / "meminfo", tmp_path) == 1700
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_memory(tmp_path / "meminfo", tmp_path) == 300 * 1024
+
+
+def test_elsewhere_there_is_some(tmp_path):
+    assert free_memory(tmp_path / "none", tmp_path) > 0
