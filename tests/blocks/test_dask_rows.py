@@ -6,10 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
+from ensemblage.blocks._dask_rows import fair_moves
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS
 
@@ -172,3 +175,33 @@ def test_a_worker_without_the_package_is_named():
         finally:
             worker.terminate()
             worker.wait()
+
+
+def test_parts_go_where_threads_have_fewer():
+    a, b, c = "abc"
+    assert fair_moves([a, a, a, b], {a: 1, b: 1}) == [b, None, None, None]
+    assert fair_moves([a, a, a], {a: 1, b: 1}) == [b, None, None]  # two are a fair share of three
+    assert fair_moves([a, b, b], {a: 1, b: 2}) == [None, None, None]
+    assert fair_moves([a] * 4, {a: 1, b: 1, c: 2}) == [c, c, b, None]
+    # rows of a worker that is gone, or that could not be read, stay where they are
+    assert fair_moves([None, c, a, a], {a: 1, b: 1}) == [None, None, None, None]
+    assert fair_moves([], {a: 1}) == []
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=40), st.tuples(*[st.integers(1, 3)] * 4))
+def test_no_worker_is_left_with_more_than_its_share(holders, n_threads):
+    threads = dict(zip("abcd", n_threads, strict=True))
+    moves = fair_moves(holders, threads)
+    after = [to or holder for to, holder in zip(moves, holders, strict=True)]
+    for worker, n in threads.items():
+        assert abs(after.count(worker) - len(holders) * n / sum(n_threads)) < 1
+    assert all(to != holder for to, holder in zip(moves, holders, strict=True))
+
+
+def test_rows_of_one_worker_are_spread_over_all(client):
+    first = next(iter(client.nthreads()))
+    there = client.persist(da.from_array(blobs(), chunks=1024), workers=[first])
+    source = DaskBlocks(there, block_rows=BLOCK)
+    distributed.wait(source._parts)
+    held = [each[0] for each in client.who_has(source._parts).values()]
+    assert sorted(held.count(worker) for worker in client.nthreads()) == [len(held) // 2] * 2

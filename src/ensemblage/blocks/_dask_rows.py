@@ -9,7 +9,8 @@ be lost: a task is a pure function of both.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from importlib import import_module
 from itertools import chain
@@ -95,14 +96,23 @@ class DaskBlocks(BlockSource):
     def _spread(self, array: Any) -> None:
         """Cut the rows to parts and have the workers hold them."""
         self._cut()
-        self._array = self._client.persist(array.rechunk((self._part_rows, -1)))
-        held = {future.key: future for future in _futures_of(self._array)}
-        keys = [key for (key,) in self._array.__dask_keys__()]
-        self._hold([held[key] for key in keys])
+        array = self._client.persist(array.rechunk((self._part_rows, -1)))
+        held = {future.key: future for future in _futures_of(array)}
+        self._hold([held[key] for (key,) in array.__dask_keys__()])
 
     def _hold(self, parts: list[Any]) -> None:
-        """Take futures of the parts' rows for them."""
-        self._parts = parts
+        """Take futures of the parts' rows for them, the same number for each of the threads."""
+        distributed = require("distributed", "Rows on a cluster", extra="dask")
+        distributed.wait(parts)
+        places = self._client.who_has(parts)
+        holders = [next(iter(places.get(part.key, ())), None) for part in parts]
+        moves = fair_moves(holders, self._client.nthreads())
+        self._parts = [
+            part if to is None else self._client.submit(
+                _itself, part, workers=[to], allow_other_workers=True, pure=False
+            )
+            for part, to in zip(parts, moves, strict=True)
+        ]  # fmt: skip
         self._weight_parts: list[Any] | None = None
         self.forget()
 
@@ -150,7 +160,8 @@ class DaskBlocks(BlockSource):
         weights = None if self._weights is None else self._weights[indices]
         chosen = self.begin(weights)
         chosen.shape = len(indices), self.shape[1]
-        chosen._spread(self._array[indices])  # noqa: SLF001  a copy of this one
+        array = _as_one_array(self._parts, self._starts, self.shape, self.dtype)
+        chosen._spread(array[indices])  # noqa: SLF001  a copy of this one
         return chosen
 
     def _advance(self, kernel: Any, state: Any, combine: Any) -> list[Any]:
@@ -194,6 +205,37 @@ class DaskBlocks(BlockSource):
                 "of ensemblage on all workers."
             ) from error
         return results
+
+
+def fair_moves(holders: Sequence[str | None], threads: Mapping[str, int]) -> list[str | None]:
+    """Tell for each part the worker to move it to, so that all threads have as many; or None."""
+    counts, total = Counter(holders), max(1, sum(threads.values()))
+    shares = {worker: len(holders) * n // total for worker, n in threads.items()}
+    rest = len(holders) - sum(shares.values())
+    for worker in sorted(threads, key=lambda worker: shares[worker] - counts[worker])[:rest]:
+        shares[worker] += 1
+    room = [worker for worker in threads for _ in range(shares[worker] - counts[worker])]
+    moves: list[str | None] = []
+    for holder in holders:
+        moving = holder in shares and counts[holder] > shares[holder] and bool(room)
+        counts[holder] -= moving
+        moves.append(room.pop() if moving else None)
+    return moves
+
+
+def _as_one_array(
+    parts: list[Any], starts: list[int], shape: tuple[int, int], dtype: np.dtype[Any]
+) -> Any:
+    """Give parts on workers as one Dask array again."""
+    arrays = require("dask.array", "Rows on a cluster", extra="dask")
+    n_rows, n_columns = shape
+    stops = [*starts[1:], n_rows]
+    return arrays.concatenate(
+        [
+            arrays.from_delayed(part, (stop - start, n_columns), dtype)
+            for part, start, stop in zip(parts, starts, stops, strict=True)
+        ]
+    )
 
 
 def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
