@@ -38,6 +38,9 @@ T = TypeVar("T")
 PARTS_PER_THREAD = 4
 """More parts balance the workers better, and cost the scheduler more."""
 
+MOVES = 3
+"""How often parts are moved at most until workers have the same number: idle ones may take some."""
+
 SMALL_CALL = 16_384
 """Bytes of a call that goes along with each task; a larger one travels by itself, and once."""
 
@@ -103,18 +106,25 @@ class DaskBlocks(BlockSource):
     def _hold(self, parts: list[Any]) -> None:
         """Take futures of the parts' rows for them, the same number for each of the threads."""
         distributed = require("distributed", "Rows on a cluster", extra="dask")
-        distributed.wait(parts)
-        places = self._client.who_has(parts)
-        holders = [next(iter(places.get(part.key, ())), None) for part in parts]
-        moves = fair_moves(holders, self._client.nthreads())
-        self._parts = [
-            part if to is None else self._client.submit(
-                _itself, part, workers=[to], allow_other_workers=True, pure=False
-            )
-            for part, to in zip(parts, moves, strict=True)
-        ]  # fmt: skip
+        for _ in range(MOVES):
+            distributed.wait(parts)
+            places = self._client.who_has(parts)
+            holders = [next(iter(places.get(part.key, ())), None) for part in parts]
+            moves = fair_moves(holders, self._client.nthreads())
+            if not any(moves):
+                break
+            parts = [self._moved(part, to) for part, to in zip(parts, moves, strict=True)]
+        self._parts = parts
         self._weight_parts: list[Any] | None = None
         self.forget()
+
+    def _moved(self, part: Any, to: str | None) -> Any:
+        """Have a part on another worker, or on any other if that one is lost."""
+        if to is None:
+            return part
+        return self._client.submit(
+            _itself, part, workers=[to], allow_other_workers=True, pure=False
+        )
 
     def forget(self) -> None:
         self._advanced: list[Any] = [None] * len(self._parts)
@@ -211,8 +221,10 @@ def fair_moves(holders: Sequence[str | None], threads: Mapping[str, int]) -> lis
     """Tell for each part the worker to move it to, so that all threads have as many; or None."""
     counts, total = Counter(holders), max(1, sum(threads.values()))
     shares = {worker: len(holders) * n // total for worker, n in threads.items()}
+    # what is left goes to those whose share is not whole, and that have most already
+    uneven = [worker for worker, n in threads.items() if len(holders) * n % total]
     rest = len(holders) - sum(shares.values())
-    for worker in sorted(threads, key=lambda worker: shares[worker] - counts[worker])[:rest]:
+    for worker in sorted(uneven, key=lambda worker: shares[worker] - counts[worker])[:rest]:
         shares[worker] += 1
     room = [worker for worker in threads for _ in range(shares[worker] - counts[worker])]
     moves: list[str | None] = []
