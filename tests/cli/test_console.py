@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ensemblage.cli._console import as_command
+from ensemblage.cli._console import _interrupts_remembered, as_command
 
 
 def test_parameters_are_named_as_options():
@@ -102,3 +102,23 @@ def test_a_missing_extra_is_named_before_any_work(run, tmp_path, monkeypatch, mi
     assert done.exit_code == 1
     assert 'pip install "ensemblage[report]"' in done.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+class EndsIn:
+    """Raises as it is freed."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __del__(self):
+        raise self.error
+
+
+def test_an_interrupt_that_comes_while_something_is_freed_is_not_shown(monkeypatch):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: seen.append(ignored.exc_type))
+    with _interrupts_remembered():
+        for error in (KeyboardInterrupt(), ValueError()):
+            EndsIn(error)
+    EndsIn(KeyboardInterrupt())
+    assert seen == [ValueError, KeyboardInterrupt]

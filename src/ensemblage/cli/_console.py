@@ -8,6 +8,7 @@ import functools
 import gc
 import io
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -223,11 +224,20 @@ def _interrupts_remembered() -> Iterator[None]:
     if not usual or threading.current_thread() is not threading.main_thread():
         yield
         return
+    shown = sys.unraisablehook
+
+    def show(ignored: Any) -> None:
+        """Keep quiet of a Ctrl-C that came while an object was freed: it is remembered."""
+        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+            shown(ignored)
+
     signal.signal(signal.SIGINT, remember)
+    sys.unraisablehook = show
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = shown
 
 
 def _sentence(error: Exception) -> str:
