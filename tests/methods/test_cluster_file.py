@@ -1,7 +1,5 @@
 """Clusters of files that are read in blocks, here and by a cluster's workers."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -69,14 +67,8 @@ def test_what_cannot_be_clustered_is_refused(path, tmp_path):
 
 
 @pytest.mark.filterwarnings("default")
-def test_workers_read_the_file_and_give_the_same_labels(path):
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster:
-            there, labels, shares = labelled(path, scheduler=cluster.scheduler_address)
+def test_workers_read_the_file_and_give_the_same_labels(path, scheduler):
+    there, labels, shares = labelled(path, scheduler=scheduler)
     here, own, agreed = labelled(path)
     assert there == here
     np.testing.assert_array_equal(labels, own)

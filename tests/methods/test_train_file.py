@@ -1,7 +1,5 @@
 """Models of files that are read in blocks, here and by a cluster's workers."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -137,13 +135,7 @@ def test_what_cannot_be_fitted_is_refused_before_work_starts(rows, path, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_workers_read_the_file_and_give_the_same_model(path, found, rows):
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster:
-            there = train_file(path, "class", seed=1, scheduler=cluster.scheduler_address)
+def test_workers_read_the_file_and_give_the_same_model(path, found, rows, scheduler):
+    there = train_file(path, "class", seed=1, scheduler=scheduler)
     shares = [each.trained.model.predict_proba(rows[0]) for each in (found, there)]
     np.testing.assert_array_equal(*shares)
