@@ -15,6 +15,7 @@ from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 pytestmark = [
@@ -32,7 +33,9 @@ N_ROWS = 30_000
 
 @pytest.fixture(scope="module")
 def cluster():
-    with warnings.catch_warnings():
+    # a cluster lets go of a worker that is away 15 s after it was lost, even if it is away again
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
+    with patient, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ports in use, sockets closed late: not ours
         made = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
