@@ -113,10 +113,12 @@ def test_a_file_that_changes_is_refused_and_nothing_is_left(change, rows, tmp_pa
 def test_an_interrupt_leaves_no_file(rows, tmp_path, monkeypatch):
     from ensemblage.strata import _hiss
 
-    def interrupt(*arguments):
+    def write_and_interrupt(*arguments):
+        fit_by_prices(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_hiss, "objective_by_caps", interrupt)  # after the first were written
+    fit_by_prices = _hiss.fit_by_prices
+    monkeypatch.setattr(_hiss, "fit_by_prices", write_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         HISS(2, 0.3).fit(open_blocks(rows, out=tmp_path / "out.npy"))
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]

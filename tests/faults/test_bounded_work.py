@@ -15,7 +15,7 @@ from ensemblage.blocks import MemoryBlocks
 from ensemblage.datasets import Dataset, Table
 from ensemblage.persistence import SavedModel, read_rows
 from ensemblage.strata import HISS, MixtureStrata
-from ensemblage.strata._polish import FEW_PASSES, MOST_PASSES, _passes
+from ensemblage.strata._price_search import FEW_PASSES, MOST_PASSES, _passes
 from ensemblage.tables._read_columns import per_column
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")

@@ -6,8 +6,8 @@ For each row, :math:`\tau` maximises :math:`\log\sum_j \tau_j p_j - \sum_j \lamb
 :math:`r_j < Z`, and at most one fraction, where :math:`r_j = Z`. Walking the strata by falling
 :math:`r_j` finds it; bounds on :math:`Z` settle most strata before.
 
-``log_density`` holds :math:`\log p_j(x_i)`, of shape (n_strata, n_rows), and ``log_scales``
-:math:`\log c_j`; memberships are of shape (n_rows, n_strata).
+``log_density`` holds :math:`\log p_j(x_i)` and memberships :math:`\tau_{ij}`, both of shape
+(n_strata, n_rows); ``log_scales`` are :math:`\log c_j`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ EXACT = -40.0
 """What is smaller than this, in logs, changes no float64 it is added to."""
 ROUNDING = 1e-9
 """Strata this close to a bound, in logs, are looked at one by one."""
+NEXT_TO = 1e-3
+"""A row with a fraction is this close to the price, in logs, however its numbers were rounded."""
 NOTHING = 1e-300
 CHUNK = 64
 """Rows at a time: what one chunk needs stays in the first-level cache."""
@@ -58,7 +60,7 @@ def bound_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats,
     Loops run over rows and hold no branch and no call, as in ``share_rows``.
     """
     n_strata, n_rows = log_density.shape
-    memberships = np.empty((n_rows, n_strata), dtype=log_density.dtype)
+    memberships = np.empty_like(log_density)
     bounds = Bounds(
         np.empty(n_rows), np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, dtype=np.uint8)
     )
@@ -123,7 +125,7 @@ def _settle_the_sure(
             # a sure stratum has r_j > p_j: its part is p_j
             low[i] += part[i] if sure[i] else 0.0
         for i in range(n):
-            memberships[start + i, j] = sure[i]
+            memberships[j, start + i] = sure[i]
 
 
 @compiled(inline="always")
@@ -168,10 +170,10 @@ def settle_memberships(
             if grown > ratio:
                 # c_j (1 - Z / r_j), in logs because c_j alone may overflow
                 rest = log_scales[k] + np.log1p(-total / ratio)
-                memberships[i, k] = np.exp(min(0.0, rest))
+                memberships[k, i] = np.exp(min(0.0, rest))
                 log_sums[i] = log_density[k, i] + log_scales[k]
                 break
-            memberships[i, k], total, left[k] = 1.0, grown, -np.inf
+            memberships[k, i], total, left[k] = 1.0, grown, -np.inf
             log_sums[i] = base + np.log(total)
     return log_sums
 
@@ -206,33 +208,35 @@ def sizes_at_prices(
     """
     n_strata, n_rows = log_density.shape
     sizes, fractions = np.zeros(n_strata), np.zeros(n_strata)
-    turns = np.zeros((n_strata, 2 * n_bins))
-    distances, looks = np.empty(CHUNK), np.empty(CHUNK, dtype=np.uint8)
+    turns, lanes = np.zeros((n_strata, 2 * n_bins)), np.zeros((n_strata, CHUNK))
+    distances, near = np.empty(CHUNK), np.empty(CHUNK, dtype=np.uint8)
     for start in range(0, n_rows, CHUNK):
-        n = min(CHUNK, n_rows - start)
-        taus, heavy = memberships[start : start + n], weights[start : start + n]
-        for i in range(n):
-            tau, weight = taus[i], heavy[i]
-            for j in range(n_strata):
-                sizes[j] += weight * tau[j]
+        stop = min(start + CHUNK, n_rows)
+        heavy = weights[start:stop]
         for j in range(n_strata):
-            line, inverse = log_density[j, start : start + n], n_bins / reach[j]
-            for i in range(n):
+            taus, sums = memberships[j, start:stop], lanes[j]
+            for i in range(heavy.size):
+                sums[i] += heavy[i] * taus[i]
+            line, inverse = log_density[j, start:stop], n_bins / reach[j]
+            for i in range(heavy.size):
                 distances[i] = (log_sums[start + i] - line[i] - log_scales[j]) * inverse
-            if _look_nearby(taus[:, j], distances, n_bins, looks):
-                _count_turns(taus[:, j], heavy, distances, looks, turns[j], fractions[j : j + 1])
+            # a row with a fraction is at the price, but for rounding
+            if _look_nearby(distances[: heavy.size], max(n_bins, NEXT_TO * inverse), near):
+                _count_turns(taus, heavy, distances, near, turns[j], fractions[j : j + 1])
+    for j in range(n_strata):
+        for i in range(CHUNK):
+            sizes[j] += lanes[j, i]
     return sizes, fractions, turns
 
 
 @compiled(inline="always")
-def _look_nearby(taus: Floats, distances: Doubles, n_bins: int, looks: NDArray[np.uint8]) -> int:
-    """Mark the rows of a chunk that turn nearby or have a fraction; give their number."""
+def _look_nearby(distances: Doubles, within: float, near: NDArray[np.uint8]) -> int:
+    """Mark the rows of a chunk that turn within so many bins; give their number."""
     found = 0
-    for i in range(taus.size):
-        near = (distances[i] >= -n_bins) & (distances[i] < n_bins)
-        looks[i] = near | ((taus[i] > 0.0) & (taus[i] < 1.0))
-    for i in range(taus.size):
-        found += looks[i]
+    for i in range(distances.size):
+        near[i] = (distances[i] >= -within) & (distances[i] <= within)
+    for i in range(distances.size):
+        found += near[i]
     return found
 
 
@@ -241,17 +245,19 @@ def _count_turns(
     taus: Floats,
     weights: Doubles,
     distances: Doubles,
-    looks: NDArray[np.uint8],
+    near: NDArray[np.uint8],
     turns: Doubles,
     fractions: Doubles,
 ) -> None:
     """Put the rows of a chunk that turn nearby into their bins; add up those with a fraction."""
     n_bins = turns.size // 2
     for i in range(taus.size):
-        if not looks[i]:
+        if not near[i]:
             continue
         if 0.0 < taus[i] < 1.0:
             fractions[0] += weights[i]
+            continue
+        if not -n_bins <= distances[i] < n_bins:
             continue
         # rounding may put a turn on the wrong side of the price it is next to
         k = int(np.floor(distances[i])) + n_bins

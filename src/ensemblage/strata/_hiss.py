@@ -18,19 +18,11 @@ from ensemblage.kernels import Kind, priced_memberships, within_reach
 from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
 from ensemblage.parallel import all_or_nothing, read_weights
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
+from ensemblage.strata._coinciding import Groups, SharedModel, find_groups
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
 from ensemblage.strata._hiss_stream import StreamState, take_step
-from ensemblage.strata._polish import (
-    Groups,
-    Prices,
-    Reached,
-    SharedModel,
-    find_groups,
-    fit_by_caps,
-    fit_by_prices,
-    objective_by_caps,
-    polished,
-)
+from ensemblage.strata._polish import Reached, fit_by_caps, fit_by_prices, polished
+from ensemblage.strata._price_search import Prices
 from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
@@ -38,8 +30,8 @@ Doubles = NDArray[np.float64]
 
 
 def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> Floats:
-    memberships, _ = priced_memberships(shared.log_densities(block.rows), log_scales)
-    return shared.groups.split_memberships(memberships)
+    by_group, _ = priced_memberships(shared.log_densities(block.rows), log_scales)
+    return shared.groups.split_memberships(np.ascontiguousarray(by_group.T))
 
 
 @with_shared(GAUSSIAN_DOCS)
@@ -233,10 +225,10 @@ class HISS(GaussianStrata):
         self.polished_ = False
         if self.polish:
             sizes = rules.sizes(source, weight)
-            fitted = fit_by_prices(source, shared, log_scales_of(caps), sizes)
-            reached = objective_by_caps(source, shared, caps)
-            rounding = 32 * np.finfo(source.dtype).eps * (abs(reached) + weight)
-            self.polished_ = bool(fitted.reached.objective >= reached - rounding)
+            fitted = fit_by_prices(source, shared, log_scales_of(caps), sizes, caps)
+            objective, _, capped = fitted.reached
+            rounding = 32 * np.finfo(source.dtype).eps * (abs(capped) + weight)
+            self.polished_ = bool(objective >= capped - rounding)
         if not self.polished_:
             fitted = fit_by_caps(source, shared, caps)
         self.log_scales_, self.stratum_weights_ = fitted.log_scales, state.total.mass
