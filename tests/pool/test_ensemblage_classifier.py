@@ -274,7 +274,7 @@ def awkward_tables():
     pairs = np.arange(50) % 2
     yield "constant columns", np.c_[np.ones((50, 3)), rng.normal(size=50) + pairs], pairs
     yield "nothing but constants", np.ones((40, 3)), np.arange(40) % 2
-    wide = rng.normal(size=(60, 200))
+    wide = rng.normal(size=(60, 90))
     wide[:, 0] += 2 * (np.arange(60) % 3)
     yield "more columns than rows", wide, np.arange(60) % 3
     yield "a class of one row", rng.normal(size=(31, 2)), np.r_[np.zeros(30), 1]
