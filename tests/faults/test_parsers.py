@@ -6,6 +6,7 @@
 import io
 import os
 import random
+import resource
 import time
 import zipfile
 
@@ -21,6 +22,8 @@ from faults.forged_tables import ARFF, BIF, ROWS, STUDY, XML
 from made_estimators import MADE, fit_on, made_rows
 
 SECONDS = float(os.environ.get("ENSEMBLAGE_FUZZ_SECONDS", "60"))
+MOST_MEMORY = 500_000
+"""In kilobytes, more than before."""
 SEEDS = {"arff": ARFF, "csv": ROWS, "toml": STUDY, "bif": BIF, "xmlbif": XML}
 PIECES = [
     "'", '"', "{", "}", "[", "]", "<", ">", "&", ";", ",", "\n", "\r", "\t", "\x00", "=", "%", "@",
@@ -34,6 +37,11 @@ def read(kind, text, folder):
     path = folder / f"fed.{kind}"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     return read_experiment(path) if kind == "toml" else read_table(path)
+
+
+def most_memory():
+    """Peak of this process so far, in kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def value_or_sentence(kind, text, folder):
@@ -72,6 +80,7 @@ def test_texts_near_to_good_ones(kind, tmp_path_factory):
 @pytest.mark.parametrize("kind", SEEDS)
 def test_each_parser_for_a_while(kind, tmp_path):
     rng, end, fed = random.Random(0), time.monotonic() + SECONDS, 0  # noqa: S311
+    before = most_memory()
     while time.monotonic() < end:
         text = SEEDS[kind]
         for _ in range(rng.randint(1, 6)):
@@ -84,6 +93,7 @@ def test_each_parser_for_a_while(kind, tmp_path):
         assert time.process_time() - began < 5, text
         fed += 1
     assert fed > 10
+    assert most_memory() - before < MOST_MEMORY
 
 
 @pytest.mark.slow
@@ -95,7 +105,7 @@ def test_model_files_for_a_while(tmp_path):
     save(fit_on(MADE["BayesNetClassifier"], X), path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    end = time.monotonic() + SECONDS
+    end, before = time.monotonic() + SECONDS, most_memory()
     while time.monotonic() < end:
         name = rng.choice(list(parts))
         data = bytearray(parts[name])
@@ -114,3 +124,4 @@ def test_model_files_for_a_while(tmp_path):
             model.predict_proba(X)
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
+    assert most_memory() - before < MOST_MEMORY
