@@ -57,6 +57,7 @@ def _classes(model, drawn, said):
     shares = said["predict_proba"]
     assert shares.shape == (len(drawn.X), len(model.classes_))
     assert (shares >= 0).all()
+    assert (shares <= 1).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-4)
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 
 from ensemblage.fusion import (
     AnchoredGate,
@@ -79,8 +80,15 @@ class Fixed(FusedClassifierMixin):
 def test_probabilities():
     model = Fixed([[0.2, 0.8], [0.6, 0.4]], ["a", "b"], probable=True)
     assert model.predict(None).tolist() == ["b", "a"]
-    assert model.predict_proba(None) is model.scores
+    np.testing.assert_array_equal(model.predict_proba(None), model.scores)
     assert not hasattr(model, "decision_function")
+
+
+def test_no_probability_is_above_one():
+    above = np.nextafter(1.0, 2.0)
+    model = Fixed([[above, 0.0]], ["a", "b"], probable=True)
+    assert model.predict_proba(None).tolist() == [[1.0, 0.0]]
+    assert log_loss(["a"], model.predict_proba(None), labels=["a", "b"]) < 1e-15
 
 
 @pytest.mark.parametrize(("scores", "shape"), [([[-2.0, 2.0]], (1,)), ([[-2.0, 2.0, 1.0]], (1, 3))])

@@ -217,6 +217,11 @@ class Fusion(DocLinkMixin, BaseEstimator):
         return from_probabilities
 
 
+def at_most_one(probabilities: Array) -> Array:
+    """Take back what rounding adds to a sum of shares: scikit-learn's scorers refuse 1 + 2e-16."""
+    return np.minimum(probabilities, 1.0)
+
+
 class FusedClassifierMixin(ClassifierMixin):
     """Give classes, probabilities or decision values from fused scores.
 
@@ -263,7 +268,7 @@ class FusedClassifierMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return self._scores(X)
+        return at_most_one(self._scores(X))
 
     @available_if(lambda self: not self._gives_probabilities())
     def decision_function(self, X: Any) -> Array:

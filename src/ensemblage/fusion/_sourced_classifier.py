@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
-from ensemblage.fusion._base import Array, FusedClassifierMixin
+from ensemblage.fusion._base import Array, FusedClassifierMixin, at_most_one
 
 
 class SourcedClassifierMixin(FusedClassifierMixin):
@@ -58,7 +58,7 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return self._scores(X, sources)
+        return at_most_one(self._scores(X, sources))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
         """Share of rows whose class is predicted.

@@ -129,7 +129,8 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
             The leaves' shares, averaged by the row's memberships.
         """
         rows = self._rows(X)
-        return self.tree_.predict(rows)
+        # memberships may add up to one and a bit, which scikit-learn's scorers refuse
+        return np.minimum(self.tree_.predict(rows), 1.0)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row.
