@@ -37,9 +37,9 @@ from ensemblage.kernels import CLASS
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
-    all_or_nothing,
     deal_folds,
     fit_progress,
+    guarded_fit,
     with_callbacks,
 )
 from ensemblage.tables import MISSING, read_features
@@ -111,7 +111,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         "n_jobs": [Integral, None],
     }
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

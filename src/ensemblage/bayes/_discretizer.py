@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_values
-from ensemblage.parallel import all_or_nothing, read_weights, run_tasks
+from ensemblage.parallel import guarded_fit, read_weights, run_tasks
 from ensemblage.tables import validate_numbers
 
 
@@ -74,7 +74,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
-    @all_or_nothing
+    @guarded_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MDLPDiscretizer:
         """Find the cut points.
 

@@ -23,7 +23,7 @@ from ensemblage.consensus._partitions import (
 )
 from ensemblage.consensus._stability_curve import stability_curve
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted, with_shared
-from ensemblage.parallel import all_or_nothing, draw_seeds
+from ensemblage.parallel import draw_seeds, guarded_fit
 from ensemblage.tables import validate_numbers
 
 CONSENSUS_DOCS = """
@@ -101,7 +101,7 @@ class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     def fit(self, X: Any, y: Any = None) -> ConsensusClusterer:
         """Cluster the rows many times, then combine.
 

@@ -24,7 +24,7 @@ from ensemblage.fusion._foreign_members import members_of
 from ensemblage.fusion._member_outputs import common_response, is_constant, member_outputs
 from ensemblage.fusion._stacking import Stacking
 from ensemblage.messages import DocLinkMixin, expect
-from ensemblage.parallel import all_or_nothing, draw_seeds, fit_parameter, read_weights, set_seed
+from ensemblage.parallel import draw_seeds, fit_parameter, guarded_fit, read_weights, set_seed
 from ensemblage.tables import validate_numbers
 
 
@@ -96,7 +96,7 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: the ensemble validates its own parameters
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the ensemble, then the classifier on its members' outputs.

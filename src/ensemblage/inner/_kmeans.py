@@ -45,9 +45,9 @@ from ensemblage.kernels import Draws
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
-    all_or_nothing,
     draw_seeds,
     fit_progress,
+    guarded_fit,
     with_callbacks,
 )
 from ensemblage.tables import validate_numbers
@@ -231,7 +231,7 @@ class InnerKMeans(
         self.tol = tol
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
         """Find the clusters.

@@ -11,7 +11,7 @@ from ensemblage.blocks import BlockSource, MemoryBlocks
 from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
 from ensemblage.inner._kmeans_loop import Crowd, Run, add_statistics, assign_pass
 from ensemblage.kernels import ClusterSums, Draws, cluster_means
-from ensemblage.parallel import all_or_nothing, draw_seeds
+from ensemblage.parallel import draw_seeds, guarded_fit
 
 Array = NDArray[Any]
 
@@ -44,7 +44,7 @@ class StreamMixin:
     cluster_weights_: Array
     views_: Array
 
-    @all_or_nothing
+    @guarded_fit
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on with one more batch of rows, where a stream of these is all there is.
 

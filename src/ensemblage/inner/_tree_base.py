@@ -28,7 +28,7 @@ from ensemblage.inner._tree_structure import GrowthRule, TreeRows
 from ensemblage.kernels import RowTargets
 from ensemblage.messages import DocLinkMixin, expect, expect_fitted
 from ensemblage.pages import TreeNode, tree_html
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.tables import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Grow, choose by folds, let the crowd place the thresholds.

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from ensemblage.messages import lazy_door
 
 if TYPE_CHECKING:
-    from ensemblage.parallel._all_or_nothing import all_or_nothing as all_or_nothing
     from ensemblage.parallel._callbacks import CallbackSupportMixin as CallbackSupportMixin
     from ensemblage.parallel._callbacks import fit_progress as fit_progress
     from ensemblage.parallel._callbacks import with_callbacks as with_callbacks
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ensemblage.parallel._folds import Fold as Fold
     from ensemblage.parallel._folds import deal_folds as deal_folds
     from ensemblage.parallel._folds import make_folds as make_folds
+    from ensemblage.parallel._guarded_fit import guarded_fit as guarded_fit
     from ensemblage.parallel._memory_at_hand import memory_at_hand as memory_at_hand
     from ensemblage.parallel._number_targets import as_numbers as as_numbers
     from ensemblage.parallel._row_weights import read_weights as read_weights
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ensemblage.parallel._tasks import MAX_RETRIES as MAX_RETRIES
     from ensemblage.parallel._tasks import iterate_tasks as iterate_tasks
     from ensemblage.parallel._tasks import run_tasks as run_tasks
+    from ensemblage.parallel._threads import threads_for as threads_for
     from ensemblage.parallel._worth import n_workers as n_workers
     from ensemblage.parallel._worth import worth_workers as worth_workers
 else:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.fusion import take_rows
 from ensemblage.messages import DocLinkMixin, expect, with_shared
-from ensemblage.parallel import Fold, all_or_nothing, draw_seeds
+from ensemblage.parallel import Fold, draw_seeds, guarded_fit
 from ensemblage.pool._budget import MANY_ROWS, Clock
 from ensemblage.pool._distilling import Distilled, Soft, distil, make_readable
 from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
@@ -168,7 +168,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: members validate their own parameters
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, sources: Any = None

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ensemblage.messages import DocLinkMixin, expect, with_shared
-from ensemblage.parallel import all_or_nothing, draw_seeds
+from ensemblage.parallel import draw_seeds, guarded_fit
 from ensemblage.pool._conformal import check_coverage, reach
 from ensemblage.pool._fitted_pool import PoolPlan, describe_pool, learn_pool
 from ensemblage.pool._held_out_record import fused_again
@@ -152,7 +152,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         self.random_state = random_state
 
     # prefer_skip_nested_validation=False: members validate their own parameters
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Tune the members on shared folds, learn to fuse them, and fit those who count.

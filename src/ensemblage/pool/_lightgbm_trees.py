@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect, require
-from ensemblage.parallel import all_or_nothing
+from ensemblage.parallel import guarded_fit
 from ensemblage.pool._forest import centre_and_scale, check_centre_and_scale
 
 Array = NDArray[np.float64]
@@ -154,7 +154,7 @@ class GrownTrees(BaseEstimator):
 class LightGBMTrees(ClassifierMixin, GrownTrees):
     """Boosted trees of classes."""
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
     ) -> Self:
@@ -194,7 +194,7 @@ class LightGBMTreesRegressor(RegressorMixin, GrownTrees):
     LightGBM keeps targets in four bytes: numbers far from zero would all be the same.
     """
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
     ) -> Self:

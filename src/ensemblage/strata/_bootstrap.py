@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.tables import validate_numbers
 
 Floats = NDArray[np.floating[Any]]
@@ -91,7 +91,7 @@ class BootstrapStrata(
         self.replace = replace
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

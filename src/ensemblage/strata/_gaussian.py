@@ -45,8 +45,8 @@ from ensemblage.kernels import (
 from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
 from ensemblage.parallel import (
     CallbackSupportMixin,
-    all_or_nothing,
     fit_progress,
+    guarded_fit,
     memory_at_hand,
     read_weights,
     with_callbacks,
@@ -211,7 +211,7 @@ class GaussianStrata(
     random_state: Any
     memberships_: Floats
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

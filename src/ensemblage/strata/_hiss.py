@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks, lazy_on_dask
 from ensemblage.kernels import Kind, priced_memberships, within_reach
 from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
 from ensemblage.strata._coinciding import Groups, SharedModel, find_groups
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
@@ -238,7 +238,7 @@ class HISS(GaussianStrata):
         if classes is not None:
             self._balance(source, fitted.reached, classes)
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

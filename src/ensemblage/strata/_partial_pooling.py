@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties, Pooled, fit_pooled
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
 from ensemblage.strata._pooling_search import Grid, SourcedRows, choose_penalties
@@ -130,7 +130,7 @@ class PartialPoolingClassifier(PartialPoolingMixin, ClassifierMixin, DocLinkMixi
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, sources: Any = None

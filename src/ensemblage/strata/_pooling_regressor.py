@@ -18,7 +18,7 @@ from ensemblage.kernels import (
     squared_error,
 )
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.strata._pooled_fit import INTERCEPT_PENALTY, Penalties
 from ensemblage.strata._pooling_base import PartialPoolingMixin, Scaling
 from ensemblage.strata._pooling_search import Grid, SourcedRows, search_penalties
@@ -116,7 +116,7 @@ class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, DocLinkMixin,
         self.cv = cv
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, sources: Any = None

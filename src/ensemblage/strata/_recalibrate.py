@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted, listing
-from ensemblage.parallel import all_or_nothing, fit_parameter, make_folds, read_weights
+from ensemblage.parallel import fit_parameter, guarded_fit, make_folds, read_weights
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
 Doubles = NDArray[np.float64]
@@ -92,7 +92,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self.estimator = estimator
         self.cv = cv
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn slope and offsets.

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_array, validate_data
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.strata._plain_logistic import PlainRows, Settings, solve_plain
 from ensemblage.tables import are_usual, refuse_dates, refuse_infinite, refuse_overflow
 
@@ -68,7 +68,7 @@ class ScaledLogisticRegression(DocLinkMixin, LogisticRegression):
     coef_: Doubles
     intercept_: Doubles
 
-    @all_or_nothing
+    @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Standardise the columns, learn, and put the coefficients into the columns' units.
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
-from ensemblage.parallel import all_or_nothing, read_weights
+from ensemblage.parallel import guarded_fit, read_weights
 from ensemblage.tables import are_usual, refuse_infinite, refuse_overflow, validate_numbers
 
 Doubles = NDArray[np.float64]
@@ -75,7 +75,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
     def __init__(self, alpha: Any = "auto") -> None:
         self.alpha = alpha
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Standardise the columns, learn, and put the coefficients into the columns' units.

@@ -24,9 +24,9 @@ from sklearn.utils.validation import (
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
 from ensemblage.parallel import (
-    all_or_nothing,
     draw_seeds,
     fit_parameter,
+    guarded_fit,
     make_folds,
     read_weights,
     set_seed,
@@ -147,7 +147,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         self.gate = gate
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,

@@ -16,10 +16,10 @@ from ensemblage.blocks import is_source
 from ensemblage.messages import expect
 from ensemblage.parallel import (
     CallbackSupportMixin,
-    all_or_nothing,
     draw_seeds,
     final_step,
     fit_progress,
+    guarded_fit,
     rows_at_final_step,
     set_seed,
     with_callbacks,
@@ -165,7 +165,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         self.max_member_rows = max_member_rows
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.fusion import FusionContext, take_rows
-from ensemblage.parallel import Blueprint, draw_seeds, fit_parameter, run_tasks, spread_seeds
+from ensemblage.parallel import (
+    Blueprint,
+    draw_seeds,
+    fit_parameter,
+    run_tasks,
+    spread_seeds,
+    threads_for,
+)
 from ensemblage.strata._strata_recipe import Recipe
 from ensemblage.strata._strata_rows import Training
 from ensemblage.strata._strata_targets import Target
@@ -64,7 +71,9 @@ def fit_member(job: Job, X: Any, y: NDArray[Any], target: Target, seeds: list[in
     member = job.blueprint.build(seeds)
     name = None if job.weights is None else fit_parameter(member, "sample_weight")
     passed = {} if job.weights is None or name is None else {name: job.weights[job.rows]}
-    member.fit(take_rows(X, job.rows), y, **passed)
+    rows = take_rows(X, job.rows)
+    with threads_for(rows):
+        member.fit(rows, y, **passed)
     # what a search went through is not needed any more, nor could it be saved
     return getattr(member, "best_estimator_", member)
 

@@ -19,9 +19,9 @@ from ensemblage.fusion import (
 from ensemblage.messages import expect, with_shared
 from ensemblage.parallel import (
     Fold,
-    all_or_nothing,
     deal_folds,
     draw_seeds,
+    guarded_fit,
     run_tasks,
     with_callbacks,
 )
@@ -190,7 +190,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.kernels import Normals, normal_product
 from ensemblage.messages import expect_array, expect_fitted, with_shared
-from ensemblage.parallel import Fold, all_or_nothing, draw_seeds, run_tasks, with_callbacks
+from ensemblage.parallel import Fold, draw_seeds, guarded_fit, run_tasks, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase, Prepared
 from ensemblage.subspace._development import development_folds
 from ensemblage.subspace._member import Array, Floats, Indices, Rows, member_logits
@@ -175,7 +175,7 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

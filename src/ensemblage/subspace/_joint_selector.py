@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import expect_fitted, with_shared
-from ensemblage.parallel import all_or_nothing, draw_seeds, with_callbacks
+from ensemblage.parallel import draw_seeds, guarded_fit, with_callbacks
 from ensemblage.subspace._base import SUBSPACE_DOCS, JointSubspaceBase
 from ensemblage.subspace._co_selection import (
     binary_co_selection,
@@ -166,7 +166,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         self.tol = tol
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

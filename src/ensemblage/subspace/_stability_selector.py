@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
-from ensemblage.parallel import all_or_nothing, draw_seeds, run_tasks, set_seed
+from ensemblage.parallel import draw_seeds, guarded_fit, run_tasks, set_seed
 from ensemblage.subspace._co_selection import co_selection
 from ensemblage.subspace._false_selections import (
     SubsampledSelection,
@@ -177,7 +177,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Select on both halves of every split, and count.

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from ensemblage.messages import DocLinkMixin, expect, expect_array
-from ensemblage.parallel import all_or_nothing, deal_folds, draw_seeds
+from ensemblage.parallel import deal_folds, draw_seeds, guarded_fit
 from ensemblage.tables._column import KINDS, WORD, Column
 from ensemblage.tables._number_rows import refuse_overflow
 from ensemblage.tables._read_columns import as_kind, per_column, read_features
@@ -168,7 +168,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales, categories and means of the target.

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
 from ensemblage.consensus import EvidenceAccumulation
 from ensemblage.inner import InnerBayesNetClassifier, InnerKMeans, InnerTreeClassifier
-from ensemblage.parallel import all_or_nothing
+from ensemblage.parallel import guarded_fit
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.strata import (
     HISS,
@@ -50,7 +50,7 @@ ESTIMATORS = [
 class Counting:
     """Fails when a fit sets an attribute for the second time."""
 
-    @all_or_nothing
+    @guarded_fit
     def fit(self, fail):
         self.first_ = object()
         if fail:
