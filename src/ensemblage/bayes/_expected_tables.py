@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from ensemblage.bayes._network_tables import (
 from ensemblage.bayes._probability_table import EntryCapError
 from ensemblage.bayes._search_space import Structure
 from ensemblage.kernels import CLASS, log_probabilities
+from ensemblage.messages import warn_user
 from ensemblage.tables import MISSING
 
 Codes = NDArray[np.int32]
@@ -204,12 +204,11 @@ def _rounds(
         network = FittedNetwork(network.coders, tables, network.log_prior)
         if change < TOLERANCE:
             return network
-    warnings.warn(
+    warn_user(
         f"missing='em' did not converge in {MAX_ROUNDS} rounds: a probability still changed by "
         f"{change:.2g}. Columns with few known values need many; leave them out, raise smoothing, "
         "or set missing='mode'.",
         ConvergenceWarning,
-        stacklevel=2,
     )
     return network
 

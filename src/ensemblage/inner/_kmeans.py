@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -42,7 +41,7 @@ from ensemblage.inner._kmeans_schedules import (
 from ensemblage.inner._kmeans_start import positive_weights, start_centers
 from ensemblage.inner._kmeans_stream import StreamMixin
 from ensemblage.kernels import Draws
-from ensemblage.messages import DocLinkMixin, expect, expect_fitted
+from ensemblage.messages import DocLinkMixin, expect, expect_fitted, warn_user
 from ensemblage.parallel import (
     CallbackSupportMixin,
     draw_seeds,
@@ -332,14 +331,13 @@ class InnerKMeans(
         self._n_features_out = len(run.centers)
         n_found = np.count_nonzero(reached.counts)
         if weights is None and n_found < self.n_clusters:
-            warnings.warn(
+            warn_user(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
                 "too few distinct rows. Ask for fewer clusters.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         elif not run.converged:
-            warnings.warn(self._advice(), ConvergenceWarning, stacklevel=6)
+            warn_user(self._advice(), ConvergenceWarning)
 
     def _advice(self) -> str:
         if self.schedule == "paper" and self.resample != "fit":

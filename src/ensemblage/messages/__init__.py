@@ -16,6 +16,7 @@ from ensemblage.messages._prediction_tasks import Measure as Measure
 from ensemblage.messages._prediction_tasks import Task as Task
 from ensemblage.messages._prediction_tasks import TaskName as TaskName
 from ensemblage.messages._shared_docs import with_shared as with_shared
+from ensemblage.messages._user_warning import warn_user as warn_user
 from ensemblage.messages._wording import count as count
 from ensemblage.messages._wording import listed as listed
 from ensemblage.messages._wording import listing as listing

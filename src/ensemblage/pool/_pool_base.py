@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -12,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage.fusion import Fusion, take_rows
+from ensemblage.messages import warn_user
 from ensemblage.parallel import Fold, read_weights, short_weights
 from ensemblage.pool._contributions import Contributions, leave_places_out
 from ensemblage.pool._fitted_pool import FittedPool
@@ -77,7 +77,7 @@ class PoolMixin(EncodeMixin):
         self.responses_, self.views_, self.fusion_ = pool.responses, pool.views, pool.fusion
         self.leaderboard_, self.held_out_ = pool.leaderboard, pool.held_out
         if pool.leaderboard.left_out:
-            warnings.warn(" ".join(pool.leaderboard.left_out), UserWarning, stacklevel=5)
+            warn_user(" ".join(pool.leaderboard.left_out))
 
     def _ask(self, X: Any) -> Array:
         """Ask the members about rows, (n_members, n_samples, n_outputs)."""

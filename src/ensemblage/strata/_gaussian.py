@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
@@ -42,7 +41,7 @@ from ensemblage.kernels import (
     make_gaussians,
     within_reach,
 )
-from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
+from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted, warn_user
 from ensemblage.parallel import (
     CallbackSupportMixin,
     fit_progress,
@@ -247,12 +246,11 @@ class GaussianStrata(
             self.converged_ = state.converged
             self._finish(source, state, rows.classes)
         if not state.converged:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations; the "
                 f"last gained {state.path[-1] - state.path[-2]:.3g}, more than tol={self.tol}. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return self
 
@@ -317,7 +315,7 @@ class GaussianStrata(
         else:
             names = getattr(self, "feature_names_in_", np.arange(len(variance)))[constant]
             message = f"Columns {names.tolist()} of X are constant and tell strata nothing apart."
-        warnings.warn(message, ConvergenceWarning, stacklevel=7)
+        warn_user(message, ConvergenceWarning)
 
     @property
     def _needs_classes(self) -> bool:

@@ -7,7 +7,6 @@ bits; a test compares them.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,6 +16,8 @@ from scipy.optimize import minimize
 from sklearn._loss import HalfBinomialLoss, HalfMultinomialLoss
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import squared_norm
+
+from ensemblage.messages import warn_user
 
 Doubles = NDArray[np.float64]
 Objective = Callable[[Doubles], tuple[float, Doubles]]
@@ -69,11 +70,10 @@ def solve_plain(rows: PlainRows, settings: Settings) -> Solution:
     )  # fmt: skip
     n_iter = min(found.nit, settings.max_iter)
     if found.status != 0:
-        warnings.warn(
+        warn_user(
             f"lbfgs failed to converge after {n_iter} iterations: {found.message}. Raise "
             f"`max_iter` (now {settings.max_iter}).",
             ConvergenceWarning,
-            stacklevel=4,
         )
     coef = found.x.reshape((outputs, -1), order="F")
     if settings.fit_intercept:

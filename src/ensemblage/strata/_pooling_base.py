@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.messages import warn_user
 from ensemblage.parallel import Fold, draw_seeds
 from ensemblage.strata._pooled_fit import Penalties
 from ensemblage.strata._pooling_search import OWN, SHARED, Grid, SourcedRows, search_folds
@@ -90,11 +90,9 @@ class PartialPoolingMixin:
     def _number(self, sources: Any, rows: Doubles) -> SourceCodes:
         """Give sources numbers; without them all rows count as one."""
         if sources is None:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} was fitted without sources: all rows count as one "
                 "source. Pass fit(..., sources=...).",
-                UserWarning,
-                stacklevel=5,
             )
             sources = np.zeros(len(rows), dtype=int)
         return number_sources(sources, rows)

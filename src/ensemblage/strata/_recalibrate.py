@@ -21,7 +21,14 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted, listing
+from ensemblage.messages import (
+    DocLinkMixin,
+    expect,
+    expect_array,
+    expect_fitted,
+    listing,
+    warn_user,
+)
 from ensemblage.parallel import fit_parameter, guarded_fit, make_folds, read_weights
 from ensemblage.strata._site_calibration import SiteCalibration, as_log_proba, calibrate_site
 
@@ -244,11 +251,9 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     adapted: RecalibratedClassifier = RecalibratedClassifier(FrozenEstimator(model))
     adapted.fit(X, y, sample_weight)
     if not adapted.telling_:
-        warnings.warn(
+        warn_user(
             f"{_num_samples(X)} labelled rows do not tell the site from what the model expects; "
             "its probabilities are hardly changed.",
-            UserWarning,
-            stacklevel=2,
         )
     return adapted
 

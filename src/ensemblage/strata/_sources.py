@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,7 +21,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted
+from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_fitted, warn_user
 from ensemblage.parallel import (
     draw_seeds,
     fit_parameter,
@@ -176,11 +175,9 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         """
         rows = validate_numbers(self, X, dtype=[np.float64, np.float32])
         if sources is None:
-            warnings.warn(
+            warn_user(
                 "SourceStrata was fitted without sources: all rows count as one source. "
                 "Pass fit(..., sources=...).",
-                UserWarning,
-                stacklevel=4,
             )
             sources = np.zeros(len(rows), dtype=int)
         number_sources(sources, rows)  # refuses gaps, and names that cannot be sorted

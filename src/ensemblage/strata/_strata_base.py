@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage.blocks import is_source
-from ensemblage.messages import expect
+from ensemblage.messages import expect, warn_user
 from ensemblage.parallel import (
     CallbackSupportMixin,
     draw_seeds,
@@ -309,10 +308,8 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         constant = [target.is_constant(member) for member in members[: trial.n_strata]]
         self.constant_strata_ = np.flatnonzero(constant)
         if len(self.constant_strata_) > 0:
-            warnings.warn(
+            warn_user(
                 f"{len(self.constant_strata_)} of {len(constant)} strata hold {target.one_value}",
-                UserWarning,
-                stacklevel=5,
             )
 
     def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:

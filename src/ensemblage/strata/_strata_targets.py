@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage.fusion import are_probabilities, member_outputs, number_outputs
 from ensemblage.kernels import Normals, normal_log_density, normal_mixture
+from ensemblage.messages import warn_user
 from ensemblage.parallel import as_numbers
 
 Array = NDArray[np.float64]
@@ -111,11 +111,9 @@ class ClassTarget(NamedTuple):
         n_folds = max(2, min(wanted, int(counts.min())))
         if n_folds < wanted:
             smallest = self.classes.tolist()[counts.argmin()]
-            warnings.warn(
+            warn_user(
                 f"Class {smallest!r} has {counts.min()} rows, fewer than cv={wanted} folds: using "
                 f"{n_folds} folds.",
-                UserWarning,
-                stacklevel=6,
             )
         return n_folds
 
