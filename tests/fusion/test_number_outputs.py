@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import BayesianRidge, Ridge
@@ -32,3 +33,9 @@ def test_nobody_is_sure():
     assert number_outputs(process, X, "predict_std", 4.0)[:, 1].min() > 0
     said = number_outputs(DummyRegressor().fit(X, Y), X, "predict_std", 4.0)
     assert (said[:, 1] == 4e-9).all()
+
+
+def test_predictions_beyond_numbers_are_refused():
+    steep = Ridge(alpha=0.0).fit(X, 1e150 * X[:, 0])
+    with pytest.raises(ValueError, match="so far from the training rows that predictions overflow"):
+        number_outputs(steep, 1e6 * X, "predict", 4.0)
