@@ -31,3 +31,9 @@ def test_scores_lie_between_zero_and_one(classes, random):
     clusters = [random.randint(0, 2) for _ in classes]
     assert 0 < purity_score(classes, clusters) <= 1
     assert 0 <= nmi_score(classes, clusters) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("score", [purity_score, nmi_score])
+def test_a_label_per_row(score):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        score([0, 1], [0, 1, 2])

@@ -62,6 +62,33 @@ def test_on_given_axes():
     assert display.figure_ is axes[0].figure
 
 
+SURE = np.array([[0.8, 0.2], [0.4, 0.6]])
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "y", "options", "message"),
+    [
+        (SURE[:, 1], [0, 1], {}, r"got arrays of shapes \(2,\) and \(2,\)"),
+        (SURE, [0], {}, r"got arrays of shapes \(2, 2\) and \(1,\)"),
+        (SURE[:0], [], {}, r"got arrays of shapes \(0, 2\) and \(0,\)"),
+        (SURE * np.nan, [0, 1], {}, "Probabilities must be finite"),
+        (SURE, ["no", "yes"], {}, "y must hold class numbers from 0 to 1"),
+        (SURE, [0, 2], {}, "y must hold class numbers from 0 to 1"),
+        (SURE, [0, 1], {"n_bins": 0}, "n_bins=0 must be at least 1"),
+    ],
+)
+def test_reliability_of_what_are_no_probabilities(probabilities, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        reliability(probabilities, y, **options)
+
+
+def test_interval_reliability_of_what_is_no_spread():
+    with pytest.raises(ValueError, match="One value per row is needed in each"):
+        interval_reliability([1.0, 2.0], [1.0], [1.0])
+    certain = interval_reliability([1.0, 2.0], [1.0, 3.0], [0.0, 0.0])
+    assert (certain.accuracy == 0.5).all()
+
+
 def test_interval_reliability_by_hand():
     # half a standard deviation holds 38 %, two hold 95.4 %
     found = interval_reliability([0.5, -2.0], [0.0, 0.0], [1.0, 1.0])

@@ -66,7 +66,7 @@ def test_a_model_is_of_one_kind(fitted):
 
 def test_what_predicts_nothing_is_refused():
     model = make_pipeline(StandardScaler(), PCA())
-    with pytest.raises(ValueError, match="This is a PCA; only classifiers and regressors can"):
+    with pytest.raises(ValueError, match="PCA cannot be explained: it is neither a classifier nor"):
         explain_model(model)
 
 

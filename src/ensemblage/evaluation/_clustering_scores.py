@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import check_consistent_length
 
 
 def purity_score(labels_true: Any, labels_pred: Any) -> float:
@@ -40,6 +41,7 @@ def purity_score(labels_true: Any, labels_pred: Any) -> float:
     >>> purity_score([0, 0, 1, 1], [0, 0, 0, 1])
     0.75
     """
+    check_consistent_length(labels_true, labels_pred)
     counts = contingency_matrix(labels_true, labels_pred)
     return float(counts.max(axis=0).sum() / counts.sum())
 

@@ -43,7 +43,7 @@ def log_score(y: Any, predicted: Any, spread: Any) -> float:
     >>> round(log_score([1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), 4)
     0.9189
     """
-    numbers, means, spreads = _alike(y, predicted, spread)
+    numbers, means, spreads = alike_columns(y, predicted, spread)
     return float(-np.mean(norm.logpdf(numbers, means, np.maximum(spreads, SMALLEST))))
 
 
@@ -68,11 +68,11 @@ def interval_coverage(y: Any, low: Any, high: Any) -> float:
     >>> interval_coverage([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 3.5, 0.0], [1.0, 5.0, 4.0, 5.0])
     0.75
     """
-    numbers, lows, highs = _alike(y, low, high)
+    numbers, lows, highs = alike_columns(y, low, high)
     return float(((lows <= numbers) & (numbers <= highs)).mean())
 
 
-def _alike(*columns: Any) -> tuple[Floats, ...]:
+def alike_columns(*columns: Any) -> tuple[Floats, ...]:
     """Take columns of finite numbers of one length."""
     found = tuple(np.asarray(each, dtype=float) for each in columns)
     if found[0].ndim != 1 or len({each.shape for each in found}) > 1 or not found[0].size:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage.evaluation._number_measures import SMALLEST, alike_columns
 from ensemblage.messages import require
 
 Array = NDArray[np.float64]
@@ -62,9 +63,11 @@ def reliability(probabilities: Any, y: Any, *, n_bins: int = N_BINS) -> Reliabil
     >>> reliability([[0.8, 0.2]] * 4, [0, 0, 0, 1]).accuracy
     array([0.75])
     """
-    probabilities = np.asarray(probabilities, dtype=float)
+    probabilities, numbers = _probabilities_and_numbers(probabilities, y)
+    if n_bins < 1:
+        raise ValueError(f"n_bins={n_bins} must be at least 1.")
     sure = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == np.asarray(y)
+    right = probabilities.argmax(axis=1) == numbers
     edges = np.unique(np.quantile(sure, np.linspace(0, 1, n_bins + 1)[1:-1]))
     bins = np.searchsorted(edges, sure)
     counts = np.bincount(bins)
@@ -73,6 +76,23 @@ def reliability(probabilities: Any, y: Any, *, n_bins: int = N_BINS) -> Reliabil
         np.bincount(bins, values)[filled] / counts[filled] for values in (sure, right)
     )
     return Reliability(confidence, accuracy, counts[filled] / len(sure))
+
+
+def _probabilities_and_numbers(probabilities: Any, y: Any) -> tuple[Array, NDArray[Any]]:
+    found, numbers = np.asarray(probabilities, dtype=float), np.asarray(y)
+    if found.ndim != 2 or found.size == 0 or numbers.shape != found.shape[:1]:
+        raise ValueError(
+            "Probabilities of each row and class are needed, and a class number per row, got "
+            f"arrays of shapes {found.shape} and {numbers.shape}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError("Probabilities must be finite: leave the other rows out.")
+    if not np.isin(numbers, np.arange(found.shape[1])).all():
+        raise ValueError(
+            f"y must hold class numbers from 0 to {found.shape[1] - 1}, the places of its classes "
+            "among the columns; np.searchsorted(model.classes_, y) gives them."
+        )
+    return found, numbers
 
 
 def interval_reliability(y: Any, predicted: Any, spread: Any) -> Reliability:
@@ -85,7 +105,7 @@ def interval_reliability(y: Any, predicted: Any, spread: Any) -> Reliability:
     predicted : array-like of shape (n_samples,)
         Their predicted means.
     spread : array-like of shape (n_samples,)
-        Their predicted standard deviations.
+        Their predicted standard deviations; what is below 1e-12 counts as that.
 
     Returns
     -------
@@ -101,7 +121,8 @@ def interval_reliability(y: Any, predicted: Any, spread: Any) -> Reliability:
     array([0.5, 0.5])
     """
     nominal = np.arange(1, 20) / 20
-    apart = np.abs(np.asarray(y, dtype=float) - predicted) / np.asarray(spread, dtype=float)
+    numbers, means, spreads = alike_columns(y, predicted, spread)
+    apart = np.abs(numbers - means) / np.maximum(spreads, SMALLEST)
     held = (apart <= ndtri(0.5 + nominal / 2)[:, None]).mean(axis=1)
     return Reliability(nominal, held, np.full(len(nominal), 1 / len(nominal)))
 

@@ -46,7 +46,8 @@ def kind_of(model: Any) -> type[Explanation]:
         if kind.explains(estimator):
             return kind
     raise ValueError(
-        f"This is a {type(estimator).__name__}; only classifiers and regressors can be explained."
+        f"{type(estimator).__name__} cannot be explained: it is neither a classifier nor a "
+        "regressor."
     )
 
 
