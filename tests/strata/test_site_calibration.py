@@ -79,3 +79,8 @@ def test_caution_follows_the_chance_of_a_change():
 
 def test_probabilities_of_zero_have_logs():
     assert np.isfinite(as_log_proba(np.array([[0.0, 1.0]]))).all()
+
+
+def test_probabilities_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="The estimator's probabilities are not all numbers"):
+        as_log_proba([[0.5, 0.5], [np.nan, np.nan]])

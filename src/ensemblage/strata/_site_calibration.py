@@ -55,7 +55,13 @@ class SiteCalibration(NamedTuple):
 
 def as_log_proba(probabilities: Doubles) -> Doubles:
     """Take logs of probabilities, none below 1e-12."""
-    logs = np.log(np.clip(np.asarray(probabilities, dtype=np.float64), SMALLEST, None))
+    found = np.asarray(probabilities, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "The estimator's probabilities are not all numbers, which happens where its columns "
+            "are too large for it. Scale them first, for instance with StandardScaler."
+        )
+    logs = np.log(np.clip(found, SMALLEST, None))
     return np.asarray(log_softmax(logs, axis=1))
 
 
