@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -36,3 +37,11 @@ def test_a_constant_member_speaks_on_the_scale_of_the_others():
     for response in ("decision_function", "predict"):
         np.testing.assert_array_equal(member_outputs(constant, X, 3, response)[0], [-1, 1, -1])
     np.testing.assert_array_equal(member_outputs(constant, X, 3, "predict_proba")[0], [0, 1, 0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_answers_that_are_no_numbers_are_refused():
+    rows = np.array([[3.4e38], [0.0], [1.0], [2.0]], dtype=np.float32)
+    bayes = GaussianNB().fit(rows, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="GaussianNB answers with NaN or infinity"):
+        member_outputs(bayes, rows, 2, "predict_proba")

@@ -30,7 +30,8 @@ def is_constant(member: Any) -> bool:
 def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
     """Ask a member that was fitted on class numbers, (n_samples, n_classes).
 
-    Classes that it never saw have probability zero, or a decision value one below its lowest.
+    Classes that it never saw have probability zero, or a decision value one below its lowest. An
+    answer that is no number is refused.
     """
     known: Any
     lowest: Any = 0.0
@@ -43,6 +44,12 @@ def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
     else:
         known = as_columns(member.decision_function(X))
         lowest = known.min(axis=1, keepdims=True) - 1
+    if not np.isfinite(known).all():
+        raise ValueError(
+            f"{type(getattr(member, 'foreign', member)).__name__} answers with NaN or infinity: X "
+            "holds values too large for it. Scale the columns first, for instance with "
+            "StandardScaler."
+        )
     if np.array_equal(member.classes_, np.arange(n_classes)):
         return np.asarray(known, dtype=float)
     outputs = np.broadcast_to(np.asarray(lowest, dtype=float), (len(known), n_classes)).copy()

@@ -35,5 +35,5 @@ def number_outputs(member: Any, X: Any, response: str, variance: float) -> Array
         mean = np.asarray(member.predict(X), dtype=float)
         own = np.full(len(mean), variance)
     with np.errstate(over="ignore"):
-        refuse_infinite(4.0 * len(mean) * np.square(mean))
+        refuse_infinite(4.0 * len(mean) * np.square(mean) + own)
     return np.column_stack([mean, own])
