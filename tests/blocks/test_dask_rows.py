@@ -14,7 +14,8 @@ from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
 from ensemblage.blocks._dask_rows import fair_moves
 from ensemblage.inner import InnerKMeans
-from ensemblage.strata import HISS
+from ensemblage.strata import HISS, _price_search
+from ensemblage.strata._price_search import Aside
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -61,6 +62,14 @@ def same_bits(name, collection):
 @pytest.mark.parametrize("name", FEW)
 def test_an_array_gives_the_bits_of_memory(name, client):
     same_bits(name, rows())
+
+
+def test_prices_found_by_few_rows_have_the_bits_of_memory(client, monkeypatch):
+    monkeypatch.setattr(_price_search, "LEAST_ENTRIES", 0)
+    taken = []
+    monkeypatch.setattr(_price_search, "Aside", lambda *own: taken.append(own) or Aside(*own))
+    same_bits("hiss-diag", rows())
+    assert len(taken) >= 2  # here and there
 
 
 @pytest.mark.slow
