@@ -23,7 +23,6 @@ from ensemblage.pool._pool_rows import one_hold_out
 from ensemblage.pool._recipe import Recipe
 from pool.test_held_out import BROKEN
 
-PLENTY = Limits(Clock(1000.0), None)
 NAIVE = Recipe("nb", "given", (GaussianNB(), GaussianNB()), fixed=0)
 
 
@@ -53,6 +52,7 @@ class Spent(Clock):
 
 
 SLEEPS = Recipe("sleeps", "given", (Sleeps(),), fixed=0)
+PLENTY = Limits(Still(1000.0), None)
 
 
 def test_what_is_set_aside_is_not_left():
