@@ -66,7 +66,7 @@ def test_the_place_and_size_of_the_state_are_said(rows, caplog):
     with caplog.at_level(logging.INFO, "ensemblage"):
         HISS(3, 0.3, max_iter=2, tol=1e3, random_state=0).fit(rows)
     (said,) = [each for each in caplog.messages if "state" in each]
-    # 3 strata, 4 bytes, in one slot for each block of 8192 rows
+    # 3 strata, 4 bytes, in one slot for each block of 8000 rows
     assert said == f"The state of the rows is kept in {rows.parent}, in a temporary file of 72 kB."
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ensemblage.kernels import exponentials
+from ensemblage.kernels import exponentials, logarithms
 
 RUNS = pytest.mark.parametrize(
     "run", [exponentials, exponentials.python], ids=["compiled", "python"]
@@ -27,4 +27,22 @@ def test_precision(logs):
     np.testing.assert_allclose(out, np.exp(logs), rtol=4e-16)
     narrow, exact = np.empty(9, np.float32), np.exp(logs.astype(np.float32).astype(np.float64))
     exponentials(logs.astype(np.float32), -86.0, narrow)
+    np.testing.assert_allclose(narrow, exact, rtol=2e-7)
+
+
+@pytest.mark.parametrize("run", [logarithms, logarithms.python], ids=["compiled", "python"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logs_of_powers_of_two(run, dtype):
+    values, out = np.array([1.0, 2.0, 0.5 * 2**11], dtype), np.empty(3, dtype)
+    run(values, out)
+    np.testing.assert_array_equal(out, (np.array([0, 1, 10]) * dtype(np.log(2))).astype(dtype))
+
+
+@given(arrays(np.float64, 9, elements=st.floats(1.0, 1e6)))
+def test_precision_of_logs(values):
+    out = np.empty(9)
+    logarithms(values, out)
+    np.testing.assert_allclose(out, np.log(values), rtol=5e-16)
+    narrow, exact = np.empty(9, np.float32), np.log(values.astype(np.float32).astype(np.float64))
+    logarithms(values.astype(np.float32), narrow)
     np.testing.assert_allclose(narrow, exact, rtol=2e-7)

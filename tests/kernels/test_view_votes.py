@@ -7,6 +7,7 @@ from ensemblage.kernels._view_votes import (
     Ballot,
     _bound,
     _count,
+    _ranked,
     _squares,
     agreeing_views,
     bounded_view_votes,
@@ -109,16 +110,23 @@ def test_the_plain_functions_give_what_the_compiled_ones_give():
     rows, centers, views = draw(3)
     everyone = np.arange(len(rows))
     results = []
-    ballot = Ballot(rows, centers, np.ascontiguousarray(views.T), slack_of(rows, rows.shape[1]))
+    ballot = Ballot(rows, centers, views, slack_of(rows, rows.shape[1]))
     for squares_of, count, bound in ((_squares.python, _count.python, _bound.python),
                                      (_squares, _count, _bound)):  # fmt: skip
-        squares = np.zeros((len(rows) * 4, 5))
+        squares = np.zeros((5, 4, len(rows)))
         labels, counts = np.full(len(rows), -1, np.int32), np.zeros(len(rows), np.int32)
         bounds = np.zeros(len(rows))
         squares_of(rows, centers, everyone, squares)
-        distances = (squares @ views.T).reshape(len(rows), 4, len(views))
+        distances = np.tensordot(views, squares, 1)
         count(ballot, distances, everyone, labels, counts, True)
         bound(distances, ballot.slack, everyone, labels, bounds)
         results.append((squares, labels, counts, bounds))
     for plain, compiled in zip(*results, strict=True):
         np.testing.assert_allclose(plain, compiled, atol=1e-12)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60), st.data())
+def test_a_ranked_value_is_the_one_that_sorting_finds(values, data):
+    rank = data.draw(st.integers(0, len(values) - 1))
+    assert _ranked(np.array(values), rank) == sorted(values)[rank]
+    assert _ranked.python(np.array(values), rank) == sorted(values)[rank]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from ensemblage.kernels import centred_columns, log_densities, make_gaussians
+from ensemblage.kernels import log_densities, make_gaussians
 from ensemblage.strata import HISS
 
 KINDS = ["spherical", "diag", "tied", "full"]
@@ -19,8 +19,7 @@ def kkt_gap(hiss, X):
     tau = hiss.transform(X).T
     centre = hiss.means_.mean(axis=0)
     gaussians = make_gaussians(hiss.means_ - centre, hiss.covariances_, hiss.covariance_type)
-    columns = centred_columns(X, centre, hiss.covariance_type)
-    log_p = log_densities(columns, gaussians, hiss.covariance_type)
+    log_p = log_densities(X, centre, gaussians, hiss.covariance_type)
     with np.errstate(divide="ignore"):
         log_z = np.logaddexp.reduce(np.log(tau) + log_p, axis=0)
     gap = hiss.log_scales_[:, None] + log_p - log_z

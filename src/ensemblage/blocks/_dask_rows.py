@@ -67,7 +67,7 @@ class DaskBlocks(BlockSource):
         The rows, of two dimensions.
     columns : list of str, default=None
         Which columns of a dataframe to take; all if not given, and they must be numbers.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block.
     """
 

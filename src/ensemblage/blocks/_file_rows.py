@@ -184,7 +184,7 @@ class NpyBlocks(FileBlocks):
     ----------
     path : str or path-like
         The file, a matrix of numbers.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block.
     spill_folder : str or path-like, default=None
         Folder for the state of the rows between passes; that of the file if not given.

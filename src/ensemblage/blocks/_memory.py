@@ -20,7 +20,7 @@ class MemoryBlocks(LocalBlocks):
         The data; only slices of it are touched.
     weights : ndarray of shape (n_rows,), default=None
         Row weights; ones if not given.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block.
     first : int, default=0
         Number of rows before these, where they are a part of more.

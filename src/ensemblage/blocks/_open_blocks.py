@@ -57,7 +57,7 @@ def open_blocks(
         dataframe; a source is given back as it is.
     columns : list of str, default=None
         Which columns of Parquet files or of a dataframe to read; all if not given.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block; part of the result's last bits.
     spill_folder : str or path-like, default=None
         Folder for the state of rows on disk between passes, in a temporary file; that of the rows

@@ -34,7 +34,7 @@ class ParquetBlocks(FileBlocks):
         well), or several files.
     columns : list of str, default=None
         Which columns to read; all if not given, and they must be numbers.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block.
     spill_folder : str or path-like, default=None
         Folder for the state of the rows between passes; that of the file if not given.

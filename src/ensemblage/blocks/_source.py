@@ -17,7 +17,7 @@ Doubles = NDArray[np.float64]
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 8000
 GROUP_BLOCKS = 16
 """Blocks whose statistics are added up before they travel."""
 
@@ -112,7 +112,7 @@ class BlockSource(ABC):
         Of the rows in a block, float32 or float64.
     weights : ndarray of shape (n_rows,), default=None
         Row weights; ones if not given.
-    block_rows : int, default=8192
+    block_rows : int, default=8000
         Rows per block.
     feature_names : list of str, default=None
         Names of the columns, where they have some.

@@ -35,20 +35,21 @@ if TYPE_CHECKING:
     from ensemblage.kernels._crowd_cuts import count_draws as count_draws
     from ensemblage.kernels._crowd_cuts import cut_gains as cut_gains
     from ensemblage.kernels._crowd_cuts import rows_of_side as rows_of_side
+    from ensemblage.kernels._densities import Gaussians as Gaussians
+    from ensemblage.kernels._densities import Kind as Kind
+    from ensemblage.kernels._densities import centred_columns as centred_columns
+    from ensemblage.kernels._densities import log_densities as log_densities
+    from ensemblage.kernels._densities import make_gaussians as make_gaussians
+    from ensemblage.kernels._densities import within_reach as within_reach
     from ensemblage.kernels._exponential import exponentials as exponentials
+    from ensemblage.kernels._exponential import logarithms as logarithms
     from ensemblage.kernels._forest_shares import PackedTrees as PackedTrees
     from ensemblage.kernels._forest_shares import forest_shares as forest_shares
     from ensemblage.kernels._gaussians import NO_BINS as NO_BINS
-    from ensemblage.kernels._gaussians import Gaussians as Gaussians
-    from ensemblage.kernels._gaussians import Kind as Kind
     from ensemblage.kernels._gaussians import Moments as Moments
-    from ensemblage.kernels._gaussians import centred_columns as centred_columns
     from ensemblage.kernels._gaussians import estimate as estimate
     from ensemblage.kernels._gaussians import expectation as expectation
-    from ensemblage.kernels._gaussians import log_densities as log_densities
-    from ensemblage.kernels._gaussians import make_gaussians as make_gaussians
     from ensemblage.kernels._gaussians import moments as moments
-    from ensemblage.kernels._gaussians import within_reach as within_reach
     from ensemblage.kernels._instance_votes import Draws as Draws
     from ensemblage.kernels._instance_votes import instance_votes as instance_votes
     from ensemblage.kernels._k2 import ACCURACY as ACCURACY

@@ -143,27 +143,25 @@ def rows_in_bins(
     entries, n_found = np.empty(64, dtype=np.int64), 0
     limits = np.empty(2, dtype=affinity.dtype)
     slack = 2.0**-20 if affinity.itemsize == 4 else 2.0**-49
-    near, close = np.empty(n_rows, dtype=np.uint8), np.empty(n_rows + 1, dtype=np.int32)
+    eights = np.zeros(-(-n_rows // 8), dtype=np.uint64)
+    near = eights.view(np.uint8)
     for j in range(n_strata):
         start, step, inverse, wanted = lower[j], width[j], 1.0 / width[j], found[j]
         # first without a branch, in the affinities' own dtype and with room for rounding
         reach = slack * (abs(start) + abs(wanted + 1) * step)
         limits[0] = start + wanted * step - reach
         limits[1] = start + (wanted + 1) * step + reach
-        low, high, line, n_close = limits[0], limits[1], affinity[j], np.uint64(0)
+        low, high, line = limits[0], limits[1], affinity[j]
         for i in range(n_rows):
             near[i] = (line[i] >= low) & (line[i] <= high)
-        for i in range(n_rows):
-            close[n_close] = i
-            n_close += np.uint64(near[i])
-        for c in range(np.int64(n_close)):
-            i = close[c]
-            if np.floor((line[i] - start) * inverse) != wanted:
+        for k in range(eights.size):
+            if eights[k] == 0:
                 continue
-            if n_found == len(entries):
-                entries = _with_room(entries)
-            entries[n_found] = j * n_rows + i
-            n_found += 1
+            for i in range(8 * k, min(8 * k + 8, n_rows)):
+                if near[i] and np.floor((line[i] - start) * inverse) == wanted:
+                    entries = _with_room(entries, n_found)
+                    entries[n_found] = j * n_rows + i
+                    n_found += 1
     strata, offsets = np.empty(n_found, dtype=np.int64), np.empty(n_found)
     found_weights = np.empty(n_found)
     for e in range(n_found):
@@ -173,8 +171,10 @@ def rows_in_bins(
 
 
 @compiled(inline="always")
-def _with_room(entries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Copy entries to an array that has room for as many again."""
+def _with_room(entries: NDArray[np.int64], n_found: int) -> NDArray[np.int64]:
+    """Give entries with room for one more than were found: if full, a copy twice as long."""
+    if n_found < len(entries):
+        return entries
     longer = np.empty(2 * len(entries), dtype=np.int64)
     for e in range(len(entries)):
         longer[e] = entries[e]

@@ -1,4 +1,4 @@
-"""An exponential that becomes vector instructions."""
+"""Exponentials and logarithms that become vector instructions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,16 @@ C10, C11, C12, C13 = 1 / 3628800, 1 / 39916800, 1 / 479001600, 1 / 6227020800
 S1, S2, S3, S4 = np.float32(1), np.float32(C2), np.float32(C3), np.float32(C4)
 S5, S6, S7 = np.float32(C5), np.float32(C6), np.float32(C7)
 
+# log(x) = e log 2 + log(m) with m between sqrt(1/2) and sqrt(2), and log(m) = 2 artanh(s) with
+# s = (m - 1) / (m + 1): 2 s (1 + s^2 / 3 + ...), up to s^20 / 21 in float64, s^8 / 9 in float32.
+ROOT_HALF, ROOT_HALF_32 = 0x3FE6A09E667F3BCD, np.int32(0x3F3504F3)
+LOG_2, LOG_2_32 = 0.6931471805599453, np.float32(0.6931471805599453)
+A3, A5, A7, A9, A11 = 1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11
+A13, A15, A17, A19, A21 = 1 / 13, 1 / 15, 1 / 17, 1 / 19, 1 / 21
+B3, B5, B7, B9 = np.float32(A3), np.float32(A5), np.float32(A7), np.float32(A9)
 
-@compiled
+
+@compiled(fastmath={"contract"})
 def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
     """Fill ``out`` with the exponentials of ``logs``, of the same dtype, none of them above zero.
 
@@ -58,3 +66,30 @@ def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
             wide = np.float64(q).view(np.int64)
             wide += np.float64(u).view(np.int64) << EXPONENT_BIT
             out[i] = np.int64(wide).view(np.float64) if y > negligible else 0.0
+
+
+@compiled(fastmath={"contract"}, error_model="numpy")
+def logarithms(values: Floats, out: Floats) -> None:
+    """Fill ``out`` with the logs of ``values``, of the same dtype, each at least one and finite.
+
+    Good to the same precision as ``exponentials``, relative to the log.
+    """
+    if values.itemsize == 4:
+        for i in range(values.size):
+            bits = np.float32(values[i]).view(np.int32)
+            e = (bits - ROOT_HALF_32) >> EXPONENT_BIT_32
+            m = np.int32(bits - (e << EXPONENT_BIT_32)).view(np.float32)
+            s = (m - S1) / (m + S1)
+            z = s * s
+            q = S1 + z * (B3 + z * (B5 + z * (B7 + z * B9)))
+            out[i] = np.float32(e) * LOG_2_32 + (s + s) * q
+    else:
+        for i in range(values.size):
+            wide = np.float64(values[i]).view(np.int64)
+            k = (wide - ROOT_HALF) >> EXPONENT_BIT
+            r = np.int64(wide - (k << EXPONENT_BIT)).view(np.float64)
+            t = (r - 1.0) / (r + 1.0)
+            y = t * t
+            p = A13 + y * (A15 + y * (A17 + y * (A19 + y * A21)))
+            p = 1.0 + y * (A3 + y * (A5 + y * (A7 + y * (A9 + y * (A11 + y * p)))))
+            out[i] = np.float64(k) * LOG_2 + (t + t) * p

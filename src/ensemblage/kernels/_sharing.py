@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
-from ensemblage.kernels._exponential import exponentials
+from ensemblage.kernels._exponential import exponentials, logarithms
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -30,7 +30,7 @@ DEEP = -40.0
 """Bins this low take their masses from exponentials: responsibilities end too near to them."""
 
 
-@compiled
+@compiled(error_model="numpy")
 def share_rows(
     log_density: Floats, affinity: Floats, weights: Doubles, pivots: Doubles, log_shares: Doubles
 ) -> tuple[Floats, Floats, float]:
@@ -52,16 +52,18 @@ def share_rows(
         rest[j] = log_shares[j] - (pivots[j] - near[j])
     shares, likelihood = np.empty_like(log_density), 0.0
     top, sums = np.empty(CHUNK, dtype=real), np.empty(CHUNK, dtype=real)
+    logs = np.empty(CHUNK, dtype=real)
     for start in range(0, n_rows, CHUNK):
         stop = min(start + CHUNK, n_rows)
         if affinity.shape[1] > 0:
             _add_memberships(log_density, affinity, near, rest, start, stop)
         _add_exponentials(log_density, start, stop, top, shares, sums)
+        logarithms(sums[: stop - start], logs)
         for i in range(stop - start):
-            log_sum = np.log(sums[i])
-            likelihood += weights[start + i] * (np.float64(top[i]) + log_sum)
-            top[i], sums[i] = log_sum, weights[start + i] / sums[i]
-        _normalise(log_density, start, stop, top, shares, sums)
+            likelihood += weights[start + i] * (np.float64(top[i]) + logs[i])
+        for i in range(stop - start):
+            sums[i] = weights[start + i] / sums[i]
+        _normalise(log_density, start, stop, logs, shares, sums)
     return log_density, shares, likelihood
 
 

@@ -4,8 +4,9 @@ View e votes for :math:`\arg\min_k D_e(k)`, :math:`D_e(k) = \sum_j w_{ej} (x_j -
 :math:`w_{ej} \ge 0` how often it drew feature j; the lowest index on equal distances (lines 6 to
 11). Distances that differ by no more than rounding are compared once more, exactly, so that neither
 the order in which a machine adds nor the block that a row is in ever decides. The squared
-differences of a chunk of rows are formed once and multiplied by :math:`W^\top` in one product of
-matrices that stays in cache, so nothing of size rows x views x centres is ever held.
+differences of a chunk of rows are formed once and multiplied by :math:`W` in one product of
+matrices that stays in cache, so nothing of size rows x views x centres is ever held. The rows come
+last in it: loops over them hold no branch, and so become vector instructions.
 
 Rows (n_rows, n_features) and centres (n_clusters, n_features) are C-contiguous and both float32 or
 both float64; views are of shape (n_views, n_features).
@@ -20,12 +21,17 @@ from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
 from ensemblage.kernels._exact_distances import nearest_exactly
+from ensemblage.kernels._small_products import multiply_in_parts
 
 Array = NDArray[Any]
 Labels = NDArray[np.int32]
 Bounds = NDArray[np.float64]
 
 CHUNK_ELEMENTS = 65536
+LANES = 16
+"""Rows that the widest vectors hold; a chunk is a multiple of them."""
+FEWEST_ROWS, MOST_ROWS = 64, 1024
+"""Of a chunk: shorter loops spend their time on starting."""
 LEAST_MARGIN = 1e-11
 
 
@@ -49,7 +55,7 @@ class Ballot(NamedTuple):
 
     rows: Array  # (n_rows, n_features)
     centers: Array  # (n_clusters, n_features)
-    weights: Array  # (n_features, n_views): the views, on the last axis
+    weights: Array  # (n_views, n_features): the views
     slack: float  # distances that differ by no more, relatively, are compared exactly
 
 
@@ -124,17 +130,17 @@ def _run(
     """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
     n_clusters, n_features = centers.shape
     counts = np.zeros(len(rows), np.int32)
-    weights = np.ascontiguousarray(views.T, dtype=rows.dtype)
+    weights = np.ascontiguousarray(views, dtype=rows.dtype)
     ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
     chunk = _chunk(centers, views)
-    squares = np.zeros((chunk * n_clusters, n_features), rows.dtype)
-    products = np.zeros((chunk * n_clusters, len(views)), rows.dtype)
-    distances = products.reshape(chunk, n_clusters, len(views))
+    squares = np.zeros((n_features, n_clusters, chunk), rows.dtype)
+    distances = np.zeros((len(views), n_clusters, chunk), rows.dtype)
+    factors, products = squares.reshape(n_features, -1), distances.reshape(len(views), -1)
     for start in range(0, len(active), chunk):
         here = active[start : start + chunk]
         # the product always has the same shape, so that a row's sums do not depend on its block
         _squares(rows, centers, here, squares)
-        np.matmul(squares, weights, out=products)
+        multiply_in_parts(weights, factors, out=products)
         _count(ballot, distances, here, labels, counts, elect)
         if len(bounds):
             _bound(distances, ballot.slack, here, labels, bounds)
@@ -142,9 +148,10 @@ def _run(
 
 
 def _chunk(centers: Array, views: Array) -> int:
-    """Rows per matrix product: squares and distances together stay in the second-level cache."""
+    """Rows per matrix product: where it can be, all of it stays in the second-level cache."""
     n_clusters, n_features = centers.shape
-    return int(np.clip(CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features)), 1, 1024))
+    rows = CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features))
+    return int(np.clip(rows - rows % LANES, FEWEST_ROWS, MOST_ROWS))
 
 
 @compiled
@@ -157,14 +164,17 @@ def winner(tally: Labels, incumbent: int) -> int:
 
 @compiled
 def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None:
-    """Squared differences of the active rows to each centre, one line per row and centre."""
+    """Squared differences of the active rows to each centre, (n_features, n_clusters, n_places)."""
     n_clusters, n_features = centers.shape
-    for place in range(len(active)):
-        row = rows[active[place]]
+    column = np.empty(len(active), rows.dtype)
+    for j in range(n_features):
+        for place in range(len(active)):
+            column[place] = rows[active[place], j]
         for k in range(n_clusters):
-            for j in range(n_features):
-                gap = row[j] - centers[k, j]
-                squares[place * n_clusters + k, j] = gap * gap
+            line, center = squares[j, k], centers[k, j]
+            for place in range(len(active)):
+                gap = column[place] - center
+                line[place] = gap * gap
 
 
 @compiled
@@ -173,54 +183,88 @@ def _count(
 ) -> None:
     """Let the views vote on the active rows; write the winners, if asked for, and their votes.
 
-    Distances are of shape (n_places, n_clusters, n_views), the active rows first.
+    Distances are of shape (n_views, n_clusters, n_places), the active rows first.
     """
-    _, n_clusters, n_views = distances.shape
-    nearest, second = np.zeros(n_views, distances.dtype), np.zeros(n_views, distances.dtype)
-    choice = np.zeros(n_views, np.int32)
-    tally = np.zeros(n_clusters, np.int32)
+    n_views, n_clusters, n_places = distances.shape
+    nearest, second = np.empty(n_places, distances.dtype), np.empty(n_places, distances.dtype)
+    choice, tallies = np.empty(n_places, np.int32), np.zeros((n_places, n_clusters), np.int32)
     grow = distances.dtype.type(1 + ballot.slack)
+    for e in range(n_views):
+        _vote(distances[e], nearest, second, choice)
+        close = 0
+        for place in range(len(active)):
+            close += second[place] <= nearest[place] * grow
+        for place in range(len(active) if close else 0):
+            limit = nearest[place] * grow
+            if second[place] <= limit:
+                row, column = ballot.rows[active[place]], distances[e, :, place]
+                choice[place] = nearest_exactly(
+                    row, ballot.centers, ballot.weights[e], column, limit
+                )
+        for place in range(len(active)):
+            tallies[place, choice[place]] += 1
     for place in range(len(active)):
-        for e in range(n_views):
-            nearest[e], second[e], choice[e] = distances[place, 0, e], np.inf, 0
-        for k in range(1, n_clusters):
-            # both branches written out, so that the compiler makes vector selects of them
-            for e in range(n_views):
-                here = distances[place, k, e]
-                closer = here < nearest[e]
-                farther = nearest[e] if closer else here
-                nearest[e] = here if closer else nearest[e]
-                second[e] = min(second[e], farther)
-                choice[e] = k if closer else choice[e]
-        tally[:] = 0
         row = active[place]
-        for e in range(n_views):
-            limit = nearest[e] * grow
-            if second[e] <= limit:
-                view, column = ballot.weights[:, e], distances[place, :, e]
-                choice[e] = nearest_exactly(ballot.rows[row], ballot.centers, view, column, limit)
-            tally[choice[e]] += 1
         if elect:
-            labels[row] = winner(tally, labels[row])
-        counts[row] = tally[labels[row]]
+            labels[row] = winner(tallies[place], labels[row])
+        counts[row] = tallies[place, labels[row]]
+
+
+@compiled(inline="always")
+def _vote(distances: Array, nearest: Array, second: Array, choice: Labels) -> None:
+    """Find the nearest centre in a view, how near it is, and how near the next one."""
+    n_clusters, n_places = distances.shape
+    for place in range(n_places):
+        nearest[place], second[place], choice[place] = distances[0, place], np.inf, 0
+    for k in range(1, n_clusters):
+        line = distances[k]
+        # both branches written out, so that the compiler makes vector selects of them
+        for place in range(n_places):
+            here = line[place]
+            closer = here < nearest[place]
+            farther = nearest[place] if closer else here
+            nearest[place] = here if closer else nearest[place]
+            second[place] = min(second[place], farther)
+            choice[place] = k if closer else choice[place]
 
 
 @compiled
 def _bound(distances: Array, slack: float, active: Array, labels: Labels, bounds: Bounds) -> None:
     """Write how far centres may move before half of a row's views can have changed their vote."""
-    _, n_clusters, n_views = distances.shape
+    n_views, n_clusters, n_places = distances.shape
     # what the subtraction of many small moves rounds away is smaller by far
     margin = max(slack, LEAST_MARGIN)
-    nearest = np.zeros(n_views, distances.dtype)
-    gaps = np.zeros(n_views)
-    for place in range(len(active)):
-        own = labels[active[place]]
-        nearest[:] = np.inf
+    nearest, here = np.empty(n_places, distances.dtype), np.empty(n_places, distances.dtype)
+    own, gaps = labels[active], np.empty((n_places, n_views))
+    far = distances.dtype.type(np.inf)
+    for e in range(n_views):
+        nearest[:], here[:] = far, 0
         for k in range(n_clusters):
-            for e in range(n_views):
-                other = np.inf if k == own else distances[place, k, e]
-                nearest[e] = min(nearest[e], other)
-        for e in range(n_views):
-            here = np.sqrt(distances[place, own, e])
-            gaps[e] = np.sqrt(nearest[e]) * (1 - margin) - here * (1 + margin)
-        bounds[active[place]] = np.sort(gaps)[n_views // 2]
+            line = distances[e, k]
+            for place in range(len(active)):
+                distance, mine = line[place], own[place] == k
+                here[place] = distance if mine else here[place]
+                nearest[place] = min(nearest[place], far if mine else distance)
+        for place in range(len(active)):
+            room = np.sqrt(nearest[place]) * (1 - margin)
+            gaps[place, e] = room - np.sqrt(here[place]) * (1 + margin)
+    for place in range(len(active)):
+        bounds[active[place]] = _ranked(gaps[place], n_views // 2)
+
+
+@compiled(inline="always")
+def _ranked(values: Bounds, rank: int) -> float:
+    """Give the value that has so many before it in rising order (Hoare's Find); they are moved."""
+    low, high = 0, values.size - 1
+    while low < high:
+        pivot, i, j = values[rank], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while pivot < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        low, high = i if j < rank else low, j if rank < i else high
+    return float(values[rank])

@@ -167,10 +167,8 @@ def run_em(
 
 
 def expect_block(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
-    columns, bins = model.columns(block.rows), NO_BINS if rule.bins is None else rule.bins
-    return expectation(
-        columns, block.weights, rule.prior, model.gaussians, model.kind, block.carry, bins
-    )
+    bins = NO_BINS if rule.bins is None else rule.bins
+    return expectation(block.rows, block.weights, rule.prior, *model, block.carry, bins)
 
 
 def _log_affinity(block: Block, model: StrataModel) -> Floats:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from ensemblage.blocks import Block, BlockSource
-from ensemblage.kernels import Gaussians, Kind, centred_columns, log_densities, make_gaussians
+from ensemblage.kernels import Gaussians, Kind, log_densities, make_gaussians
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
@@ -29,13 +29,9 @@ class StrataModel(NamedTuple):
     gaussians: Gaussians
     kind: Kind
 
-    def columns(self, rows: Floats) -> Floats:
-        """Centre the rows, with their squares where densities are linear in these."""
-        return centred_columns(rows, self.centre, self.kind)
-
     def log_densities(self, rows: Floats) -> Floats:
         """Log density of each row, of shape (n_strata, n_rows)."""
-        return log_densities(self.columns(rows), self.gaussians, self.kind)
+        return log_densities(rows, *self)
 
 
 def column_spread(source: BlockSource) -> tuple[Floats, Floats]:

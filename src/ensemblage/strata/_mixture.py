@@ -61,8 +61,7 @@ def _carried(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
 def _new_memberships(
     block: Block, model: StrataModel, log_weights: Floats, assignment: Assignment
 ) -> Floats:
-    columns = model.columns(block.rows)
-    carry, _ = expectation(columns, block.weights, log_weights, model.gaussians, model.kind)
+    carry, _ = expectation(block.rows, block.weights, log_weights, *model)
     return _to_memberships(carry, assignment)
 
 
