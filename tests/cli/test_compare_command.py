@@ -181,7 +181,7 @@ def test_ten_thousand_rows_take_three_minutes_at_most(tmp_path):
         text=True, check=True,
     )  # fmt: skip
     assert time.monotonic() - start <= 180
-    assert "Comparing 8 methods: " in result.stderr
+    assert "Comparing 9 methods: " in result.stderr
     facts = json.loads(result.stdout)
     assert facts["verdict"].startswith("Take ")
     assert not any(each["failed_folds"] for each in facts["summary"])

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from pyarrow import csv, parquet
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
@@ -66,6 +67,7 @@ def folder(tmp_path_factory):
         Path("new.csv").write_text("\n".join([names, *rows[:5]]) + "\n", encoding="utf-8")
         for name in ("comparison.toml", "study.toml"):
             Path(name).write_text(study, encoding="utf-8")
+        parquet.write_table(csv.read_csv("data.csv"), "big.parquet")
         run("ensemblage fit data.csv --target species --method logistic --output model.skops")
     return path
 

@@ -118,6 +118,6 @@ def test_many_datasets(share):
     def check(drawn):
         for made in asked:
             note(made.name)
-            check_any(made, drawn, twice=len(drawn.X) % 4 == 0)
+            check_any(made, drawn, twice=len(drawn.X) % 8 == 0)
 
     check()

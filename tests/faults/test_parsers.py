@@ -21,7 +21,7 @@ from ensemblage.persistence import load, save
 from faults.forged_tables import ARFF, BIF, ROWS, STUDY, XML
 from made_estimators import MADE, fit_on, made_rows
 
-SECONDS = float(os.environ.get("ENSEMBLAGE_FUZZ_SECONDS", "60"))
+SECONDS = float(os.environ.get("ENSEMBLAGE_FUZZ_SECONDS", "30"))
 MOST_MEMORY = 500_000
 """In kilobytes, more than before."""
 SEEDS = {"arff": ARFF, "csv": ROWS, "toml": STUDY, "bif": BIF, "xmlbif": XML}

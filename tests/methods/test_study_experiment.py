@@ -208,6 +208,8 @@ def test_rows_that_change_during_a_run_are_an_error(read, table_file):
         ("folds = 3", "test_share = 0.001", "test_share is 0.001, which does not suit 'iris'"),
         ("folds = 3", "folds = 40", "folds is 40, but no class of 'people.csv' has more than"),
         ('title = "A study"', "title = 3", "title must be text; got 3"),
+        ('name = "iris"', 'name = "-"', "'-' is no name of a dataset. Say which file it is"),
+        ('name = "iris"', 'name = "people.csv"', "'people.csv' is no name of a dataset"),
         ("seed = 3", 'measure = "akkuracy"', "measure is 'akkuracy'. Did you mean 'accuracy'"),
         ('name = "iris"', 'name = "irsi"', "no dataset 'irsi' at hand. Did you mean 'iris'"),
         ('name = "iris"', 'title = "iris"', r"datasets[1] has an unknown key 'title'"),

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from sklearn.model_selection import GridSearchCV
 
-from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint
+from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint, names_file
 from ensemblage.messages import Task, suggestion
 from ensemblage.methods._registry import METHODS_OF, get_method, make_model
 from ensemblage.methods._study import MethodPoint, Splits, Study
@@ -23,6 +23,7 @@ from ensemblage.methods._study_cell import (
     study_experiment,
 )
 from ensemblage.runs import (
+    DatasetEntry,
     Experiment,
     ExperimentFileError,
     MethodEntry,
@@ -62,6 +63,8 @@ def read_experiment(
     try:
         for i, entry in enumerate(file.methods, start=1):
             _check_name(entry, f"methods[{i}]")
+        for i, each in enumerate(file.datasets, start=1):
+            _check_dataset(each, f"datasets[{i}]")
         opened = {each.name: open_entry(each, data_dir) for each in file.datasets}
         task = _one_task(opened)
         methods = tuple(
@@ -111,6 +114,15 @@ def _checked_data(
         hashes[name] = dataset_fingerprint(dataset)
         cards.append(msgspec.structs.replace(DataCard.of_dataset(dataset), name=name))
     return hashes, tuple(cards)
+
+
+def _check_dataset(entry: DatasetEntry, where: str) -> None:
+    """Refuse a file in the place of a name: it has no target, and a study reads data again."""
+    if entry.file is None and names_file(entry.name):
+        raise ExperimentFileError(
+            f"{where}: {entry.name!r} is no name of a dataset. Say which file it is, as "
+            "file = \"...\", and its target; standard input cannot be read again."
+        )
 
 
 def _check_name(entry: MethodEntry, where: str) -> None:
