@@ -121,7 +121,7 @@ def _check_dataset(entry: DatasetEntry, where: str) -> None:
     if entry.file is None and names_file(entry.name):
         raise ExperimentFileError(
             f"{where}: {entry.name!r} is no name of a dataset. Say which file it is, as "
-            "file = \"...\", and its target; standard input cannot be read again."
+            'file = "...", and its target; standard input cannot be read again.'
         )
 
 
