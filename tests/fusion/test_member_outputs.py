@@ -45,3 +45,12 @@ def test_answers_that_are_no_numbers_are_refused():
     bayes = GaussianNB().fit(rows, [0, 0, 1, 1])
     with pytest.raises(ValueError, match="GaussianNB answers with NaN or infinity"):
         member_outputs(bayes, rows, 2, "predict_proba")
+
+
+@pytest.mark.parametrize("response", ["predict_proba", "predict"])
+@pytest.mark.parametrize("classes", [[2, 7], [-2, -1], [1.5, 2.5]])
+def test_classes_that_are_none_are_refused(response, classes):
+    member = GaussianNB().fit(X, [0, 0, 1, 1])
+    member.classes_ = np.array(classes)
+    with pytest.raises(ValueError, match="GaussianNB speaks of other classes than the 2"):
+        member_outputs(member, X, 2, response)

@@ -4,6 +4,7 @@ import importlib
 import io
 import pkgutil
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -221,3 +222,23 @@ def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
     )  # fmt: skip
     loaded = load(tmp_path / "strata.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("dtype", [b"|V8", b">i8"])
+def test_an_array_of_bytes_or_in_another_order_is_refused(tmp_path, dtype):
+    path, model = tmp_path / "model.skops", BayesNetClassifier(max_parents=1).fit(X, Y)
+    save(model, path)
+    with zipfile.ZipFile(path) as archive:
+        whole = [name for name in archive.namelist() if b"'<i8'" in archive.read(name)]
+    assert whole
+    for forged in whole:
+        save(model, path)
+        names = iter(whole)  # each save gives the parts other names, in the same order
+
+        def change(_, data, names=names, forged=forged):
+            here = b"'<i8'" in data and next(names) == forged
+            return data.replace(b"'<i8'", b"'" + dtype + b"'") if here else data
+
+        rewrite(path, change)
+        with pytest.raises(ValueError, match="forged or damaged"):
+            load(path)

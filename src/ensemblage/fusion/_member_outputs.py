@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
 from ensemblage.fusion._base import Array
@@ -40,7 +41,7 @@ def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
     elif is_constant(member):
         known, lowest = 2 * member.predict_proba(X) - 1, -1.0
     elif response == "predict":
-        return np.asarray(2 * np.eye(n_classes)[member.predict(X)] - 1)
+        return np.asarray(2 * np.eye(n_classes)[_numbers(member, member.predict(X), n_classes)] - 1)
     else:
         known = as_columns(member.decision_function(X))
         lowest = known.min(axis=1, keepdims=True) - 1
@@ -53,8 +54,20 @@ def member_outputs(member: Any, X: Any, n_classes: int, response: str) -> Array:
     if np.array_equal(member.classes_, np.arange(n_classes)):
         return np.asarray(known, dtype=float)
     outputs = np.broadcast_to(np.asarray(lowest, dtype=float), (len(known), n_classes)).copy()
-    outputs[:, member.classes_] = known
+    outputs[:, _numbers(member, member.classes_, n_classes)] = known
     return outputs
+
+
+def _numbers(member: Any, classes: Any, n_classes: int) -> NDArray[np.intp]:
+    """Refuse what are no numbers of classes."""
+    numbers = np.asarray(classes)
+    inside = numbers.dtype.kind in "iu" and bool(((numbers >= 0) & (numbers < n_classes)).all())
+    if not inside:
+        raise ValueError(
+            f"{type(getattr(member, 'foreign', member)).__name__} speaks of other classes than the "
+            f"{n_classes} that it was to learn: it, or the file that it is from, is damaged."
+        )
+    return numbers
 
 
 def are_probabilities(outputs: Array) -> bool:

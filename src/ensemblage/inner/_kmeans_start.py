@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from ensemblage.blocks import Block, BlockSource
+from ensemblage.blocks import Block, BlockSource, MemoryBlocks
 from ensemblage.kernels import own_distances
 from ensemblage.parallel import read_weights
 
 Array = NDArray[Any]
 
 SMALLEST_WEIGHT = 1e-100
+START_ROWS, ROWS_PER_CLUSTER = 100_000, 100
+"""Rows far apart are sought among so many, or so many for each cluster, drawn by the seed."""
 
 
 def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
@@ -67,9 +69,12 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
     to weight times squared distance to the nearest centre so far, where the best lowers the
     weighted sum of these distances most. A draw picks the block by the blocks' sums and the
-    row inside each block by the same uniform number, so one pass serves all draws.
+    row inside each block by the same uniform number, so one pass serves all draws. Of many rows,
+    some are drawn first: two passes over all of them for each centre would take as long as the
+    rest of a fit.
     """
     n_trials = 2 + int(np.log(n_clusters))
+    source = _some_rows(source, max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), rng)
     centers = _draw(source, _weighted_candidates, rng, 1)
     while len(centers) < n_clusters:
         step = centers[-1:], len(centers) == 1
@@ -77,6 +82,19 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
         costs = source.total(_candidate_costs, candidates)
         centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
     return centers
+
+
+def _some_rows(source: BlockSource, most: int, rng: np.random.Generator) -> BlockSource:
+    """Draw rows with some weight, or leave all where they are if there are no more."""
+    weights = source.weights
+    n_eligible = np.count_nonzero(weights)
+    if n_eligible <= most:
+        return source
+    chosen = np.sort(rng.choice(n_eligible, most, replace=False))
+    if n_eligible < len(weights):
+        chosen = np.flatnonzero(weights)[chosen]
+    rows = np.concatenate(list(source.map(_pick, chosen)))
+    return MemoryBlocks(rows, np.ascontiguousarray(weights[chosen]))
 
 
 def _draw(
@@ -93,8 +111,9 @@ def _draw(
 
 
 def _pick(block: Block, indices: Array) -> Array:
-    here = indices[(indices >= block.start) & (indices < block.start + len(block.rows))]
-    return np.asarray(block.rows[here - block.start])
+    """Rows by their numbers, which rise."""
+    first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
+    return np.asarray(block.rows[indices[first:last] - block.start])
 
 
 def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:

@@ -156,8 +156,15 @@ def check_parts(model: Any) -> None:
             check = _tree_is_sound if _name(part) == TREE else _predictor_is_sound
             if not check(part, n_features):
                 raise ValueError("holds a decision tree with forged or damaged nodes")
+        elif isinstance(part, np.ndarray) and not _is_plain(part.dtype):
+            raise ValueError(f"holds a forged or damaged array, of dtype {part.dtype}")
         elif _is_whole(part):
             _check_state(part)
+
+
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    """Tell what fits make from raw bytes and other orders of bytes, which compiled code refuses."""
+    return dtype.isnative and dtype.kind in "biufMmOSU"
 
 
 def _is_whole(part: Any) -> bool:
