@@ -108,8 +108,8 @@ class InnerKMeans(
         resists noisy features and may spoil clear clusters. ``"auto"`` is ``"nearest"`` for the
         annealed schedule, and ``"vote"`` for the paper's.
     init : {"k-means++", "random"}, callable or array-like, default="k-means++"
-        Where to start: spread rows, random rows, ``init(X, n_clusters, random_state)``, or
-        centres of shape (n_clusters, n_features).
+        Where to start: spread rows (sought among 100,000, or 100 for each cluster), random rows,
+        ``init(X, n_clusters, random_state)``, or centres of shape (n_clusters, n_features).
     n_init : int or "auto", default="auto"
         Number of starts, of which the one with the lowest inertia is kept. ``"auto"`` is 10
         for random rows or a callable, else 1.
