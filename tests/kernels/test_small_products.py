@@ -22,11 +22,11 @@ def test_many_columns_are_those_of_one_product():
     np.testing.assert_allclose(parted, left @ right, rtol=1e-12, atol=1e-12)
 
 
-@given(st.integers(1, 100_000), st.integers(1, 10**7))
+@given(st.integers(0, 100_000), st.integers(1, 10**7))
 def test_parts_cover_the_rows_and_their_products_are_small(n_rows, per_row):
     parts = list(small_parts(n_rows, per_row))
     rows = np.arange(n_rows)
-    np.testing.assert_array_equal(np.concatenate([rows[part] for part in parts]), rows)
+    np.testing.assert_array_equal(np.concatenate([rows[:0], *(rows[part] for part in parts)]), rows)
     sizes = [len(rows[part]) for part in parts]
     assert len(set(sizes[:-1])) <= 1
-    assert len(parts) == 1 or max(sizes) * per_row <= SMALL
+    assert len(parts) <= 1 or max(sizes) * per_row <= SMALL

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 SMALL = 10**6
-"""BLAS libraries copy larger problems, in numbers that are multiplied, before they multiply."""
+"""OpenBLAS copies larger problems, in numbers that are multiplied, before it multiplies."""
 FEWEST = 256
 """Parts with fewer columns do not pay."""
 
@@ -19,8 +19,8 @@ FEWEST = 256
 def small_parts(n_columns: int, per_column: int) -> Iterator[slice]:
     """Parts of the columns, equal but for the last; all in one where parts would be too short."""
     step = SMALL // per_column
-    n_parts = -(-n_columns // step) if step >= FEWEST else 1
-    step = -(-n_columns // n_parts)
+    n_parts = max(1, -(-n_columns // step)) if step >= FEWEST else 1
+    step = max(1, -(-n_columns // n_parts))
     return (slice(start, start + step) for start in range(0, n_columns, step))
 
 
