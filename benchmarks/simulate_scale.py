@@ -29,13 +29,15 @@ from ensemblage.blocks import BLOCK_ROWS, add_fields
 from ensemblage.blocks._dask_rows import PARTS_PER_THREAD
 from ensemblage.blocks._source import GROUP_BLOCKS
 from ensemblage.inner import InnerKMeans
-from ensemblage.kernels import N_BINS, Moments
+from ensemblage.kernels import Entries, Moments, Near
 from ensemblage.strata import HISS
 
 SAMPLE = 100_000
 GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS
 N_STRATA, N_CLUSTERS, N_VIEWS = 20, 10, 20
-HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 1, 7, 30
+HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 2, 7, 30
+NEAR_CAPS = 5
+"""Rows near a cap in a sum, for each stratum: 32,768 of all."""
 
 
 class Assumed(NamedTuple):
@@ -100,8 +102,10 @@ def read_seconds(X):
 
 def hiss_partial(n_columns):
     """Make the statistics that one block sends in a pass of HISS."""
-    wide, binned = np.zeros((N_STRATA, n_columns)), np.zeros((N_STRATA, N_BINS + 2))
-    return Moments(np.zeros(N_STRATA), wide, wide.copy(), 0.0, binned, binned.copy())
+    wide, few = np.zeros((N_STRATA, n_columns)), np.zeros(N_STRATA * NEAR_CAPS)
+    mass, entries = np.zeros(N_STRATA), Entries(few.astype(np.int64), few, few.copy())
+    near = Near(0.0, mass, mass.copy(), mass.copy(), entries)
+    return Moments(mass.copy(), wide, wide.copy(), 0.0, near)
 
 
 def measure(n_columns):

@@ -10,6 +10,7 @@ from ensemblage.kernels import (
     bin_masses,
     cap_for_size,
     log_memberships,
+    rows_in_bins,
     sizes_at_edges,
 )
 from reference.capping import capped_memberships
@@ -103,3 +104,31 @@ def test_bins_of_a_hand_made_stratum(run):
 def test_a_stratum_of_width_zero_is_left_out():
     counts, masses = bin_masses(np.zeros((1, 3)), np.ones(3), np.zeros(1), np.zeros(1), 4)
     assert counts.sum() == masses.sum() == 0
+
+
+def test_bins_beyond_a_chunk_equal_numpys_histogram():
+    rng = np.random.default_rng(0)
+    affinity, weights = -rng.gamma(1.0, 2.0, size=(2, 700)), rng.gamma(1.0, size=700)
+    lower, width = np.array([-4.0, -1.0]), np.array([0.25, 0.1])
+    counts, masses = bin_masses(affinity, weights, lower, width, 8)
+    for j in range(2):
+        edges = lower[j] + width[j] * np.arange(9)
+        inner = np.histogram(affinity[j], edges, weights=weights)[0]
+        np.testing.assert_allclose(counts[j, 1:-1], inner)
+        mass = np.histogram(affinity[j], edges, weights=weights * np.exp(affinity[j]))[0]
+        np.testing.assert_allclose(masses[j, 1:-1], mass * np.exp(-edges[1:]))
+
+
+@pytest.mark.parametrize("run", [rows_in_bins, rows_in_bins.python], ids=["compiled", "python"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_rows_of_a_bin_are_those_that_were_counted_in_it(run, dtype):
+    rng = np.random.default_rng(1)
+    affinity = np.round(-rng.gamma(1.0, 2.0, size=(3, 400)), 2).astype(dtype)
+    weights = rng.gamma(1.0, size=400)
+    lower, width = np.array([-3.0, -4.0, -1.5]), np.array([0.01, 0.07, 0.5])
+    counts, _ = bin_masses(affinity, weights, lower, width, 4)
+    for found in ([0, 1, 2], [3, 3, 0]):
+        strata, offsets, own = run(affinity, weights, lower, width, np.array(found))
+        inside = counts[np.arange(3), np.array(found) + 1]
+        np.testing.assert_allclose(np.bincount(strata, own, 3), inside)
+        assert (np.floor(offsets * (1 / width[strata])) == np.array(found)[strata]).all()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ensemblage.kernels import exponentials, logarithms
+from ensemblage.kernels import add_exponentials, exponentials, logarithms
 
 RUNS = pytest.mark.parametrize(
     "run", [exponentials, exponentials.python], ids=["compiled", "python"]
@@ -28,6 +28,18 @@ def test_precision(logs):
     narrow, exact = np.empty(9, np.float32), np.exp(logs.astype(np.float32).astype(np.float64))
     exponentials(logs.astype(np.float32), -86.0, narrow)
     np.testing.assert_allclose(narrow, exact, rtol=2e-7)
+
+
+@pytest.mark.parametrize(
+    "run", [add_exponentials, add_exponentials.python], ids=["compiled", "python"]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_exponentials_are_added_up(run, dtype):
+    logs, tops = np.array([1.0, -3.0, -99.0], dtype), np.array([1.0, -1.0, 0.0], dtype)
+    out, sums = np.empty(3, dtype), np.array([0.5, 0.0, 2.0], dtype)
+    run(logs, tops, -85.0, out, sums)
+    np.testing.assert_allclose(out, [1.0, np.exp(-2.0), 0.0], rtol=2e-7)
+    np.testing.assert_allclose(sums, [1.5, np.exp(-2.0), 2.0], rtol=2e-7)
 
 
 @pytest.mark.parametrize("run", [logarithms, logarithms.python], ids=["compiled", "python"])

@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemblage.kernels import (
-    N_BINS,
-    Bins,
     Caps,
     Moments,
+    Windows,
     centred_columns,
     estimate,
     expectation,
@@ -22,7 +21,7 @@ from reference.mixture import covariance_of, responsibilities
 
 def moments_of(rows, shares, kind):
     columns = centred_columns(rows, np.zeros(rows.shape[1]), kind)
-    return Moments(*moments(columns, shares, kind), 0.0, np.empty(0), np.empty(0))
+    return Moments(*moments(columns, shares, kind), 0.0, None)
 
 
 def expect(rows, weights, prior, gaussians, kind, *more):
@@ -101,15 +100,16 @@ def test_a_row_between_two_equal_strata_is_shared_by_halves():
     carry, total = expect(np.array([[1.5]]), np.array([4.0]), np.zeros((2, 1)), GAUSSIANS, "diag")
     np.testing.assert_allclose(np.exp(carry), [[0.5], [0.5]])
     np.testing.assert_allclose(total.mass, [2.0, 2.0])
-    assert total.counts.shape == (0, N_BINS + 2)
+    assert total.near.weight == 4.0
+    assert total.near.above.shape == (0,)
 
 
 def test_caps_are_the_memberships_that_they_make_of_affinities():
     caps, weights = Caps(np.array([-1.0, -2.0]), np.array([0.5, 0.0])), np.ones(3)
     affinity = log_densities(ROWS, np.zeros(1), GAUSSIANS, "diag")
-    bins = Bins(np.full(2, -8.0), np.full(2, 8.0 / N_BINS))
-    capped = expect(ROWS, weights, caps, GAUSSIANS, "diag", affinity, bins)
+    windows = Windows(np.full(2, -99.0), np.full(2, 1.0))
+    capped = expect(ROWS, weights, caps, GAUSSIANS, "diag", affinity, windows)
     plain = expect(ROWS, weights, log_memberships(affinity, caps), GAUSSIANS, "diag")
     np.testing.assert_allclose(capped[0], plain[0])
     np.testing.assert_allclose(capped[1].first, plain[1].first)
-    np.testing.assert_allclose(capped[1].counts.sum(axis=1), [3.0, 3.0])
+    np.testing.assert_array_equal(capped[1].near.inside, [3.0, 3.0])

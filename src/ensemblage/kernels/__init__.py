@@ -6,6 +6,13 @@ from ensemblage.messages import lazy_door
 
 if TYPE_CHECKING:
     from ensemblage.kernels._cache_watch import seem_compiling as seem_compiling
+    from ensemblage.kernels._cap_windows import NO_WINDOWS as NO_WINDOWS
+    from ensemblage.kernels._cap_windows import Entries as Entries
+    from ensemblage.kernels._cap_windows import Near as Near
+    from ensemblage.kernels._cap_windows import Windows as Windows
+    from ensemblage.kernels._cap_windows import caps_in_windows as caps_in_windows
+    from ensemblage.kernels._cap_windows import rows_near_caps as rows_near_caps
+    from ensemblage.kernels._capping import N_BINS as N_BINS
     from ensemblage.kernels._capping import Bins as Bins
     from ensemblage.kernels._capping import Caps as Caps
     from ensemblage.kernels._capping import bin_masses as bin_masses
@@ -41,11 +48,11 @@ if TYPE_CHECKING:
     from ensemblage.kernels._densities import log_densities as log_densities
     from ensemblage.kernels._densities import make_gaussians as make_gaussians
     from ensemblage.kernels._densities import within_reach as within_reach
+    from ensemblage.kernels._exponential import add_exponentials as add_exponentials
     from ensemblage.kernels._exponential import exponentials as exponentials
     from ensemblage.kernels._exponential import logarithms as logarithms
     from ensemblage.kernels._forest_shares import PackedTrees as PackedTrees
     from ensemblage.kernels._forest_shares import forest_shares as forest_shares
-    from ensemblage.kernels._gaussians import NO_BINS as NO_BINS
     from ensemblage.kernels._gaussians import Moments as Moments
     from ensemblage.kernels._gaussians import estimate as estimate
     from ensemblage.kernels._gaussians import expectation as expectation
@@ -107,8 +114,6 @@ if TYPE_CHECKING:
     from ensemblage.kernels._prices import sizes_at_prices as sizes_at_prices
     from ensemblage.kernels._resampled_pairs import PairCounts as PairCounts
     from ensemblage.kernels._resampled_pairs import resampled_pairs as resampled_pairs
-    from ensemblage.kernels._sharing import N_BINS as N_BINS
-    from ensemblage.kernels._sharing import bin_shares as bin_shares
     from ensemblage.kernels._sharing import share_rows as share_rows
     from ensemblage.kernels._shrunk_losses import ShrunkPaths as ShrunkPaths
     from ensemblage.kernels._shrunk_losses import node_means as node_means

@@ -15,10 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.kernels._compile import compiled
+from ensemblage.kernels._exponential import exponentials
 
 Floats = NDArray[np.float64]
 
+N_BINS = 256
+"""Bins per stratum between the one for all lower and the one for all higher affinities."""
 SMALLEST = float(np.finfo(np.float64).tiny)
+CHUNK = 256
+"""Rows at a time."""
 NEGLIGIBLE = -45.0
 """A row this far below a bin, in logs, adds less than 1e-19 to it: not worth an exponential."""
 
@@ -103,26 +108,23 @@ def bin_masses(
     n_strata, n_rows = affinity.shape
     counts = np.zeros((n_strata, n_bins + 2))
     masses = np.zeros((n_strata, n_bins + 2))
+    bins, drops, parts = np.empty(CHUNK, dtype=np.int64), np.empty(CHUNK), np.empty(CHUNK)
     for j in range(n_strata):
         if width[j] == 0.0:
             continue
-        start, step, inverse = lower[j], width[j], 1.0 / width[j]
-        for i in range(n_rows):
-            offset = affinity[j, i] - start
-            if offset < 0.0:
-                if offset > NEGLIGIBLE:
-                    masses[j, 0] += weights[i] * np.exp(offset)
-                counts[j, 0] += weights[i]
-                continue
-            position = offset * inverse
-            if position >= n_bins:
-                counts[j, n_bins + 1] += weights[i]
-                continue
-            b = int(position)
-            counts[j, b + 1] += weights[i]
-            drop = offset - (b + 1) * step
-            if drop > NEGLIGIBLE:
-                masses[j, b + 1] += weights[i] * np.exp(drop)
+        first, step, inverse = lower[j], width[j], 1.0 / width[j]
+        for start in range(0, n_rows, CHUNK):
+            line = affinity[j, start : start + CHUNK]
+            for i in range(line.size):
+                offset = line[i] - first
+                place = min(float(n_bins), max(-1.0, np.floor(offset * inverse)))
+                bins[i] = np.int64(place) + 1
+                drops[i] = min(0.0, offset - (place + 1.0) * step)
+            exponentials(drops[: line.size], NEGLIGIBLE, parts)
+            for i in range(line.size):
+                counts[j, bins[i]] += weights[start + i]
+                masses[j, bins[i]] += weights[start + i] * parts[i]
+        masses[j, n_bins + 1] = 0.0
     return counts, masses
 
 

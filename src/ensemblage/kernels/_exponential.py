@@ -45,27 +45,53 @@ def exponentials(logs: Floats, negligible: float, out: Floats) -> None:
     if logs.itemsize == 4:
         least = np.float32(negligible)
         for i in range(logs.size):
-            x = max(least, np.float32(logs[i]))
-            t = x * LOG2_E_32 + ROUND_32
-            k = t - ROUND_32
-            r = x - k * LN2_HIGH_32 - k * LN2_LOW_32
-            p = S3 + r * (S4 + r * (S5 + r * (S6 + r * S7)))
-            p = S1 + r * (S1 + r * (S2 + r * p))
-            bits = np.float32(p).view(np.int32)
-            bits += np.float32(t).view(np.int32) << EXPONENT_BIT_32
-            out[i] = np.int32(bits).view(np.float32) if x > least else np.float32(0)
+            out[i] = _exponential_32(np.float32(logs[i]), least)
     else:
         for i in range(logs.size):
-            y = max(negligible, np.float64(logs[i]))
-            u = y * LOG2_E + ROUND
-            h = u - ROUND
-            s = y - h * LN2_HIGH - h * LN2_LOW
-            q = C9 + s * (C10 + s * (C11 + s * (C12 + s * C13)))
-            q = C4 + s * (C5 + s * (C6 + s * (C7 + s * (C8 + s * q))))
-            q = 1.0 + s * (1.0 + s * (C2 + s * (C3 + s * q)))
-            wide = np.float64(q).view(np.int64)
-            wide += np.float64(u).view(np.int64) << EXPONENT_BIT
-            out[i] = np.int64(wide).view(np.float64) if y > negligible else 0.0
+            out[i] = _exponential_64(np.float64(logs[i]), negligible)
+
+
+@compiled(fastmath={"contract"})
+def add_exponentials(
+    logs: Floats, tops: Floats, negligible: float, out: Floats, sums: Floats
+) -> None:
+    """Fill ``out`` with the exponentials of ``logs`` less ``tops``, and add them to ``sums``."""
+    if logs.itemsize == 4:
+        least = np.float32(negligible)
+        for i in range(logs.size):
+            out[i] = _exponential_32(np.float32(logs[i]) - np.float32(tops[i]), least)
+            sums[i] += out[i]
+    else:
+        for i in range(logs.size):
+            out[i] = _exponential_64(np.float64(logs[i]) - np.float64(tops[i]), negligible)
+            sums[i] += out[i]
+
+
+@compiled(inline="always")
+def _exponential_32(log: np.float32, least: np.float32) -> np.float32:
+    x = max(least, log)
+    t = x * LOG2_E_32 + ROUND_32
+    k = t - ROUND_32
+    r = x - k * LN2_HIGH_32 - k * LN2_LOW_32
+    p = S3 + r * (S4 + r * (S5 + r * (S6 + r * S7)))
+    p = S1 + r * (S1 + r * (S2 + r * p))
+    bits = np.float32(p).view(np.int32)
+    bits += np.float32(t).view(np.int32) << EXPONENT_BIT_32
+    return np.int32(bits).view(np.float32) if x > least else np.float32(0)
+
+
+@compiled(inline="always")
+def _exponential_64(log: float, least: float) -> float:
+    x = max(least, log)
+    t = x * LOG2_E + ROUND
+    k = t - ROUND
+    r = x - k * LN2_HIGH - k * LN2_LOW
+    p = C9 + r * (C10 + r * (C11 + r * (C12 + r * C13)))
+    p = C4 + r * (C5 + r * (C6 + r * (C7 + r * (C8 + r * p))))
+    p = 1.0 + r * (1.0 + r * (C2 + r * (C3 + r * p)))
+    bits = np.float64(p).view(np.int64)
+    bits += np.float64(t).view(np.int64) << EXPONENT_BIT
+    return np.int64(bits).view(np.float64) if x > least else 0.0
 
 
 @compiled(fastmath={"contract"}, error_model="numpy")

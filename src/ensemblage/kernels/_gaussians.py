@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.kernels._capping import Bins, Caps
+from ensemblage.kernels._cap_windows import NO_WINDOWS, Near, Windows, rows_near_caps
+from ensemblage.kernels._capping import Caps
 from ensemblage.kernels._densities import (
     LINEAR,
     Gaussians,
@@ -16,7 +17,7 @@ from ensemblage.kernels._densities import (
     densities_of_columns,
     make_gaussians,
 )
-from ensemblage.kernels._sharing import bin_shares, share_rows
+from ensemblage.kernels._sharing import share_rows
 from ensemblage.kernels._small_products import small_parts
 
 Floats = NDArray[np.floating]
@@ -24,7 +25,6 @@ Doubles = NDArray[np.float64]
 
 NO_MASS = 1e-30
 """A stratum whose responsibilities add up to less keeps the Gaussian it has."""
-NO_BINS = Bins(np.empty(0), np.empty(0))
 
 
 class Moments(NamedTuple):
@@ -36,9 +36,7 @@ class Moments(NamedTuple):
     # (n_features, n_features) if tied, (n_strata, n_features, n_features) if full
     second: Floats
     log_likelihood: float  # weighted sum over the rows
-    # histogram of the log responsibilities, (n_strata, n_bins + 2), or (0, n_bins + 2) for none
-    counts: Floats
-    masses: Floats
+    near: Near  # what the log responsibilities are to the windows of the next caps
 
 
 def expectation(
@@ -49,13 +47,13 @@ def expectation(
     gaussians: Gaussians,
     kind: Kind,
     affinity: Floats | None = None,
-    bins: Bins = NO_BINS,
+    windows: Windows = NO_WINDOWS,
 ) -> tuple[Floats, Moments]:
     r"""Responsibilities of one block (HISS, eq. 7) and the statistics that follow from them.
 
     The prior is memberships :math:`\tau_{ij}`: their logs, of shape (n_strata, n_rows) or
     (n_strata, 1), or the caps that turn affinities into them, which are the log responsibilities of
-    the pass before. A histogram of the new log responsibilities is taken in the bins; by default
+    the pass before. The new log responsibilities are looked at through the windows; by default
     there are none.
 
     Gives :math:`\log \upsilon_{ij} = \ell_{ij} - \log\sum_k e^{\ell_{ik}}` with
@@ -68,8 +66,8 @@ def expectation(
         joint += prior.astype(joint.dtype, copy=False)
         prior, affinity = Caps(*np.zeros((2, len(joint)))), joint[:, :0].copy()
     carry, shares, likelihood = share_rows(joint, affinity, weights, *prior)
-    histogram = bin_shares(carry, shares, weights, *bins)
-    return carry, Moments(*moments(columns, shares, kind), likelihood, *histogram)
+    near = rows_near_caps(carry, shares, weights, *windows)
+    return carry, Moments(*moments(columns, shares, kind), likelihood, near)
 
 
 def moments(

@@ -1,4 +1,4 @@
-"""Find where each stratum caps its memberships, whoever holds the rows."""
+"""Where each stratum caps its memberships from one pass to the next, whoever holds the rows."""
 
 from __future__ import annotations
 
@@ -7,75 +7,53 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, of_carries
-from ensemblage.kernels import (
-    N_BINS,
-    Bins,
-    Caps,
-    Moments,
-    bin_masses,
-    cap_for_size,
-    rows_in_bins,
-    sizes_at_edges,
+from ensemblage.blocks import BlockSource
+from ensemblage.kernels import Caps, Entries, Moments, Near, Windows, caps_in_windows
+from ensemblage.strata._cap_search import (
+    ALL,
+    STRAIGHT,
+    SizeRange,
+    bins_about,
+    search_caps,
+    share_budget,
 )
 from ensemblage.strata._gaussian import Rule
 
 Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
-FEW_ROWS, FEW_SHARE, MANY_ROWS = 1024, 1 / 32, 65536
-"""Such a share of a stratum's rows may be gathered and sorted, within these bounds."""
-FIRST_WIDTH = 64.0
-GROWTH = 32.0
-FINE_WIDTH = 1.0
-"""Within a bin this wide exponentials keep their precision."""
-REACH, LEAST_REACH = 2.5, 0.5
-"""Look so many of the last move's lengths around the next cap, and at least so far."""
-MAX_PASSES = 200
-"""More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
-ROUNDING = 1e-12
-ALIKE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
-"""Rows in a bin this narrow count as equal, for affinities of this dtype."""
-STRAIGHT = {np.dtype(np.float64): 2e-8, np.dtype(np.float32): 1e-5}
-"""Within a bin this narrow sizes change evenly."""
-ALL = slice(None)
+WANTED_SHARE, FEWEST, MOST = 1 / 128, 64, 32768
+"""Such a share of the rows, within these bounds, is to be in a window,"""
+AT_MOST = 4.0
+"""and so many times that, if it takes that much to reach as far as the last cap was missed by,"""
+MISSES = 2.0
+"""times this."""
+FIRST_REACH, MOST_REACH = 0.5, 1.0
+"""How far a window reaches to both sides, when nothing is known and at most."""
+LEAST_REACH = 8.0
+"""And at least, in what rounding makes of an affinity."""
+GOES_ON = 0.8
+"""The next move is expected to be such a part of the last."""
 
 
-class Histogram(NamedTuple):
-    """What lies in the bins, below and above; fields of shape (n_strata, N_BINS + 2)."""
+class Seen(NamedTuple):
+    """What a pass saw of the rows around the expected caps."""
 
-    counts: Floats
-    masses: Floats
+    windows: Windows
+    near: Near
 
-
-class Found(NamedTuple):
-    """The bins in which the caps lie; fields of shape (n_strata,)."""
-
-    bins: Bins
-    places: Numbers
-    above: Doubles
-    """Weight of the rows in higher bins, all capped."""
-    rests: Doubles
-    """What the rows in lower bins hold, relative to the bin's lower edge."""
-    crowded: Flags
-    """Whether many rows are in the bin, which is so narrow that they count as equal."""
-
-
-class Entries(NamedTuple):
-    """Rows that may stand on either side of a cap, one entry for each stratum and row."""
-
-    strata: Numbers
-    offsets: Doubles
-    """How far the affinities lie above the stratum's lowest edge."""
-    weights: Doubles
-
-
-def first_bins(n_strata: int) -> Bins:
-    """Bins to start from when nothing is known; they cover memberships down to e^-64."""
-    width = np.full(n_strata, FIRST_WIDTH / N_BINS)
-    return Bins(-width * N_BINS, width)
+    def of(self, strata: Numbers) -> Seen:
+        """Give what it saw for strata of some numbers, rising."""
+        near, (numbers, offsets, weights) = self.near, self.near.entries
+        own = np.isin(numbers, strata)
+        renumbered = np.searchsorted(strata, numbers[own])
+        entries = Entries(renumbered, offsets[own], weights[own])
+        some = Near(
+            near.weight, near.above[strata], near.rest[strata], near.inside[strata], entries
+        )
+        lower, upper = self.windows
+        return Seen(Windows(lower[strata], upper[strata]), some)
 
 
 def log_scales_of(caps: Caps) -> Doubles:
@@ -83,187 +61,53 @@ def log_scales_of(caps: Caps) -> Doubles:
     return caps.log_shares - caps.pivots
 
 
-def bins_around(caps: Caps, before: Caps | None = None) -> Bins:
-    """Bins in which the next caps are likely to be: they go on as they went, or more slowly."""
-    centre = -log_scales_of(caps)
-    moved = np.zeros_like(centre) if before is None else centre + log_scales_of(before)
-    reach = REACH * np.abs(centre if before is None else moved)
-    reach = np.clip(reach, LEAST_REACH, FINE_WIDTH * N_BINS / 2)
-    centre = centre + np.clip(moved, -reach / 2, reach / 2)
-    return Bins(centre - reach, 2 * reach / N_BINS)
+def windows_at(heights: Doubles, reach: Doubles, dtype: Any) -> Windows:
+    """Windows around some affinities, with edges that affinities of this dtype can have."""
+    edges = heights - reach, heights + reach
+    return Windows(*(edge.astype(dtype).astype(np.float64) for edge in edges))
+
+
+def next_windows(source: BlockSource, caps: Caps, before: Rule, near: Near) -> Windows:
+    """Windows for the next pass: caps go on as they went, among rows as dense as those seen."""
+    heights = -log_scales_of(caps)
+    expected, reach = heights, np.full_like(heights, FIRST_REACH)
+    if isinstance(before.prior, Caps):
+        expected = heights + GOES_ON * (heights + log_scales_of(before.prior))
+    if before.windows is not None:
+        lower, upper = before.windows
+        wanted = min(max(FEWEST, WANTED_SHARE * source.shape[0]), MOST)
+        reach = (upper - lower) / 2 * wanted / np.maximum(near.inside, 1.0)
+        missed_by = np.abs(heights - (lower + upper) / 2)
+        reach = np.clip(MISSES * missed_by, reach, AT_MOST * reach)
+    least = LEAST_REACH * np.finfo(source.dtype).eps * (1 + np.abs(expected))
+    return windows_at(expected, np.clip(reach, least, MOST_REACH), source.dtype)
 
 
 def solve_caps(
-    source: BlockSource,
-    sizes: Doubles,
-    bins: Bins | None = None,
-    histogram: Histogram | None = None,
-    strata: Any = ALL,
+    source: BlockSource, sizes: Doubles, seen: Seen | None = None, strata: Any = ALL
 ) -> Caps:
     """Caps under which strata, all or those of some numbers, have the wanted sizes.
 
-    The source's carry holds the log affinities, of shape (n_strata, n_rows). Each pass sorts them
-    into 256 bins per stratum and keeps the bin in which the cap must lie; when a few rows are left
-    in it, these are gathered and the cap follows in closed form. From a good guess (``bins``) with
-    its histogram, gathering is the only pass.
+    The source's carry holds the log affinities, of shape (n_strata, n_rows). Where the cap is in
+    the window that a pass has looked through, it is known; else a search finds it.
     """
-    bins = first_bins(len(sizes)) if bins is None else bins
-    histogram = _count_all(source, bins, strata) if histogram is None else histogram
-    n_rows, alike = source.shape[0], ALIKE[source.dtype]
-    few = min(max(FEW_ROWS, FEW_SHARE * n_rows), MANY_ROWS) / n_rows
-    for _ in range(MAX_PASSES):
-        counts, masses = histogram
-        reached, rests = sizes_at_edges(counts, masses, bins.width)
-        # the last edge at which the stratum is still large enough; -1 if none is
-        places = (reached >= _within_reach(sizes, counts, reached)[:, None]).sum(axis=1) - 1
-        higher = (places == N_BINS) & (counts[:, -1] > 0)
-        inside = np.take_along_axis(counts, places[:, None] + 1, axis=1)[:, 0]
-        narrow = (inside <= few * counts.sum(axis=1)) & (bins.width <= FINE_WIDTH)
-        atomic = bins.width <= np.maximum(alike, np.spacing(np.abs(bins.lower)))
-        settled = (places >= 0) & ~higher & (narrow | atomic)
-        if settled.all():
-            break
-        again = _look_elsewhere(bins, places, higher)
-        # strata that are settled have no width, and so are not counted again
-        unsettled = again._replace(width=np.where(settled, 0.0, again.width))
-        recount = _count_all(source, unsettled, strata)
-        bins = Bins(*np.where(settled, bins, again))
-        histogram = Histogram(*np.where(settled[:, None], histogram, recount))
-    own = np.arange(len(sizes))
-    above = np.array([counts[j, k + 2 :].sum() for j, k in enumerate(places)])
-    found = Found(bins, places, above, rests[own, places], ~narrow)
-    caps = _close(source, sizes, found, strata)
-    full = sizes >= (1 - ROUNDING) * counts.sum(axis=1)
-    return _all_rows(source, caps, full, strata) if full.any() else caps
+    if seen is None:
+        return search_caps(source, sizes, strata=strata)
+    heights, settled = caps_in_windows(*seen, sizes)
+    caps = Caps(seen.windows.lower, -heights)
+    missed = np.flatnonzero(~settled)
+    if len(missed) == 0:
+        return caps
+    strata = missed if strata is ALL else strata[missed]
+    bins = bins_about(seen.windows.lower[missed])
+    return _replaced(caps, missed, search_caps(source, sizes[missed], bins, strata))
 
 
-def _all_rows(source: BlockSource, caps: Caps, full: Flags, strata: Any) -> Caps:
-    """Let strata that are to have all rows have the whole of each: caps below every affinity."""
-    lowest = source.total(_lowest, strata, combine=np.minimum)
-    return Caps(np.where(full, lowest, caps.pivots), np.where(full, 1.0, caps.log_shares))
-
-
-@of_carries
-def _lowest(block: Block, strata: Any) -> Doubles:
-    return np.asarray(block.carry[strata].min(axis=1), dtype=np.float64)
-
-
-def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
-    """Sizes, at most the weight of all rows as it was added up, where none lies below the bins."""
-    all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
-    return np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
-
-
-def _count_all(source: BlockSource, bins: Bins, strata: Any = ALL) -> Histogram:
-    return Histogram(*source.total(_count, bins, strata))
-
-
-@of_carries
-def _count(block: Block, bins: Bins, strata: Any) -> tuple[Doubles, Doubles]:
-    affinity = block.carry[strata]
-    counted: tuple[Doubles, Doubles] = bin_masses(affinity, block.weights, *bins, N_BINS)
-    return counted
-
-
-def _look_elsewhere(bins: Bins, places: Numbers | int, higher: Flags | bool) -> Bins:
-    """Bins for the next pass: within the bin found, or further down or up.
-
-    Neighbouring ranges overlap by a bin, so that a cap on their border cannot fall between them
-    by rounding.
-    """
-    lower, width = bins
-    closer = width / (N_BINS - 2)
-    lowered = lower + width - GROWTH * N_BINS * width
-    below = np.less(places, 0)
-    start = np.where(below, lowered, lower + places * width - closer)
-    start = np.where(higher, lower + (N_BINS - 1) * width, start)
-    return Bins(start, np.where(below | higher, GROWTH * width, closer))
-
-
-def _close(source: BlockSource, sizes: Doubles, found: Found, strata: Any) -> Caps:
-    """Gather the rows in each stratum's bin and solve for its cap.
-
-    All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
-    to 1e-6 only.
-    """
-    entries = source.total(_gather, found, strata, combine=_join)
-    edges = found.places * found.bins.width
-    log_shares = np.empty(len(sizes))
-    for j, size in enumerate(sizes):
-        own = entries.strata == j
-        pivot, share = cap_for_size(
-            entries.offsets[own], entries.weights[own], size,
-            found.above[j], found.rests[j], edges[j],
-        )  # fmt: skip
-        log_shares[j] = share - pivot
-    return Caps(found.bins.lower, log_shares)
-
-
-@of_carries
-def _gather(block: Block, found: Found, strata: Any) -> Entries:
-    """Find the block's rows in the bin found, and add up the weights of equal ones if many."""
-    bins, places = found.bins, found.places
-    entries = Entries(*rows_in_bins(block.carry[strata], block.weights, *bins, places))
-    middle = ((places + 0.5) * bins.width)[entries.strata]
-    offsets = np.where(found.crowded[entries.strata], middle, entries.offsets)
-    entries = entries._replace(offsets=offsets)
-    if len(entries.offsets) <= FEW_ROWS:
-        return entries
-    order = np.lexsort((entries.offsets, entries.strata))
-    strata, offsets, weights = (field[order] for field in entries)
-    fresh = np.append(True, (np.diff(strata) != 0) | (np.diff(offsets) != 0))
-    sums = np.add.reduceat(weights, np.flatnonzero(fresh))
-    return Entries(strata[fresh], offsets[fresh], sums)
-
-
-def _join(left: Entries, right: Entries) -> Entries:
-    return Entries(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
-
-
-class SizeRange(NamedTuple):
-    """Bounds on each stratum's size, and what all sizes add up to."""
-
-    lowest: float
-    highest: float
-    budget: float
-
-
-class BudgetShares(NamedTuple):
-    """Sizes that share a budget, and the caps of those that no bound holds."""
-
-    sizes: Doubles
-    caps: Caps
-
-
-def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> BudgetShares:
-    r"""Sizes between two bounds that share a budget best; the carry holds the log affinities.
-
-    At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
-    find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
-    size of stratum j under scale :math:`c`.
-    """
-    bins, budget, straight = first_bins(n_strata), wanted.budget, STRAIGHT[source.dtype]
-    for _ in range(MAX_PASSES):
-        reached, _rests = sizes_at_edges(*_count_all(source, bins), bins.width)
-        sizes = np.clip(reached, wanted.lowest, wanted.highest)
-        totals = sizes.sum(axis=0)
-        nearest = np.abs(totals - budget).argmin()
-        if abs(totals[nearest] - budget) <= ROUNDING * budget:
-            break
-        k = int(np.count_nonzero(totals >= budget)) - 1
-        narrow = bins.width[0] <= max(straight, np.spacing(np.abs(bins.lower[0])))
-        if 0 <= k < N_BINS and narrow:
-            # also of equal affinities, where no scale meets the budget but a mean of two does
-            part = (totals[k] - budget) / (totals[k] - totals[k + 1])
-            mean = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
-            return BudgetShares(mean, _caps_at(bins, k + part))
-        bins = _look_elsewhere(bins, k, k == N_BINS)
-    return BudgetShares(sizes[:, nearest], _caps_at(bins, float(nearest)))
-
-
-def _caps_at(bins: Bins, place: float) -> Caps:
-    """Caps at one scale for all, so many bins above the lowest edge."""
-    return Caps(bins.lower, -place * bins.width)
+def _replaced(caps: Caps, strata: Numbers, others: Caps) -> Caps:
+    merged = Caps(*(field.copy() for field in caps))
+    for own, other in zip(merged, others, strict=True):
+        own[strata] = other
+    return merged
 
 
 class SizedRules(NamedTuple):
@@ -278,20 +122,20 @@ class SizedRules(NamedTuple):
         share = self.share
         if isinstance(share, SizeRange):
             share = share.budget / self.n_strata
-        return Rule(np.full((self.n_strata, 1), np.log(share)), first_bins(self.n_strata))
+        return Rule(np.full((self.n_strata, 1), np.log(share)))
 
     def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
         """Caps at which the sizes hold, and where the next ones are likely to be."""
         caps = self.caps(source, moments, rule)
-        before = rule.prior if isinstance(rule.prior, Caps) else None
-        return Rule(caps, bins_around(caps, before))
+        return Rule(caps, next_windows(source, caps, rule, moments.near))
 
     def caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
         """Caps at which the sizes hold, after a pass under a rule."""
-        # the bins of any stratum hold each row once
-        weight, histogram = moments.counts[0].sum(), Histogram(moments.counts, moments.masses)
+        weight, seen = moments.near.weight, None
+        if rule.windows is not None:
+            seen = Seen(rule.windows, moments.near)
         if not isinstance(self.share, SizeRange):
-            return solve_caps(source, self.sizes(source, weight), rule.bins, histogram)
+            return solve_caps(source, self.sizes(source, weight), seen)
         wanted = self._wanted(self.share, weight)
         sizes, caps = share_budget(source, wanted, self.n_strata)
         # far down, where affinities are coarse, one scale for all is too
@@ -300,13 +144,8 @@ class SizedRules(NamedTuple):
         bound = np.flatnonzero(~free)
         if len(bound) == 0:
             return caps
-        guess: Any = rule.bins
-        bins = Bins(*(field[bound] for field in guess))
-        counted = Histogram(*(field[bound] for field in histogram))
-        solved = solve_caps(source, sizes[bound], bins, counted, bound)
-        for own, other in zip(caps, solved, strict=True):
-            own[bound] = other
-        return caps
+        solved = solve_caps(source, sizes[bound], seen and seen.of(bound), bound)
+        return _replaced(caps, bound, solved)
 
     def sizes(self, source: BlockSource, weight: float) -> Doubles:
         """Size of each stratum, of shape (n_strata,), where all rows weigh so much."""

@@ -31,11 +31,11 @@ from ensemblage.blocks import (
     open_blocks,
 )
 from ensemblage.kernels import (
-    NO_BINS,
-    Bins,
+    NO_WINDOWS,
     Caps,
     Kind,
     Moments,
+    Windows,
     estimate,
     expectation,
     make_gaussians,
@@ -93,7 +93,7 @@ class Rule(NamedTuple):
 
     prior: Caps | Floats
     """Caps, or the same log membership for all rows, of shape (n_strata, 1)."""
-    bins: Bins | None = None
+    windows: Windows | None = None
     """Where to look for the next caps."""
 
 
@@ -167,8 +167,8 @@ def run_em(
 
 
 def expect_block(block: Block, model: StrataModel, rule: Rule) -> tuple[Floats, Moments]:
-    bins = NO_BINS if rule.bins is None else rule.bins
-    return expectation(block.rows, block.weights, rule.prior, *model, block.carry, bins)
+    windows = NO_WINDOWS if rule.windows is None else rule.windows
+    return expectation(block.rows, block.weights, rule.prior, *model, block.carry, windows)
 
 
 def _log_affinity(block: Block, model: StrataModel) -> Floats:

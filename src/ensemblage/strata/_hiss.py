@@ -17,7 +17,8 @@ from ensemblage.blocks import Block, BlockSource, MemoryBlocks, lazy_on_dask
 from ensemblage.kernels import Kind, priced_memberships, within_reach
 from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
 from ensemblage.parallel import guarded_fit, read_weights
-from ensemblage.strata._caps import SizedRules, SizeRange, log_scales_of
+from ensemblage.strata._cap_search import SizeRange
+from ensemblage.strata._caps import SizedRules, log_scales_of
 from ensemblage.strata._coinciding import Groups, SharedModel, find_groups
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
 from ensemblage.strata._hiss_stream import StreamState, take_step
@@ -217,7 +218,7 @@ class HISS(GaussianStrata):
     def _finish(
         self, source: BlockSource, state: EMState, classes: NDArray[np.intp] | None
     ) -> None:
-        rules, weight = self._rules(), state.total.counts[0].sum()
+        rules, weight = self._rules(), state.total.near.weight
         caps = rules.caps(source, state.total, state.rule)
         model = self._model()
         groups = find_groups(model)
