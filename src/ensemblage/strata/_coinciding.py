@@ -43,8 +43,11 @@ class Groups(NamedTuple):
         """Log densities of the groups, of shape (n_groups, n_rows), from those of the strata."""
         if self.distinct:
             return log_density
-        members = (log_density[self.numbers == group] for group in range(len(self.counts)))
-        return np.stack([np.logaddexp.reduce(own) for own in members])
+        _, firsts = np.unique(self.numbers, return_index=True)
+        joined: Floats = log_density[firsts]
+        for group in np.flatnonzero(self.counts > 1):
+            joined[group] = np.logaddexp.reduce(log_density[self.numbers == group])
+        return joined
 
     def join_sizes(self, sizes: Doubles) -> Doubles:
         """Size of each group's members, the mean where sizes may range."""
