@@ -47,7 +47,13 @@ def test_a_bad_guess_costs_time_but_not_truth(guess):
     source, sizes = with_affinity(affinity), np.array([300.0, 2000.0])
     for cold, warm in zip(
         log_scales_of(search_caps(source, sizes)),
-        log_scales_of(search_caps(source, sizes, bins_about(np.full(2, guess)))),
+        log_scales_of(
+            search_caps(
+                source,
+                sizes,
+                bins_about(np.full(2, guess)),
+            )
+        ),
         strict=True,
     ):
         assert warm == pytest.approx(cold, abs=1e-12)

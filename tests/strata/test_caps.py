@@ -23,8 +23,8 @@ def test_log_scale_is_share_minus_pivot():
 
 
 def look(affinity, windows):
-    n_rows = affinity.shape[1]
-    return Seen(windows, rows_near_caps(affinity, np.exp(affinity), np.ones(n_rows), *windows))
+    near = rows_near_caps(affinity, np.exp(affinity), np.ones(affinity.shape[1]), *windows)
+    return Seen(windows, near)
 
 
 def near_of(inside):

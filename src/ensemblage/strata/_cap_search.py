@@ -31,8 +31,8 @@ Flags = NDArray[np.bool_]
 
 FEW_ROWS, FEW_SHARE, MANY_ROWS = 1024, 1 / 32, 65536
 """Such a share of a stratum's rows may be gathered and sorted, within these bounds."""
-FIRST_WIDTH, GUESSED_WIDTH = 64.0, 4.0
-"""Of all bins together, without a guess and with one."""
+FIRST_WIDTH, NEAR_WIDTH = 64.0, 4.0
+"""Of all bins together, when nothing is known of the caps, and when they should be near."""
 GROWTH = 32.0
 FINE_WIDTH = 1.0
 """Within a bin this wide exponentials keep their precision."""
@@ -73,9 +73,9 @@ def first_bins(n_strata: int) -> Bins:
 
 
 def bins_about(heights: Doubles) -> Bins:
-    """Bins to start from when the caps are not far from these affinities."""
-    width = np.full(len(heights), GUESSED_WIDTH / N_BINS)
-    return Bins(heights - GUESSED_WIDTH / 2, width)
+    """Bins to start from when the caps are likely to be near these affinities."""
+    width = np.full(len(heights), NEAR_WIDTH / N_BINS)
+    return Bins(heights - NEAR_WIDTH / 2, width)
 
 
 def search_caps(

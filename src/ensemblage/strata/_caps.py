@@ -98,8 +98,8 @@ def solve_caps(
     missed = np.flatnonzero(~settled)
     if len(missed) == 0:
         return caps
-    strata = missed if strata is ALL else strata[missed]
     bins = bins_about(seen.windows.lower[missed])
+    strata = missed if strata is ALL else strata[missed]
     return _replaced(caps, missed, search_caps(source, sizes[missed], bins, strata))
 
 
