@@ -44,11 +44,20 @@ def column_extent(source: BlockSource) -> ColumnExtent:
 
 
 def _reach(block: Block) -> _Reach:
-    lowest, highest = block.rows.min(axis=0), block.rows.max(axis=0)
+    lowest, highest = _by_column(np.minimum, block.rows), _by_column(np.maximum, block.rows)
     if np.isfinite(lowest).all() and np.isfinite(highest).all():
         return _Reach(lowest, highest, None)
     row, column = (int(at) for at in np.argwhere(~np.isfinite(block.rows))[0])
     return _Reach(lowest, highest, (block.start + row, column, float(block.rows[row, column])))
+
+
+def _by_column(extreme: np.ufunc, rows: Array) -> Array:
+    """Reduce each column; eight rows at a time, as NumPy is slow at short ones."""
+    whole = len(rows) - len(rows) % 8
+    eights: Array = extreme.reduce(rows[:whole].reshape(-1, 8 * rows.shape[1]), axis=0)
+    last = np.concatenate([eights.reshape(8, -1), rows[whole:]]) if whole else rows
+    columns: Array = extreme.reduce(last, axis=0)
+    return columns
 
 
 def _wider(left: _Reach, right: _Reach) -> _Reach:

@@ -91,8 +91,8 @@ class DaskBlocks(BlockSource):
         """Choose the length of parts; give where they start."""
         group = self.block_rows * GROUP_BLOCKS
         threads = max(1, sum(self._client.nthreads().values()))
-        per_part = max(1, -(-self.shape[0] // group) // (PARTS_PER_THREAD * threads))
-        self._part_rows = group * per_part
+        n_parts = PARTS_PER_THREAD * threads
+        self._part_rows = group * max(1, -(-self.shape[0] // (group * n_parts)))
         self._starts = list(range(0, self.shape[0], self._part_rows))
         return self._starts
 

@@ -23,7 +23,7 @@ Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-WANTED_SHARE, FEWEST, MOST = 1 / 128, 64, 32768
+WANTED_SHARE, FEWEST, MOST = 1 / 128, 64, 8192
 """Such a share of the rows, within these bounds, is to be in a window,"""
 AT_MOST = 4.0
 """and so many times that, if it takes that much to reach as far as the last cap was missed by,"""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, of_carries
+from ensemblage.blocks import Block, BlockSource
 from ensemblage.kernels import priced_memberships, sizes_at_prices
 from ensemblage.strata._coinciding import SharedModel
 
@@ -198,7 +198,7 @@ def find_prices(
     so large that no float lies between, one row takes the fraction that makes the size exact.
     """
     log_scales, sizes = shared.groups.join_scales(log_scales), shared.groups.join_sizes(sizes)
-    row = source.total(_largest_weight, combine=max)
+    row = float(source.weights.max())
     reach, market = np.full(len(sizes), FIRST_REACH), Market(source, shared)
     best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
     for turn in range(1, _passes(source.shape[0], len(sizes)) + 1):
@@ -231,11 +231,6 @@ def _pick(eligible: Flags, turn: int) -> int:
     """One of the eligible groups, another each turn."""
     groups = np.flatnonzero(eligible)
     return int(groups[turn % len(groups)])
-
-
-@of_carries
-def _largest_weight(block: Block) -> float:
-    return float(block.weights.max())
 
 
 def _look_out(
