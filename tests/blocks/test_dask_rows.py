@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
-from ensemblage.blocks._dask_rows import fair_moves
+from ensemblage.blocks._dask_rows import _shared_folder, fair_moves
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS, _price_search
 from ensemblage.strata._price_search import Aside
@@ -62,6 +62,24 @@ def same_bits(name, collection):
 @pytest.mark.parametrize("name", FEW)
 def test_an_array_gives_the_bits_of_memory(name, client):
     same_bits(name, rows())
+
+
+@pytest.mark.parametrize("name", ["hiss-diag", "paper-instance"])
+def test_state_in_files_gives_the_bits_of_memory_and_leaves_nothing(name, client, tmp_path, caplog):
+    model, given = CASES[name]
+    here = clone(model).fit(MemoryBlocks(blobs(), block_rows=BLOCK), **given)
+    source = open_blocks(rows(), block_rows=BLOCK, spill_folder=tmp_path)
+    with caplog.at_level("INFO", "ensemblage"):
+        there = clone(model).fit(source, **given)
+    assert bits(here) == bits(there)
+    assert "The state of the rows is kept in" in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_does_not_see_the_folder_is_named(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(client, "run", lambda *_: {"tcp://there:1": False})
+    with pytest.raises(ValueError, match=r"worker tcp://there:1 does not see spill_folder='.*all"):
+        _shared_folder(client, tmp_path)
 
 
 def test_prices_found_by_few_rows_have_the_bits_of_memory(client, monkeypatch):
@@ -143,8 +161,10 @@ def test_other_arrays_are_refused(client, shape, kind, message):
         HISS(2, 0.3).fit(da.from_array(np.ones(shape).astype(kind)))
     with pytest.raises(ValueError, match="have no names: leave columns out"):
         open_blocks(rows(), columns=["a"])
-    with pytest.raises(ValueError, match="leave spill_folder and out away"):
+    with pytest.raises(ValueError, match="stays there: leave out away"):
         open_blocks(rows(), out="out.npy")
+    with pytest.raises(ValueError, match=r"spill_folder='no/where' is no folder: make it first"):
+        open_blocks(rows(), spill_folder="no/where")
 
 
 def test_without_a_cluster_it_says_how_to_start_one(monkeypatch):

@@ -70,11 +70,16 @@ def wait_for_nannies(cluster, seconds=60):
         time.sleep(0.05)
 
 
-def fit_with_a_kill(name, cluster, at_pass, victim):
+def wait_for_workers(cluster):
     distributed.default_client().wait_for_workers(2, timeout=60)
     wait_for_nannies(cluster)
+
+
+def fit_with_a_kill(name, cluster, at_pass, victim, spill_folder=None):
+    wait_for_workers(cluster)
     X = da.from_array(blobs(N_ROWS), chunks=(5000, 4))
-    source = Mortal(X, block_rows=BLOCK).strike(cluster, at_pass, victim)
+    source = Mortal(X, block_rows=BLOCK, spill_folder=spill_folder)
+    source = source.strike(cluster, at_pass, victim)
     fitted = clone(MODELS[name]).fit(source)
     assert len(source.strikes["killed"]) == 1
     return bits(fitted)
@@ -84,6 +89,36 @@ def fit_with_a_kill(name, cluster, at_pass, victim):
 def test_a_killed_worker_changes_no_bit(name, cluster):
     whole = clone(MODELS[name]).fit(MemoryBlocks(blobs(N_ROWS), block_rows=BLOCK))
     assert fit_with_a_kill(name, cluster, at_pass=9, victim=0) == bits(whole)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_killed_worker_changes_no_bit_where_state_is_in_files(name, cluster, tmp_path):
+    whole = clone(MODELS[name]).fit(MemoryBlocks(blobs(N_ROWS), block_rows=BLOCK))
+    assert fit_with_a_kill(name, cluster, 9, victim=1, spill_folder=tmp_path) == bits(whole)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+def test_a_lost_workers_state_is_computed_again_unless_it_is_in_files(in_files, cluster, tmp_path):
+    wait_for_workers(cluster)
+    states, calls = tmp_path / "states", tmp_path / "calls"
+    states.mkdir(), calls.mkdir()
+
+    def count_up(block, folder):
+        with (folder / str(block.start)).open("a") as file:
+            file.write("x")
+        before = np.zeros(len(block.rows)) if block.carry is None else block.carry
+        return before + 1, (int(before.sum()),)
+
+    X = da.from_array(blobs(N_ROWS), chunks=(5000, 4))
+    source = Mortal(X, block_rows=BLOCK, spill_folder=states if in_files else None)
+    source.strike(cluster, at_pass=6, victim=0)
+    sums = [source.advance_total(count_up, calls)[0] for _ in range(6)]
+    assert sums == [N_ROWS * turn for turn in range(6)]
+    assert len(source.strikes["killed"]) == 1
+    counts = [path.stat().st_size for path in calls.iterdir()]
+    # files: of the pass that was under way, some blocks a second time; else from the first pass on
+    assert (max(counts) <= 7) == in_files
 
 
 @pytest.mark.slow

@@ -52,11 +52,12 @@ def _reach(block: Block) -> _Reach:
 
 
 def _by_column(extreme: np.ufunc, rows: Array) -> Array:
-    """Reduce each column; eight rows at a time, as NumPy is slow at short ones."""
+    """Reduce each column; eight rows at a time where there are so many, as short ones are slow."""
     whole = len(rows) - len(rows) % 8
-    eights: Array = extreme.reduce(rows[:whole].reshape(-1, 8 * rows.shape[1]), axis=0)
-    last = np.concatenate([eights.reshape(8, -1), rows[whole:]]) if whole else rows
-    columns: Array = extreme.reduce(last, axis=0)
+    if whole:
+        eights: Array = extreme.reduce(rows[:whole].reshape(-1, 8 * rows.shape[1]), axis=0)
+        rows = np.concatenate([eights.reshape(8, -1), rows[whole:]])
+    columns: Array = extreme.reduce(rows, axis=0)
     return columns
 
 

@@ -3,17 +3,20 @@
 A part is the rows of some groups of blocks, and lies on a worker. A pass is one task for each
 part. What it leaves with the rows is the task's own result and stays where it ran, so that Dask
 knows how to compute it again from the rows and the states of the passes so far, should the worker
-be lost: a task is a pure function of both.
+be lost: a task is a pure function of both. With a folder that all workers can write to, it is in
+files there instead, and a lost worker's part goes on from the last one.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -30,6 +33,7 @@ from ensemblage.blocks._source import (
     add_fields,
     group_totals,
 )
+from ensemblage.blocks._state_files import StateFiles, read_state, write_state
 from ensemblage.blocks._worker_memory import keep_memory
 from ensemblage.messages import listing, require
 
@@ -69,15 +73,24 @@ class DaskBlocks(BlockSource):
         Which columns of a dataframe to take; all if not given, and they must be numbers.
     block_rows : int, default=8000
         Rows per block.
+    spill_folder : str or path-like, default=None
+        Folder that all workers can write to, for the state of the rows between passes; the
+        workers' memory if not given.
     """
+
+    _spill_folder: Path | None = None
+    _files: StateFiles | None = None
 
     def __init__(
         self,
         collection: Any,
         columns: Sequence[str] | None = None,
         block_rows: int = BLOCK_ROWS,
+        spill_folder: Any = None,
     ) -> None:
         self._connect()
+        if spill_folder is not None:
+            self._spill_folder = _shared_folder(self._client, spill_folder)
         names, array = _as_array(collection, columns)
         super().__init__(array.shape, row_dtype([array.dtype]), None, block_rows, names)
         self._spread(array.astype(self.dtype))
@@ -128,6 +141,7 @@ class DaskBlocks(BlockSource):
 
     def forget(self) -> None:
         self._advanced: list[Any] = [None] * len(self._parts)
+        self._files = None  # which removes them, unless another fit has them
 
     def begin(self, weights: Doubles | None = None) -> Self:
         fresh = super().begin(weights)
@@ -175,21 +189,32 @@ class DaskBlocks(BlockSource):
         return chosen
 
     def _advance(self, kernel: Any, state: Any, combine: Any) -> list[Any]:
+        if self._spill_folder is not None:
+            return self._advance_files(self._spill_folder, kernel, state, combine)
         advanced = self._submit(_advance_part, kernel, state, combine)
         results = self._gather(self._client.map(_result_of, advanced, pure=False))
         self._advanced = advanced
         return results
 
+    def _advance_files(self, folder: Path, kernel: Any, state: Any, combine: Any) -> list[Any]:
+        files = self._files or StateFiles(folder)
+        paths = files.next_paths(len(self._parts))
+        results = self._gather(self._submit(_advance_file, kernel, state, combine, paths))
+        if self._files is None:
+            files.tell_size(paths)
+        self._files, self._advanced = files, paths
+        return results
+
     def _run(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
         return self._gather(self._submit(task, kernel, state, combine))
 
-    def _submit(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
+    def _submit(self, task: Any, kernel: Any, state: Any, combine: Any, *more: Any) -> list[Any]:
         """Start a task for each part; what they all need travels along, or between workers."""
         call: Any = _pickled(_Call(kernel, state, combine, self.block_rows))
         if len(call) > SMALL_CALL:
             call = self._client.submit(_itself, call, pure=False)
         columns = self._parts, self._starts, self._weights_on_workers(), self._advanced
-        futures: list[Any] = self._client.map(task, *columns, call=call, pure=False)
+        futures: list[Any] = self._client.map(task, *columns, *more, call=call, pure=False)
         return futures
 
     def _weights_on_workers(self) -> list[Any]:
@@ -253,8 +278,9 @@ def _as_one_array(
 def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
     keep_memory()
     part = MemoryBlocks(rows, weights, block_rows, first=start)
-    if before is not None:
-        part._carries = list(before[0])  # noqa: SLF001  carries that another task left
+    if before is not None:  # carries that another task left
+        carries = read_state(before) if isinstance(before, Path) else before[0]
+        part._carries = list(carries)  # noqa: SLF001
     return part
 
 
@@ -271,6 +297,14 @@ def _advance_part(
     part = _part_blocks(rows, start, weights, before, block_rows)
     totals = _grouped(part.advance(kernel, *state), combine)
     return part._carries, totals  # noqa: SLF001
+
+
+def _advance_file(
+    rows: Array, start: int, weights: Any, before: Path | None, after: Path, call: bytes
+) -> list[Any]:
+    carries, totals = _advance_part(rows, start, weights, before, call)
+    write_state(after, carries)
+    return totals
 
 
 def _grouped(results: Iterator[Any], combine: Callable[[Any, Any], Any] | None) -> list[Any]:
@@ -310,6 +344,20 @@ def _current_client() -> Any:
             "with `client = dask.distributed.Client()`, or give the address of a scheduler, "
             "`Client('tcp://...')`."
         ) from None
+
+
+def _shared_folder(client: Any, folder: Any) -> Path:
+    """Refuse a folder that is not there, or that some worker does not see."""
+    path = Path(folder).absolute()
+    if not path.is_dir():
+        raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
+    for address, there in client.run(os.path.isdir, str(path)).items():
+        if not there:
+            raise ValueError(
+                f"The worker {address} does not see spill_folder={str(folder)!r}: name a folder "
+                "that all workers can write to, or leave it away."
+            )
+    return path
 
 
 def _check_workers(client: Any) -> None:

@@ -60,8 +60,10 @@ def open_blocks(
     block_rows : int, default=8000
         Rows per block; part of the result's last bits.
     spill_folder : str or path-like, default=None
-        Folder for the state of rows on disk between passes, in a temporary file; that of the rows
-        if not given.
+        Folder for the state of rows between passes. Of rows on disk it is in a temporary file,
+        beside the rows if not given. Of rows on a cluster it is in the workers' memory if not
+        given; a folder must be one that all workers can write to, and a lost worker's rows then go
+        on from the last completed pass.
     out : str or path-like, default=None
         A ``.npy`` file to write what a fit finds for each row on disk to: memberships, or
         labels and votes.
@@ -89,12 +91,12 @@ def open_blocks(
     if isinstance(X, BlockSource):
         return X
     if is_dask(X):
-        if spill_folder is not None or out is not None:
+        if out is not None:
             raise ValueError(
-                "Rows on a cluster have their state on the workers: leave spill_folder and out "
-                "away, and call transform or predict for what belongs to rows."
+                "What belongs to rows on a cluster stays there: leave out away, and call transform "
+                "or predict."
             )
-        return DaskBlocks(X, columns, block_rows)
+        return DaskBlocks(X, columns, block_rows, spill_folder)
     if not _is_path(X) or Path(X).is_dir() or Path(X).suffix in SUFFIXES:
         return ParquetBlocks(X, columns, block_rows, spill_folder=spill_folder, out=out)
     if Path(X).suffix != ".npy":
