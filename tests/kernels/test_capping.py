@@ -106,6 +106,12 @@ def test_a_stratum_of_width_zero_is_left_out():
     assert counts.sum() == masses.sum() == 0
 
 
+def test_what_is_not_a_number_is_counted_below_all_bins():
+    affinity = np.array([[np.nan, -0.5, np.inf]])
+    counts, _ = bin_masses(affinity, np.ones(3), np.array([-1.0]), np.array([0.5]), 2)
+    np.testing.assert_array_equal(counts, [[1, 0, 1, 1]])
+
+
 def test_bins_beyond_a_chunk_equal_numpys_histogram():
     rng = np.random.default_rng(0)
     affinity, weights = -rng.gamma(1.0, 2.0, size=(2, 700)), rng.gamma(1.0, size=700)

@@ -117,7 +117,9 @@ def bin_masses(
             line = affinity[j, start : start + CHUNK]
             for i in range(line.size):
                 offset = line[i] - first
-                place = min(float(n_bins), max(-1.0, np.floor(offset * inverse)))
+                # what is not a number goes below, rather than anywhere in memory
+                place = np.floor(offset * inverse) if offset >= 0.0 else -1.0
+                place = min(float(n_bins), place)
                 bins[i] = np.int64(place) + 1
                 drops[i] = min(0.0, offset - (place + 1.0) * step)
             exponentials(drops[: line.size], NEGLIGIBLE, parts)
