@@ -71,15 +71,17 @@ def centred_columns(rows: Floats, centre: Floats, kind: Kind) -> Floats:
     In the dtype of ``rows``; where that has no such centre, rows are moved in double precision.
     """
     near = centre.astype(rows.dtype, copy=False)
-    if not np.array_equal(near, centre):
+    exact = np.array_equal(near, centre)
+    n_rows, n_features = rows.shape
+    apart = n_features <= FEW_FEATURES
+    if kind in LINEAR and rows.size > (FEW_VALUES if "numba" in sys.modules else MANY_VALUES):
+        lay_out = _columns_apart if apart else _columns_by_row
+        quick: Floats = lay_out(rows, near if exact else centre)
+        return quick if apart else quick.T
+    if not exact:
         rows, near = (rows - centre).astype(rows.dtype), np.zeros_like(near)
     if kind not in LINEAR:
         return (rows - near).T
-    n_rows, n_features = rows.shape
-    apart = n_features <= FEW_FEATURES
-    if rows.size > (FEW_VALUES if "numba" in sys.modules else MANY_VALUES):
-        quick: Floats = _columns_apart(rows, near) if apart else _columns_by_row(rows, near).T
-        return quick
     columns = np.empty((2 * n_features + 1, n_rows), rows.dtype, order="C" if apart else "F")
     columns[0] = 1.0
     values = np.subtract(rows.T, near[:, None], out=columns[1 : n_features + 1])
