@@ -36,8 +36,8 @@ SAMPLE = 100_000
 GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS
 N_STRATA, N_CLUSTERS, N_VIEWS = 20, 10, 20
 HISS_ITERATIONS, CAP_PASSES, POLISH_PASSES, KMEANS_PASSES = 50, 2, 7, 30
-NEAR_CAPS = 5
-"""Rows near a cap in a sum, for each stratum: 32,768 of all."""
+NEAR_CAPS = 1
+"""Rows near a cap in a sum, for each stratum: about 8,192 of all."""
 
 
 class Assumed(NamedTuple):
@@ -153,7 +153,7 @@ class Traffic(NamedTuple):
 def ways(size, assumed):
     """Give the traffic as DaskBlocks has it, and beside it with more or less merged on workers."""
     blocks, groups = size.rows / BLOCK_ROWS, size.rows / GROUP_ROWS
-    per_task = max(1, groups // (PARTS_PER_THREAD * size.workers * assumed.cores))
+    per_task = max(1, -(-groups // (PARTS_PER_THREAD * size.workers * assumed.cores)))
     return {
         f"as it is, a sum per {GROUP_ROWS:,} rows": Traffic(groups, groups / per_task),
         f"if each block of {BLOCK_ROWS:,} rows spoke": Traffic(blocks, blocks),
