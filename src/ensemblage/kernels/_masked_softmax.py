@@ -19,6 +19,9 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Mask: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.intp]
 
+CHUNK = 512
+"""Rows at a time, over which inner loops become vector instructions."""
+
 
 class StepRows(NamedTuple):
     """The rows that a member learns from."""
@@ -96,12 +99,20 @@ def candidate_step(
 @compiled
 def shift_rows(stacked: Floats, first: int, n_classes: int, shifted: Floats) -> None:
     """Subtract from each row of one candidate the largest of its classes."""
-    for m in range(stacked.shape[1]):
-        largest = stacked[first, m]
+    n_rows = stacked.shape[1]
+    largest = np.empty(min(CHUNK, n_rows), dtype=stacked.dtype)
+    for start in range(0, n_rows, CHUNK):
+        n = min(CHUNK, n_rows - start)
+        for m in range(n):
+            largest[m] = stacked[first, start + m]
         for j in range(first + 1, first + n_classes):
-            largest = max(largest, stacked[j, m])
+            line = stacked[j, start : start + n]
+            for m in range(n):
+                largest[m] = max(largest[m], line[m])
         for j in range(first, first + n_classes):
-            shifted[j, m] = stacked[j, m] - largest
+            line, less = stacked[j, start : start + n], shifted[j, start : start + n]
+            for m in range(n):
+                less[m] = line[m] - largest[m]
 
 
 @compiled
@@ -131,7 +142,7 @@ def stack_candidates(
         shift_rows(stacked, first, n_classes, shifted)
 
 
-@compiled
+@compiled(error_model="numpy")
 def weighted_residuals(
     residuals: Floats, labels: Indices, weights: Floats, totals: NDArray[np.float64]
 ) -> None:
@@ -142,20 +153,30 @@ def weighted_residuals(
     """
     n_stacked, n_rows = residuals.shape
     n_classes = n_stacked // 2
+    shares = np.empty(min(CHUNK, n_rows), dtype=residuals.dtype)
     for first in (0, n_classes):
-        for m in range(n_rows):
-            total = residuals[first, m]
+        for start in range(0, n_rows, CHUNK):
+            n = min(CHUNK, n_rows - start)
+            for m in range(n):
+                shares[m] = residuals[first, start + m]
             for j in range(first + 1, first + n_classes):
-                total += residuals[j, m]
-            share = weights[m] / total
+                line = residuals[j, start : start + n]
+                for m in range(n):
+                    shares[m] += line[m]
+            weight = weights[start : start + n]
+            for m in range(n):
+                shares[m] = weight[m] / shares[m]
             for j in range(first, first + n_classes):
-                residuals[j, m] *= -share
+                line = residuals[j, start : start + n]
+                for m in range(n):
+                    line[m] *= -shares[m]
+        for m in range(n_rows):
             residuals[first + labels[m], m] += weights[m]
     for j in range(n_stacked):
-        sum_over_rows = 0.0
-        for m in range(n_rows):
-            sum_over_rows += residuals[j, m]
-        totals[j] = sum_over_rows
+        totals[j] = 0.0
+    for m in range(n_rows):  # sums side by side: none waits for another
+        for j in range(n_stacked):
+            totals[j] += residuals[j, m]
 
 
 @compiled
@@ -199,13 +220,29 @@ def move_logits(
         for m in range(n_rows):
             logits[j, m] += change[j, m] + intercept_step[j]
     for candidate in range(2):
-        first = candidate * n_classes
-        right = 0.0
-        for m in range(n_rows):
-            best = 0
-            for j in range(1, n_classes):
-                if logits[first + j, m] > logits[first + best, m]:
-                    best = j
-            if best == labels[m]:
-                right += weights[m]
-        accuracy[candidate] = right
+        accuracy[candidate] = _weight_of_right(
+            logits, candidate * n_classes, n_classes, labels, weights
+        )
+
+
+@compiled(inline="always")
+def _weight_of_right(
+    logits: Floats, first: int, n_classes: int, labels: Indices, weights: Floats
+) -> float:
+    """Weight of the rows whose first highest logit is that of their class."""
+    n_rows, right = logits.shape[1], 0.0
+    tops = np.empty(min(CHUNK, n_rows), dtype=logits.dtype)
+    best = np.empty(min(CHUNK, n_rows), dtype=np.int64)
+    for start in range(0, n_rows, CHUNK):
+        n = min(CHUNK, n_rows - start)
+        for m in range(n):
+            tops[m], best[m] = logits[first, start + m], 0
+        for j in range(1, n_classes):
+            line = logits[first + j, start : start + n]
+            for m in range(n):
+                best[m] = j if line[m] > tops[m] else best[m]
+            for m in range(n):
+                tops[m] = max(tops[m], line[m])
+        for m in range(n):
+            right += weights[start + m] if best[m] == labels[start + m] else 0.0
+    return right
