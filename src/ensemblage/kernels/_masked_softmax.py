@@ -153,23 +153,8 @@ def weighted_residuals(
     """
     n_stacked, n_rows = residuals.shape
     n_classes = n_stacked // 2
-    shares = np.empty(min(CHUNK, n_rows), dtype=residuals.dtype)
     for first in (0, n_classes):
-        for start in range(0, n_rows, CHUNK):
-            n = min(CHUNK, n_rows - start)
-            for m in range(n):
-                shares[m] = residuals[first, start + m]
-            for j in range(first + 1, first + n_classes):
-                line = residuals[j, start : start + n]
-                for m in range(n):
-                    shares[m] += line[m]
-            weight = weights[start : start + n]
-            for m in range(n):
-                shares[m] = weight[m] / shares[m]
-            for j in range(first, first + n_classes):
-                line = residuals[j, start : start + n]
-                for m in range(n):
-                    line[m] *= -shares[m]
+        _take_shares(residuals[first : first + n_classes], weights)
         for m in range(n_rows):
             residuals[first + labels[m], m] += weights[m]
     for j in range(n_stacked):
@@ -177,6 +162,28 @@ def weighted_residuals(
     for m in range(n_rows):  # sums side by side: none waits for another
         for j in range(n_stacked):
             totals[j] += residuals[j, m]
+
+
+@compiled(error_model="numpy")
+def _take_shares(exponentials: Floats, weights: Floats) -> None:
+    """Turn one candidate's exponentials into minus the classes' shares of the rows' weights."""
+    n_classes, n_rows = exponentials.shape
+    shares = np.empty(min(CHUNK, n_rows), dtype=exponentials.dtype)
+    for start in range(0, n_rows, CHUNK):
+        n = min(CHUNK, n_rows - start)
+        for m in range(n):
+            shares[m] = exponentials[0, start + m]
+        for j in range(1, n_classes):
+            line = exponentials[j, start : start + n]
+            for m in range(n):
+                shares[m] += line[m]
+        weight = weights[start : start + n]
+        for m in range(n):
+            shares[m] = weight[m] / shares[m]
+        for j in range(n_classes):
+            line = exponentials[j, start : start + n]
+            for m in range(n):
+                line[m] *= -shares[m]
 
 
 @compiled
