@@ -70,7 +70,7 @@ lint: $(VENV)/lint
 	$(RUN) mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/check_docstrings.py
-	$(RUN) codespell_lib src tests docs benchmarks examples changes README.md CONTRIBUTING.md
+	$(RUN) codespell_lib src tests docs benchmarks studies examples changes README.md CONTRIBUTING.md
 	$(RUN) towncrier build --draft --version next > $(VENV)/changelog.txt
 
 # packages to compare with have an environment of their own; those that cannot be had are skipped

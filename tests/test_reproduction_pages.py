@@ -15,7 +15,7 @@ PAGES = sorted((ROOT / "docs" / "reproduction").glob("*.md"))
 
 @pytest.fixture(scope="module")
 def pages():
-    spec = spec_from_file_location("pages", ROOT / "benchmarks" / "reproduction_pages.py")
+    spec = spec_from_file_location("pages", ROOT / "docs" / "reproduction_pages.py")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -26,7 +26,7 @@ def test_what_tests_read_is_included():
             r'(?:ROOT|parents\[\d\]) / "([^"]+)"', path.read_text(encoding="utf-8")
         )
     }
-    assert {"docs", "benchmarks", "pyproject.toml"} <= read
+    assert {"docs", "studies", "pyproject.toml"} <= read
     assert read - {name for name in read if (ROOT / "tests" / name).exists()} <= set(INCLUDED)
 
 

@@ -131,7 +131,7 @@ def test_a_source_of_one_class_is_audited():
 
 @pytest.fixture
 def study(monkeypatch):
-    path = Path(__file__).parents[2] / "benchmarks" / "study_audit.py"
+    path = Path(__file__).parents[2] / "studies" / "study_audit.py"
     spec = spec_from_file_location("study_audit", path)
     module = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)

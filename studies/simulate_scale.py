@@ -5,7 +5,7 @@ and column, how fast Parquet is read, how large the statistics are that a block 
 are merged and how fast one process passes them on. From these follow bytes, seconds and the first
 thing that breaks. What is assumed and not measured stands in ``Assumed``.
 
-    python benchmarks/simulate_scale.py [--rows 1e9] [--columns 100] [--workers 200]
+    python studies/simulate_scale.py [--rows 1e9] [--columns 100] [--workers 200]
 """
 
 import os

@@ -1,6 +1,6 @@
 """Several sources with a rule each: strata beside strong single models and mixtures.
 
-Usage: python benchmarks/study_multi_source.py [FIRST_SEED]
+Usage: python studies/study_multi_source.py [FIRST_SEED]
 
 Eight generated layouts of 4, 8 and 16 sources, 1,000 rows to learn from and 1,000 to test on.
 """

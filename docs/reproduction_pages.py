@@ -1,6 +1,6 @@
 """Keep what `ensemblage reproduce NAME --json` printed, and write its tables into the docs.
 
-python benchmarks/reproduction_pages.py [PRINTED.json ...]
+python docs/reproduction_pages.py [PRINTED.json ...]
 
 Each file is slimmed into docs/reproduction/results/NAME.json. Then, in the pages beside them,
 whatever stands between `<!-- table NAME -->` (or means, summary, notes, run) and `<!-- end -->` is
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGES = Path(__file__).parents[1] / "docs" / "reproduction"
+PAGES = Path(__file__).parent / "reproduction"
 RESULTS = PAGES / "results"
 MARK = re.compile(
     r"(<!-- (table|means|summary|notes|run) ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL

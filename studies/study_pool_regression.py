@@ -1,6 +1,6 @@
 """The pool of regressors beside its members alone, on tables with a number to predict.
 
-Usage: python benchmarks/study_pool_regression.py FOLDER [ROWS] [NAME ...]
+Usage: python studies/study_pool_regression.py FOLDER [ROWS] [NAME ...]
 
 FOLDER holds a CSV file per set, the target last, and a ``manifest.json`` that names the columns of
 words; "other" stands for six tables that nothing was designed on: diabetes, Friedman's three,

@@ -1,6 +1,6 @@
 """The screens of every command at 80, 100 and 140 columns, as text files to look at.
 
-python benchmarks/screens.py FOLDER [--only NAME]
+python docs/screens.py FOLDER [--only NAME]
 
 Each command runs on a terminal of its own (a pseudo-terminal) in FOLDER, on a table that is made
 there: words, gaps, a date, an id and two sites. FOLDER/80/explain-strata-row.txt is what a user
@@ -15,6 +15,7 @@ import csv
 import importlib
 import os
 import pty
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def main() -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_text(shown, encoding="utf-8")
             for fault in faults(shown, width):
-                print(f"{path}: {fault}")
+                sys.stdout.write(f"{path}: {fault}\n")
 
 
 def write_people(path: Path, n_rows: int = 160) -> None:

@@ -1,6 +1,6 @@
 """The default schedule of Inner K-means on clean and noisy rows: sets it was chosen on, and others.
 
-python benchmarks/study_inner_schedule.py FOLDER-OF-DATASETS [STARTS]
+python studies/study_inner_schedule.py FOLDER-OF-DATASETS [STARTS]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Pictures of the page of every command, wide and on a phone, light and dark, to be looked at.
 
-python benchmarks/page_screens.py FOLDER [KIND ...]
+python docs/page_screens.py FOLDER [KIND ...]
 
 Writes the pages (.html) and a picture of each at 390 and 1280 pixels, light and dark (.png), and
 ends with 1 if a page is wider than its window, speaks on the console or asks for anything. The
@@ -33,7 +33,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 HOSTILE = "<script>alert(1)</script>"
 LONG = "a column name that has forty letters all"
 EXPLAINED = ("strata", "bayesnet", "subspace", "tree", "logistic", "forest", "auto")
-RESULTS = Path(__file__).parents[1] / "docs" / "reproduction" / "results"
+RESULTS = Path(__file__).parent / "reproduction" / "results"
 ODD = [HOSTILE, LONG, "🎉 party size", "bloodPressureSystolicInMillimetres", "x" * 45, "名前"]
 
 

@@ -1,6 +1,6 @@
 """Sources that are known, in training and at prediction: the pool beside what else one could do.
 
-Usage: python benchmarks/study_known_sources.py FOLDER [--bars | --sets] NAME [...]
+Usage: python studies/study_known_sources.py FOLDER [--bars | --sets] NAME [...]
 
 FOLDER has the folder `multi-source` in it; NAME is a table of the study of sources (`ensemblage
 reproduce sources`): heart, promise, student, wine. Five splits. With --bars only those methods

@@ -1,6 +1,6 @@
 """How often an audit's bounds hold, where the truth is known.
 
-Usage: python benchmarks/study_audit.py [RUNS]
+Usage: python studies/study_audit.py [RUNS]
 
 Made sources differ in their rule, their rates and their columns. Of 4 to 40 sources of 30 to 300
 rows each, an audit tells the error of a new source (95 % bounds of its mean, and what nine in ten

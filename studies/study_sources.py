@@ -1,6 +1,6 @@
 """Known sources: a pool of a tuned SVM and gradient boosting, with and without strata.
 
-Usage: python benchmarks/study_sources.py FOLDER [NAME ...]
+Usage: python studies/study_sources.py FOLDER [NAME ...]
 
 FOLDER holds CSV files with the columns `source` and `class`. Five splits of 70/30 each; the
 source is known in training and not at prediction.

@@ -1,6 +1,6 @@
 """Check that an anchor keeps the ensemble from losing to it.
 
-Usage: python benchmarks/study_anchor.py FOLDER [NAME ...]
+Usage: python studies/study_anchor.py FOLDER [NAME ...]
 
 A tuned RBF SVM alone, and the strata ensemble with the same SVM as its anchor, on eight datasets of
 the papers (at most 1,500 rows), random splits of 70/30.

@@ -1,6 +1,6 @@
 """Pictures of the documentation, wide and on a phone, light and dark, to be looked at.
 
-make docs && python benchmarks/site_screens.py FOLDER [PAGE ...]
+make docs && python docs/site_screens.py FOLDER [PAGE ...]
 
 Photographs the pages (the front page, the tutorial, an example, a guide, a table of a paper and a
 page of the API, unless others are named) and ends with 1 if one is wider than its window, speaks
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
+SITE = Path(__file__).parent / "_build" / "html"
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PAGES = [

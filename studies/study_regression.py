@@ -1,6 +1,6 @@
 """Strata with a forest as anchor beside the forest alone, on tables with a number to predict.
 
-Usage: python benchmarks/study_regression.py FOLDER [NAME ...]
+Usage: python studies/study_regression.py FOLDER [NAME ...]
 
 FOLDER holds a CSV file per set, the target last, and a ``manifest.json`` that names the columns of
 words. Five folds, shuffled. Beside errors, it judges 90 % intervals on the test rows of all folds:

@@ -1,6 +1,6 @@
 """Compare networks with and without a crowd and a temperature, and bagging of 30 networks.
 
-Usage: python benchmarks/study_networks.py FOLDER [NAME ...]
+Usage: python studies/study_networks.py FOLDER [NAME ...]
 
 Accuracy and log loss by five-fold cross-validation on the papers' datasets (at most 1,000 rows),
 then Wilcoxon's test of the crowd against each of the others over the sets.
