@@ -23,12 +23,13 @@ from ensemblage.datasets import Dataset, read_table
 from ensemblage.fusion import LogPool
 from ensemblage.parallel import make_folds
 from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
+from ensemblage.strata._strata_recipe import make_recipe
+from ensemblage.strata._strata_rows import Training
+from ensemblage.strata._strata_targets import ClassTarget
 from ensemblage.strata._stratum_members import (
-    Training,
     ask_members,
     fit_members,
     held_out_outputs,
-    make_recipe,
     plan_jobs,
 )
 from ensemblage.tables import TableEncoder
@@ -53,12 +54,14 @@ def kinds():
 def pool_alone(X, y, X_new, n_classes, seed):
     """Pool the same anchors out-of-fold, without any strata."""
     folds = make_folds(y, 5, seed)
-    data = Training(X, y, np.arange(n_classes), np.ones(len(y)), folds=folds)
+    data = Training(X, y, ClassTarget(np.arange(n_classes)), np.ones(len(y)), folds=folds)
     recipe = make_recipe([], [tuned_svm(), boosting()], LogPool())
     jobs = plan_jobs(recipe, np.empty((len(y), 0)), data)
     pool = LogPool().fit(held_out_outputs(jobs, data, seed, 1), y)
     responses = [job.response for job in jobs]
-    return pool.combine(ask_members(fit_members(jobs, data, seed, 1), responses, X_new, n_classes))
+    return pool.combine(
+        ask_members(fit_members(jobs, data, seed, 1), responses, X_new, data.target)
+    )
 
 
 def one_split(path, seed):
