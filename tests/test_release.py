@@ -7,17 +7,23 @@ from pathlib import Path
 import ensemblage
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 RECIPE = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 
 
-def test_version_is_one():
+def test_the_version_has_one_source():
+    read = (ROOT / SETTINGS["tool"]["hatch"]["version"]["path"]).read_text(encoding="utf-8")
+    assert f'\n__version__ = "{ensemblage.__version__}"\n' in read
+    assert "version" in PROJECT["dynamic"]
+    assert "version" not in PROJECT
+
+
+def test_citation_and_recipe_have_the_version():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert PROJECT["version"] == ensemblage.__version__
-    assert re.search(r"(?m)^version: (\S+)$", citation)[1] == PROJECT["version"]
-    assert (
-        re.search(r'(?m)^  version: "(\S+)"$', RECIPE)[1] == PROJECT["version"].partition(".dev")[0]
-    )
+    assert re.search(r"(?m)^version: (\S+)$", citation)[1] == ensemblage.__version__
+    recipe = re.search(r'(?m)^  version: "(\S+)"$', RECIPE)[1]
+    assert recipe == ensemblage.__version__.partition(".dev")[0]
 
 
 def test_recipe_asks_for_what_the_wheel_asks_for():
