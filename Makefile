@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python -m
 PEERS := $(subst $(VENV),$(VENV)-peers,$(BIN))
+PRE := $(subst $(VENV),$(VENV)-pre,$(RUN))
 PEER_PACKAGES ?= pyagrum pgmpy dask-ml
 # two test processes share two cores: one thread of linear algebra each
 export OMP_NUM_THREADS ?= 1
@@ -19,13 +20,14 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(RUN) pytest --numprocesses=2 --dist=worksteal
 PIP := $(RUN) pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage test-slow lint bench docs wheel clean
+.PHONY: help demo test coverage test-slow test-pre lint bench docs wheel clean
 
 help:
 	@echo "make demo       compare our methods with strong baselines on a bundled dataset"
 	@echo "make test       the tests and doctests"
 	@echo "make coverage   the same, with branch coverage of at least 90 %"
 	@echo "make test-slow  the statistical and heavy tests"
+	@echo "make test-pre   the tests with pre-releases of NumPy, SciPy, scikit-learn and Numba"
 	@echo "make lint       style, types, import rules, docstrings, spelling"
 	@echo "make bench      speed, side by side with the peers: a table in build/bench"
 	@echo "make docs       the documentation, in docs/_build/html"
@@ -64,6 +66,17 @@ coverage: $(VENV)/test
 test-slow: $(VENV)/test
 	$(PYTEST) -m slow
 
+# the newest versions that go together, pre-releases of the four below included
+$(VENV)-pre/made: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-pre
+	$(PRE) pip install --quiet "pip>=25.1"
+	$(PRE) pip install --quiet --editable ".[all]" --group test
+	$(PRE) pip install --quiet --upgrade --pre numpy scipy scikit-learn numba
+	@touch $@
+
+test-pre: $(VENV)-pre/made
+	$(subst $(RUN),$(PRE),$(PYTEST))
+
 lint: $(VENV)/lint
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -99,4 +112,4 @@ wheel: $(VENV)/made
 	cd dist && ../$(subst $(VENV),$(VENV)-wheel,$(BIN))/python ../.ci/smoke.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheel $(VENV)-peers docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel $(VENV)-peers $(VENV)-pre docs/_build docs/gallery docs/generated build dist demo.csv .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache
