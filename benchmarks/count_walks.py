@@ -1,16 +1,20 @@
-"""Count four walks through the house: files entered, hops between them, returns to known ones.
+"""Count walks through the code: files entered, hops between them, returns to known ones.
 
 A reader who follows a call opens each function once, in the order in which it is first called. A
 hop is a step from a function in one file to the next in another; a return is a hop to a file that
 was open before. Work in worker processes is not counted.
 
-    python benchmarks/count_walks.py            all four
-    python benchmarks/count_walks.py strata     one of them
+    python benchmarks/count_walks.py            all walks
+    python benchmarks/count_walks.py strata     some of them
+
+``reproduce`` reads the papers' datasets from the folder that ENSEMBLAGE_DATA names.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import csv
 import io
 import os
 import subprocess
@@ -62,12 +66,19 @@ def _counts(frame: FrameType) -> bool:
 def _command(*words: str) -> None:
     from ensemblage.cli import app
 
-    with contextlib.suppress(SystemExit):
+    try:
         app(list(words))
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"ensemblage {' '.join(words)} ended with {end.code}") from end
 
 
-def compare() -> None:
-    _command("compare", "--folds", "2", "-m", "majority", "-m", "logistic", "--jobs", "2")
+def hiss() -> None:
+    from ensemblage.datasets import make_multi_source
+    from ensemblage.strata import HISS
+
+    X, _ = make_multi_source(n_sources=3, n_samples=200, random_state=0)
+    HISS(random_state=0).fit(X)
 
 
 def strata() -> None:
@@ -86,6 +97,30 @@ def network() -> None:
     InnerBayesNetClassifier(random_state=0).fit(*load_iris(return_X_y=True))
 
 
+def pool() -> None:
+    from ensemblage.datasets import make_multi_source
+    from ensemblage.pool import EnsemblageClassifier
+
+    X, y = make_multi_source(n_sources=3, n_samples=200, random_state=0)
+    EnsemblageClassifier(random_state=0).fit(X, y)
+
+
+def compare() -> None:
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    species = iris.target_names[iris.target]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "iris.csv")
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = ([*row, name] for row, name in zip(iris.data, species, strict=True))
+            csv.writer(file).writerows([[*iris.feature_names, "species"], *rows])
+        _command(
+            "compare", str(path), "--target", "species", "--folds", "2",
+            "-m", "majority", "-m", "logistic", "--jobs", "2",
+        )  # fmt: skip
+
+
 def reproduce() -> None:
     with tempfile.TemporaryDirectory() as folder:
         results = str(Path(folder, "results.sqlite"))
@@ -96,19 +131,36 @@ def reproduce() -> None:
         )  # fmt: skip
 
 
-WALKS = {task.__name__: task for task in (compare, strata, network, reproduce)}
+WALKS = {task.__name__: task for task in (hiss, strata, network, pool, compare, reproduce)}
+
+
+def count(name: str) -> tuple[int, int]:
+    """Count files and hops of a walk, in a process of its own: what is cached is not seen again."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--here", name], check=True, stdout=subprocess.PIPE, text=True
+    )
+    files, hops = map(int, done.stdout.split())
+    return files, hops
+
+
+def _count_here(name: str) -> tuple[int, int]:
+    files = walk(WALKS[name])
+    return len(set(files)), sum(one != other for one, other in pairwise(files))
 
 
 def main() -> None:
-    if len(sys.argv) == 1:
-        for name in WALKS:  # each in a process of its own: what is imported once is not seen again
-            subprocess.run([sys.executable, __file__, name], check=True)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="WALK", help=", ".join(WALKS))
+    parser.add_argument("--here", choices=WALKS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.names if name not in WALKS]:
+        parser.error(f"no walk has the name {unknown[0]}; there are {', '.join(WALKS)}")
+    if arguments.here:
+        print(*_count_here(arguments.here))
         return
-    name = sys.argv[1]
-    files = walk(WALKS[name])
-    hops = sum(one != other for one, other in pairwise(files))
-    n_files = len(set(files))
-    print(f"{name}: {n_files} files, {hops} hops, {hops - n_files + 1} returns")
+    for name in arguments.names or WALKS:
+        files, hops = count(name)
+        print(f"{name}: {files} files, {hops} hops, {hops - files + 1} returns", flush=True)
 
 
 if __name__ == "__main__":
