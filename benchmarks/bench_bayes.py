@@ -27,11 +27,8 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from all_benchmarks import row
-from ensemblage.bayes import BayesNetClassifier
-from ensemblage.bayes._base import Found
-from ensemblage.bayes._coding import code_sample
-from ensemblage.bayes._reading import read_training
-from ensemblage.bayes._searches import SEARCHES, plan_search
+from ensemblage.bayes import BayesNetClassifier, Found, code_sample, plan_search, read_training
+from ensemblage.bayes._search import SEARCHES
 from ensemblage.inner import InnerBayesNetClassifier
 
 WEKA_JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))

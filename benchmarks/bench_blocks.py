@@ -29,9 +29,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from all_benchmarks import row
-from ensemblage.blocks import MemoryBlocks, open_blocks
-from ensemblage.blocks._dask_rows import DaskBlocks
-from ensemblage.blocks._local_rows import LocalBlocks
+from ensemblage.blocks import DaskBlocks, MemoryBlocks, open_blocks
+from ensemblage.blocks._blocks import LocalBlocks
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS, MixtureStrata
 

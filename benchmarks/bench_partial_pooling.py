@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from all_benchmarks import row
-from ensemblage.strata import PartialPoolingClassifier
+from ensemblage.sources import PartialPoolingClassifier
 
 GROWTH = (5_000, 10_000, 20_000, 40_000)
 

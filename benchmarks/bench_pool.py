@@ -22,13 +22,20 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from all_benchmarks import row
-from ensemblage.datasets import load_dataset
-from ensemblage.pool import EnsemblageClassifier
-from ensemblage.pool._boosting import QUICK, Boosting, BoostingSettings, has_lightgbm
-from ensemblage.pool._held_out import hold_out_members, refit_member
-from ensemblage.pool._pool_rows import PoolRows, one_hold_out, shared_folds
-from ensemblage.pool._pool_targets import PoolClasses, log_loss
-from ensemblage.tables import TableEncoder
+from ensemblage.datasets import TableEncoder, load_dataset
+from ensemblage.pool import (
+    Boosting,
+    BoostingSettings,
+    EnsemblageClassifier,
+    PoolClasses,
+    PoolRows,
+    hold_out_members,
+    refit_member,
+    shared_folds,
+)
+from ensemblage.pool._boosting import QUICK, has_lightgbm
+from ensemblage.pool._member_spec import one_hold_out
+from ensemblage.pool._targets import log_loss
 
 SCIKIT = ("breast-cancer", "wine")
 SHARED = ("pima", "credit-a", "vehicle")

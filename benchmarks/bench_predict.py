@@ -28,8 +28,8 @@ from pyarrow import parquet
 
 from all_benchmarks import row
 from ensemblage.datasets import Dataset, Table
-from ensemblage.methods import predict_rows, train
-from ensemblage.persistence import load, open_rows, save
+from ensemblage.persistence import load, save
+from ensemblage.studies import open_rows, predict_rows, train
 
 N_COLUMNS, BLOCK = 16, 65_536
 MOST_MB, LEAST_RATE = 600, 0.8

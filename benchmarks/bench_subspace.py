@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from all_benchmarks import row
-from ensemblage.kernels import MaskedMember, StepRows, candidate_step, step_buffers
+from ensemblage.subspace._kernels import MaskedMember, StepRows, candidate_step, step_buffers
 
 # Many short rounds for small data: the best one then falls between two interruptions.
 ROUNDS = {1: 3, 50: 100}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from all_benchmarks import row
 from bench_compare import Made, write_table
 from ensemblage.datasets import open_dataset
-from ensemblage.methods import compare, usual_methods
+from ensemblage.studies import compare, usual_methods
 
 FACTOR = 2.0
 SHORT = 3.0  # seconds: with less left than that, nobody looks

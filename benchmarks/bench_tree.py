@@ -21,11 +21,9 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import ensemblage.inner._tree_choice as choice
+import ensemblage.inner._tree_growth as choice
 from all_benchmarks import row
-from ensemblage.inner import InnerTreeClassifier, TreeRecipe, TreeRows
-from ensemblage.inner._tree_structure import GrowthRule
-from ensemblage.kernels import RowTargets
+from ensemblage.inner import GrowthRule, InnerTreeClassifier, RowTargets, TreeRecipe, TreeRows
 
 COLUMNS, VIEWS = 20, 30
 PLACE, FIT, PREDICT = 0.3, 8.0, 15.0

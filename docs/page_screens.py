@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from ensemblage.cli import app
 from ensemblage.report import experiment_page, render
-from ensemblage.runs import RunDocument
+from ensemblage.studies import RunDocument
 
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

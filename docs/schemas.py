@@ -16,16 +16,16 @@ from typing import Any
 import msgspec
 
 from ensemblage.datasets import DatasetInfo
-from ensemblage.explain import explanation_documents
-from ensemblage.methods import (
+from ensemblage.report._describe import explanation_documents
+from ensemblage.studies import (
     AuditDocument,
     ClusteringDocument,
     Comparison,
     DoctorDocument,
     FitDocument,
     PredictionDocument,
+    RunDocument,
 )
-from ensemblage.runs import RunDocument
 
 FOLDER = Path(__file__).parent / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

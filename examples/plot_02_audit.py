@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.evaluation import SourceDisplay, source_audit
+from ensemblage.sources import SourceDisplay, source_audit
 
 # %%
 # Six clinics that share most of their rule (``agreement``). In one of them the labels were entered the wrong way round.

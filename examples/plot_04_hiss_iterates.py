@@ -12,8 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ensemblage.evaluation import StrataDisplay
-from ensemblage.strata import HISS
+from ensemblage.strata import HISS, StrataDisplay
 
 rng = np.random.default_rng(1)
 X = np.concatenate([rng.normal(centre, 1.0, (150, 2)) for centre in [(0, 0), (5, 0), (2.5, 4)]])

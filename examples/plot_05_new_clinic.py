@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from ensemblage.strata import recalibrate
+from ensemblage.sources import recalibrate
 
 rng = np.random.default_rng(0)
 

@@ -9,8 +9,12 @@ of them are chosen together says which belong together. This is the paper's Figu
 import matplotlib.pyplot as plt
 
 from ensemblage.datasets import make_quarter_circle
-from ensemblage.evaluation import CoSelectionDisplay, StabilityDisplay
-from ensemblage.subspace import JointSubspaceSelector, StabilitySelector
+from ensemblage.subspace import (
+    CoSelectionDisplay,
+    JointSubspaceSelector,
+    StabilityDisplay,
+    StabilitySelector,
+)
 
 X, y = make_quarter_circle(200, n_dummies=6, random_state=0)
 names = [f"x{number}" for number in range(1, 9)]

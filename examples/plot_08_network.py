@@ -9,9 +9,9 @@ comes out is one network, to be read.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
-from ensemblage.evaluation import NetworkDisplay
-from ensemblage.explain import explain_model
+from ensemblage.bayes import NetworkDisplay
 from ensemblage.inner import InnerBayesNetClassifier
+from ensemblage.report import explain_model
 
 data = load_breast_cancer(as_frame=True)
 X = data.data[["mean radius", "mean texture", "mean concavity", "worst area", "worst symmetry"]]

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.evaluation import TreeDisplay
-from ensemblage.inner import InnerTreeClassifier
+from ensemblage.inner import InnerTreeClassifier, TreeDisplay
 
 data = load_breast_cancer(as_frame=True)
 X = data.data[["mean radius", "worst concave points"]]

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from ensemblage.evaluation import PrototypeDisplay, nmi_score
-from ensemblage.inner import InnerKMeans
+from ensemblage.evaluation import nmi_score
+from ensemblage.inner import InnerKMeans, PrototypeDisplay
 
 data = load_iris(as_frame=True)
 rng = np.random.default_rng(0)

@@ -12,8 +12,13 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import scale
 
-from ensemblage.consensus import EvidenceAccumulation, co_association, stability_curve
-from ensemblage.evaluation import ClusterStabilityDisplay, nmi_score
+from ensemblage.consensus import (
+    ClusterStabilityDisplay,
+    EvidenceAccumulation,
+    co_association,
+    stability_curve,
+)
+from ensemblage.evaluation import nmi_score
 
 data = load_wine()
 X = scale(data.data)

@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from ensemblage.evaluation import PoolDisplay
-from ensemblage.pool import EnsemblageClassifier
+from ensemblage.pool import EnsemblageClassifier, PoolDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X, X_new, y, y_new = train_test_split(X, y, random_state=0)

@@ -26,11 +26,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from ensemblage.blocks import BLOCK_ROWS, add_fields
-from ensemblage.blocks._dask_rows import PARTS_PER_THREAD
-from ensemblage.blocks._source import GROUP_BLOCKS
+from ensemblage.blocks._blocks import GROUP_BLOCKS
+from ensemblage.blocks._dask import PARTS_PER_THREAD
 from ensemblage.inner import InnerKMeans
-from ensemblage.kernels import Entries, Moments, Near
 from ensemblage.strata import HISS
+from ensemblage.strata._gaussian_kernels import Moments
+from ensemblage.strata._hiss_kernels import Entries, Near
 
 SAMPLE = 100_000
 GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS

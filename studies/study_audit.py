@@ -16,10 +16,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from ensemblage.evaluation._site_facts import WEAK
-from ensemblage.evaluation._source_audit import Held, Rows, audited_sources, promised
-from ensemblage.evaluation._source_predictions import held_out, source_folds
-from ensemblage.strata import as_log_proba, calibrate_site
+from ensemblage.sources import as_log_proba, calibrate_site, held_out, source_folds
+from ensemblage.sources._audit import WEAK, Held, Rows, audited_sources, promised
 
 SIZES = (4, 8, 16, 40)
 RUNS = 200

@@ -13,12 +13,7 @@ from sklearn.cluster import KMeans
 from ensemblage.datasets import load_dataset
 from ensemblage.evaluation import nmi_score
 from ensemblage.inner import InnerKMeans
-from ensemblage.papers.inner._inner_clusters import (
-    add_noise,
-    draw_start,
-    numeric_features,
-    standardise,
-)
+from ensemblage.papers.inner._clusters import add_noise, draw_start, numeric_features, standardise
 
 GROUPS = {
     "chosen on": ["ecoli", "heart-statlog", "letter", "pendigits", "segment", "vehicle",

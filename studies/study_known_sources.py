@@ -13,16 +13,17 @@ import warnings
 
 import numpy as np
 
-from ensemblage.papers.sources._known_source_methods import (
+from ensemblage.papers.sources._study import (
     CAREFUL,
     METHODS,
     KnownAnswer,
     answer_known,
+    excess_gap,
     fit_pool_with_sources,
+    known_task,
     log_loss,
+    source_set,
 )
-from ensemblage.papers.sources._source_scores import excess_gap
-from ensemblage.papers.sources._source_sets import known_task, source_set
 
 N_SPLITS = 5
 POOL, BLIND, CAREFUL_PICK = "pool-with-sources", "lightgbm-without-source", "careful pick"

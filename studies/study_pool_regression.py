@@ -25,14 +25,20 @@ from scipy.stats import rankdata, wilcoxon
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 from sklearn.model_selection import KFold
 
-from ensemblage.parallel import draw_seeds
-from ensemblage.pool import hold_out_members, refit_member, resolve_pool
-from ensemblage.pool._level_spread import learn_level_spread
-from ensemblage.pool._pool_rows import PoolRows, shared_folds
-from ensemblage.pool._pool_targets import PoolNumbers, mean_loss
-from ensemblage.pool._pooling import cross_fitted, fuse, make_fusion
-from ensemblage.strata import learn_spread
-from ensemblage.tables import TableEncoder
+from ensemblage._core import draw_seeds
+from ensemblage.datasets import TableEncoder
+from ensemblage.fusion import learn_spread
+from ensemblage.pool import (
+    PoolRows,
+    cross_fitted,
+    fuse,
+    hold_out_members,
+    make_fusion,
+    refit_member,
+    resolve_pool,
+    shared_folds,
+)
+from ensemblage.pool._targets import PoolNumbers, learn_level_spread, mean_loss
 
 FOLDS, INNER = 3, 5
 

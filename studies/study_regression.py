@@ -20,8 +20,8 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import KFold
 
+from ensemblage.datasets import TableEncoder
 from ensemblage.strata import HISS, StrataEnsembleRegressor
-from ensemblage.tables import TableEncoder
 
 FOLDS, TREES = 5, 100
 

@@ -19,20 +19,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ensemblage.datasets import Dataset, read_table
+from ensemblage._core import make_folds
+from ensemblage.datasets import Dataset, TableEncoder, read_table
 from ensemblage.fusion import LogPool
-from ensemblage.parallel import make_folds
-from ensemblage.strata import SourceStrata, StrataEnsembleClassifier, tuned_svm
-from ensemblage.strata._strata_recipe import make_recipe
-from ensemblage.strata._strata_rows import Training
-from ensemblage.strata._strata_targets import ClassTarget
-from ensemblage.strata._stratum_members import (
+from ensemblage.sources import SourceStrata
+from ensemblage.strata import ClassTarget, StrataEnsembleClassifier, tuned_svm
+from ensemblage.strata._members import (
     ask_members,
     fit_members,
     held_out_outputs,
+    make_recipe,
     plan_jobs,
 )
-from ensemblage.tables import TableEncoder
+from ensemblage.strata._targets import Training
 
 REPEATS = 5
 

@@ -15,7 +15,7 @@ from sklearn.utils._testing import ignore_warnings
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS
-from ensemblage.strata._polish import fit_by_prices
+from ensemblage.strata._hiss import fit_by_prices
 
 BATCH = 200
 STRATA, SIZE, STRATA_BATCH = 8, 0.3, 500

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ensemblage.bayes import BayesNetClassifier, MDLPDiscretizer
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
+from ensemblage.datasets import TableEncoder
 from ensemblage.fusion import MemberStackingClassifier
 from ensemblage.inner import (
     InnerBayesNetClassifier,
@@ -20,16 +21,18 @@ from ensemblage.inner import (
     InnerTreeRegressor,
 )
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
+from ensemblage.sources import (
+    PartialPoolingClassifier,
+    PartialPoolingRegressor,
+    RecalibratedClassifier,
+    SourceStrata,
+)
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
-    PartialPoolingClassifier,
-    PartialPoolingRegressor,
-    RecalibratedClassifier,
     ScaledLogisticRegression,
     ScaledRidge,
-    SourceStrata,
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
 )
@@ -39,7 +42,6 @@ from ensemblage.subspace import (
     JointSubspaceSelector,
     StabilitySelector,
 )
-from ensemblage.tables import TableEncoder
 
 CLASSES, NUMBERS, CLUSTERS, STRATA, COLUMNS = "classes", "numbers", "clusters", "strata", "columns"
 PLAIN = object()

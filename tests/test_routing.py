@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from ensemblage.datasets import make_multi_source
 from ensemblage.inner import InnerTreeClassifier
 from ensemblage.pool import EnsemblageClassifier
-from ensemblage.strata import PartialPoolingClassifier, SourceStrata, StrataEnsembleClassifier
+from ensemblage.sources import PartialPoolingClassifier, SourceStrata
+from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
 
 X, Y, SOURCES = make_multi_source(3, 150, n_features=3, random_state=0, return_sources=True)

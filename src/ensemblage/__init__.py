@@ -1,41 +1,26 @@
-"""Ensembles whose diversity is placed on purpose: in rows, columns and decisions.
+"""Models for data from several places, and ensembles whose members differ on purpose.
 
-The subpackages are imported when they are first used, so that the command line answers
-at once: ``ensemblage.strata``, ``ensemblage.fusion``, ``ensemblage.datasets`` and so on.
+The names that most people need are importable from here; all others from the packages, such as
+``ensemblage.strata`` or ``ensemblage.datasets``. A package is imported when it is first used.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from types import ModuleType
+import lazy_loader
 
 __version__ = "0.1.0"
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
 __all__ = [
+    "EnsemblageClassifier",
+    "EnsemblageRegressor",
+    "InnerBayesNetClassifier",
+    "InnerKMeans",
+    "InnerTreeClassifier",
+    "InnerTreeRegressor",
+    "JointSubspaceClassifier",
+    "StrataEnsembleClassifier",
+    "StrataEnsembleRegressor",
     "__version__",
-    "bayes",
-    "consensus",
-    "datasets",
-    "evaluation",
-    "explain",
-    "fusion",
-    "inner",
-    "methods",
-    "papers",
-    "persistence",
-    "pool",
-    "runs",
-    "strata",
-    "subspace",
-    "tables",
+    "compare",
+    "source_audit",
 ]
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name in __all__:
-        return import_module(f"ensemblage.{name}")
-    raise AttributeError(f"module 'ensemblage' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import open_dataset, read_table
-from ensemblage.methods import compare, predict_rows, train
-from ensemblage.persistence import load, read_rows, save
+from ensemblage.persistence import load, save
+from ensemblage.studies import compare, predict_rows, read_rows, train
 
 HERE = Path(__file__).parent
 SIZES = [1.5, 2.25, 1234.5, 4.75, 1250.75, 6.0, 2345.25, 8.5]

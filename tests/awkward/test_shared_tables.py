@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import open_dataset, read_table
-from ensemblage.methods import compare, predict_rows, train
-from ensemblage.persistence import load, read_rows, save
+from ensemblage.persistence import load, save
+from ensemblage.studies import compare, predict_rows, read_rows, train
 
 # Above so many rows only the methods that are quick take part here.
 FEW_ROWS = 1000

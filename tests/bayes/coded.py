@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ensemblage.bayes import SearchSpace
 from ensemblage.bayes._coding import CodedRows
-from ensemblage.bayes._search_space import ArcRules, SearchSpace
-from ensemblage.kernels import Nodes
+from ensemblage.bayes._score_kernels import Nodes
+from ensemblage.bayes._search import ArcRules
 
 
 def draw(seed, n_rows=24, sizes=(2, 3, 2, 2)):

@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 import sys
@@ -6,7 +7,16 @@ import numpy as np
 import pytest
 
 from bayes.networks import table
-from ensemblage.bayes import BayesNetwork
+from ensemblage.bayes import NETWORK_DOCS, BayesNetClassifier, BayesNetwork
+from ensemblage.inner import InnerBayesNetClassifier
+
+
+def test_both_networks_say_all_of_it():
+    entries = re.split(r"\n(?=\S)", NETWORK_DOCS.strip())
+    for entry in entries:
+        name = entry.partition(" :")[0]
+        for network in (BayesNetClassifier, InnerBayesNetClassifier):
+            assert f"    {name} :" in network.__doc__
 
 
 def test_who_depends_on_whom(sprinkler):

@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
-from ensemblage.blocks._dask_rows import _shared_folder, fair_moves
+from ensemblage.blocks._dask import _shared_folder, fair_moves
 from ensemblage.inner import InnerKMeans
-from ensemblage.strata import HISS, _price_search
-from ensemblage.strata._price_search import Aside
+from ensemblage.strata import HISS
+from ensemblage.strata import _hiss_sizes as _price_search
+from ensemblage.strata._hiss_sizes import Aside
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -137,7 +138,7 @@ def count_carries(block: Block):
 
 
 def test_parts_grow_with_the_rows(client, monkeypatch):
-    from ensemblage.blocks import _dask_rows
+    from ensemblage.blocks import _dask as _dask_rows
 
     monkeypatch.setattr(_dask_rows, "PARTS_PER_THREAD", 1)
     source = DaskBlocks(da.from_array(blobs(), chunks=500), block_rows=32)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ensemblage.blocks._parquet_parts import ParquetParts, Stored, read_part
+from ensemblage.blocks import ParquetParts
+from ensemblage.blocks._dask import Stored, read_part
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import ensemblage.papers
 from ensemblage.cli import app
-from runs.arithmetic import experiment
+from studies.arithmetic import experiment
 
 STUDY = """
 name = "study"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from methods.homes import write_homes
+from studies.homes import write_homes
 
 SOME = ["-m", "mean", "-m", "ridge", "--folds", 2, "-j", 1]
 

@@ -1,4 +1,7 @@
-"""Options that name what a registry knows, and words as times."""
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -6,18 +9,69 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from ensemblage.cli._cluster_command import CLUSTER_NAMES
+from ensemblage.cli import app
+from ensemblage.cli._cluster import CLUSTER_NAMES
 from ensemblage.cli._options import (
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
+    UNKNOWN,
     Budget,
     MeasureName,
     TaskName,
     complete_method,
     parse_time,
+    unchecked,
 )
-from ensemblage.messages import TASKS
-from ensemblage.methods import CLUSTER_METHODS, METHODS, NUMBER_METHODS
+from ensemblage.evaluation import TASKS
+from ensemblage.studies import CLUSTER_METHODS, METHODS, NUMBER_METHODS
+
+COMMANDS = [each.name for each in app.registered_commands]
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=str)
+def test_no_types_of_python(run, command):
+    shown = run(*command, "--help").output
+    assert re.findall(r"<\w+>|\[0<=x", shown) == []
+    assert re.search(r"--(debug|version) +\w", shown)
+
+
+def test_what_needs_no_check():
+    assert unchecked("x", str) == "x"
+    assert unchecked("x.csv", Path) == Path("x.csv")
+    assert unchecked(3, int) == 3
+    assert unchecked(("a", "b"), list[str]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("3", int), ("0.5", float), ("yes", bool), (True, int), (("1",), list[int])]
+)
+def test_what_typer_checks(value, kind):
+    assert unchecked(value, kind) is UNKNOWN
+
+
+def test_numbers_that_are_typed_in_are_checked(run):
+    shown = run("fit", "iris", "--folds", "1", "-o", "x.skops")
+    assert shown.exit_code == 2
+    assert "--folds" in shown.output
+    shown = run("fit", "iris", "--seed", "many", "-o", "x.skops")
+    assert shown.exit_code == 2
+    assert "--seed" in shown.output
+
+
+def test_a_wrong_file_name_needs_no_pydantic():
+    script = (
+        "import sys\n"
+        "from ensemblage.cli import app\n"
+        "try:\n"
+        "    app(['fit', 'absent.csv', '-t', 'y', '--drop', 'a', '-o', 'x.skops'])\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, sorted({'pydantic', 'numpy'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "1 []"
+    assert done.stderr == "Error: There is no file absent.csv.\n"
 
 
 def test_names_written_out_are_those_of_the_registries():

@@ -5,12 +5,11 @@ import pytest
 from rich.console import Console
 from sklearn.pipeline import make_pipeline
 
+from ensemblage._core import display_width
 from ensemblage.cli import _console
-from ensemblage.datasets import open_dataset
-from ensemblage.pages import text_width
+from ensemblage.datasets import TableEncoder, open_dataset
 from ensemblage.persistence import save
 from ensemblage.strata import HISS, StrataEnsembleClassifier
-from ensemblage.tables import TableEncoder
 
 NAMES = ["age in years", "systolic_blood_pressure_at_rest", "smokes", "distance_to_the_clinic_km"]
 
@@ -79,7 +78,7 @@ def test_lists_and_sentences(screen, run):
 
 def check(shown, width):
     lines = shown.splitlines()
-    assert [line for line in lines if text_width(line) > width] == []
+    assert [line for line in lines if display_width(line) > width] == []
     assert "…" not in shown
     assert [line for line in lines if line.strip() and not any(map(str.isalnum, line))
             and set(line.strip()) != {"─"}] == []  # fmt: skip

@@ -6,14 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from consensus.noisy import TRUTH, noisy_partitions
-from ensemblage.consensus import (
-    CSPA,
-    HBGF,
-    HGPA,
-    MCLA,
-    ConsensusClusterer,
-    EvidenceAccumulation,
-)
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, ConsensusClusterer, EvidenceAccumulation
 from ensemblage.evaluation import nmi_score
 
 METHODS = [CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation]

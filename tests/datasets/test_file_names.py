@@ -3,7 +3,8 @@ import sys
 
 import pytest
 
-from ensemblage.datasets._file_names import check_file, format_of, names_file
+from ensemblage.datasets import check_file, names_file
+from ensemblage.datasets._file_names import format_of
 
 
 def test_the_suffix_before_gz_counts(tmp_path):

@@ -2,6 +2,7 @@ import json
 import math
 import sys
 from dataclasses import FrozenInstanceError
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,167 @@ import scikit_posthocs
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.stats import friedmanchisquare
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from ensemblage.evaluation import compare_methods
-from ensemblage.evaluation._exact_ranks import exact_rank_pvalue
-from ensemblage.evaluation._ranks import rank_rows
-from ensemblage.papers._paper_table import read_printed
+from ensemblage.evaluation import compare_methods, holm
+from ensemblage.evaluation._compare_methods import (
+    cohen_d,
+    compare_pairs,
+    escape,
+    rank_biserial,
+    signed_rank_test,
+)
+from ensemblage.evaluation._ranks import exact_rank_pvalue, rank_rows
+from ensemblage.papers._declaration import read_printed
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.9]) == pytest.approx([1.0, 1.0])
+
+
+def slow_holm(pvalues):
+    adjusted = {}
+    largest = 0.0
+    for step, (pvalue, index) in enumerate(sorted((p, i) for i, p in enumerate(pvalues))):
+        largest = max(largest, min(1.0, (len(pvalues) - step) * pvalue))
+        adjusted[index] = largest
+    return [adjusted[i] for i in range(len(pvalues))]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_equals_the_loop_and_never_lowers(pvalues):
+    ours = holm(pvalues)
+    assert ours == pytest.approx(slow_holm(pvalues))
+    assert (ours >= pvalues).all()
+    assert (ours <= 1).all()
+
+
+def test_equal_scores_give_no_warning():
+    assert signed_rank_test(np.ones(6), np.ones(6)) == (0.0, 1.0)
+
+
+def test_signed_ranks_by_hand():
+    # differences 1, 2, -3: the lower sum is 3, and 5 of the 8 signs give 3 or less
+    assert signed_rank_test(np.array([1.0, 2, 0]), np.array([0.0, 0, 3])) == (3.0, 1.0)
+    # all five above: 1 of 32, on either side
+    assert signed_rank_test(np.arange(1.0, 6), np.zeros(5)) == (0.0, 2 / 32)
+
+
+@pytest.mark.parametrize("n", [2, 6, 30, 50, 51, 80])
+def test_signed_ranks_equal_scipy_without_ties(n):
+    first, second = np.random.default_rng(n).normal(size=(2, n))
+    theirs = wilcoxon(first, second)
+    assert signed_rank_test(first, second) == pytest.approx(tuple(theirs), rel=1e-9)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 9), elements=st.integers(-3, 3)))
+def test_signed_ranks_equal_all_signs_tried(differences):
+    kept = differences[differences != 0]
+    ranks = rankdata(np.abs(kept))
+    sums = [np.dot(signs, ranks) for signs in product([0, 1], repeat=len(kept))]
+    observed = ranks[kept > 0].sum()
+    low, high = np.mean(np.array(sums) <= observed), np.mean(np.array(sums) >= observed)
+    _, ours = signed_rank_test(differences, np.zeros(len(differences)))
+    assert ours == pytest.approx(min(1.0, 2 * min(low, high)))
+
+
+def test_a_row_by_hand():
+    scores = np.array([[0.1, 0.3], [0.2, 0.2], [0.4, 0.5], [0.3, 0.1]])
+    (row,) = compare_pairs(scores, ("a", "b"), greater_is_better=False, alpha=0.05)
+    assert (row.wins, row.ties, row.losses) == (2, 1, 1)
+    # errors: the first is lower by 0.025 on average, so it is ahead
+    assert row.advantage == pytest.approx(0.025)
+    assert row.rank_difference == pytest.approx(-0.25)
+    assert row.nemenyi_statistic == pytest.approx(0.5)
+    assert row.significant is False
+
+
+def test_cohen_d_by_hand():
+    # mean 2, deviations -1, 0, 1: the standard deviation is one
+    assert cohen_d(np.array([1.0, 2.0, 3.0])) == pytest.approx(2)
+    assert cohen_d(np.zeros(4)) == 0
+    assert cohen_d(np.full(5, 0.1)) is None
+
+
+def test_rank_biserial_by_hand():
+    # ranks 1 and 3 for, 2 against, and a tie that counts for nothing: (4 - 2) / 6
+    assert rank_biserial(np.array([1.0, -2.0, 3.0, 0.0])) == pytest.approx(1 / 3)
+    assert rank_biserial(np.zeros(3)) == 0
+
+
+@given(hnp.arrays(np.float64, st.integers(2, 12), elements=st.integers(-5, 5)))
+def test_effect_sizes_turn_with_the_methods(leads):
+    assert -1 <= rank_biserial(leads) <= 1
+    assert rank_biserial(-leads) == pytest.approx(-rank_biserial(leads))
+    d, turned = cohen_d(leads), cohen_d(-leads)
+    assert (d is None) == (turned is None) == bool(leads[0] and not np.ptp(leads))
+    assert d is None or turned == pytest.approx(-d)
+
+
+@given(hnp.arrays(np.float64, st.integers(2, 12), elements=st.integers(-5, 5)))
+def test_rank_biserial_follows_from_wilcoxons_statistic(leads):
+    left = np.count_nonzero(leads)
+    lower = signed_rank_test(leads, np.zeros_like(leads)).statistic
+    expected = 1 - 4 * lower / (left * (left + 1)) if left else 0.0
+    assert abs(rank_biserial(leads)) == pytest.approx(expected)
+
+
+def test_table_by_hand():
+    # b leads by .1, .2 and .1: mean .1333, deviation .0577; three of three is p = .25
+    found = compare_methods({"a_1": [0.5, 0.6, 0.7], "b": [0.6, 0.8, 0.8]})
+    assert found.to_latex().splitlines() == [
+        r"\begin{tabular}{lrrrrrr}",
+        r"\toprule",
+        r"Method & Mean rank & W/T/L & Lead & $d$ & $r$ & $p$ \\",
+        r"\midrule",
+        r"b & 1.00 &  &  &  &  &  \\",
+        r"a\_1 & 2.00 & 0/0/3 & $-0.1333$ & $-2.31$ & $-1.00$ & $0.250$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_what_is_significant_is_bold_and_what_is_small_is_small():
+    found = compare_methods({"good": [*range(1, 21)], "bad": [*range(-20, 0)]})
+    assert r"& $-1.00$ & $\mathbf{< .001}$ \\" in found.to_latex()
+
+
+def test_equal_leads_have_no_d():
+    assert "0/0/4 & $-1.0000$ & -- &" in compare_methods([[1, 0]] * 4).to_latex()
+
+
+def test_caption_and_label():
+    text = compare_methods([[1, 0]] * 4).to_latex(caption="50 % of it", label="tab:it")
+    assert text.startswith(
+        "\\begin{table}\n\\centering\n\\caption{50 \\% of it}\n\\label{tab:it}\n"
+    )
+    assert text.endswith("\\end{tabular}\n\\end{table}\n")
+
+
+@given(st.text(alphabet="ab\\~^&%$#_{} ", max_size=8))
+def test_nothing_special_is_left(text):
+    left = escape(text)
+    for written in (r"\textbackslash{}", r"\textasciitilde{}", r"\textasciicircum{}"):
+        left = left.replace(written, "")
+    for letter in "&%$#_{}":
+        left = left.replace(f"\\{letter}", "")
+    assert not set(left) & set("\\~^&%$#_{}")
+
+
+def test_order_is_by_rank():
+    found = compare_methods({"low": [1, 2, 3], "high": [5, 6, 7], "mid": [3, 3, 4]})
+    lines = found.to_latex().splitlines()[4:7]
+    assert [line.split(" & ")[0] for line in lines] == ["high", "mid", "low"]
+
+
+@pytest.mark.parametrize("greater", [True, False])
+def test_errors_have_the_sign_of_a_lead(greater):
+    scores = {"good": [0.1, 0.2], "bad": [0.4, 0.5]}
+    if greater:
+        scores = {name: [-value for value in values] for name, values in scores.items()}
+    assert "0/0/2 & $-0.3000$" in compare_methods(scores, greater_is_better=greater).to_latex()
+
 
 score_tables = hnp.arrays(
     np.float64, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(0, 4)
@@ -75,6 +231,8 @@ def nemenyi(found, first, second):
 
 
 PLAIN, INNER, INNER_BEST = "plain network", "inner, improving settings", "inner, best setting"
+
+
 BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
 
 
@@ -91,6 +249,8 @@ def test_table_1_of_the_inner_ensembles_paper():
 
 
 AVERAGE = ("K-means", INNER, "graph-based, all settings", "linkage, all settings")
+
+
 BEST = ("K-means", INNER_BEST, "graph-based, best setting", "linkage, best setting")
 
 

@@ -1,18 +1,120 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_iris
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import cohen_kappa_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from ensemblage.evaluation import disagreement, entropy, kappa, kappa_error, q_statistic
+from ensemblage.evaluation import (
+    disagreement,
+    entropy,
+    kappa,
+    kappa_error,
+    oracle_score,
+    q_statistic,
+)
+from ensemblage.evaluation._diversity import member_labels
+from ensemblage.fusion import MemberStackingClassifier
+from ensemblage.strata import StrataEnsembleClassifier
+from ensemblage.subspace import JointSubspaceClassifier
+
+X, numbers = load_iris(return_X_y=True)
+
+
+words = np.array(["setosa", "versicolor", "virginica"])[numbers]
+
+
+shifted = numbers + 1
+
+
+ENSEMBLES = {
+    "forest": RandomForestClassifier(6, random_state=0),
+    "bagging": BaggingClassifier(DecisionTreeClassifier(), 6, max_features=2, random_state=0),
+    "boosting": AdaBoostClassifier(n_estimators=6, random_state=0),
+    "voting": VotingClassifier([("nb", GaussianNB()), ("knn", KNeighborsClassifier())]),
+    "strata": StrataEnsembleClassifier(n_strata=4, stratum_size=0.5, random_state=0),
+    "subspace": JointSubspaceClassifier(n_estimators=4, random_state=0),
+    "stacked": MemberStackingClassifier(RandomForestClassifier(6, random_state=0)),
+    "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(6, random_state=0)),
+    "search": GridSearchCV(RandomForestClassifier(6, random_state=0), {"max_depth": [2]}, cv=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.* strata hold one class only")
+@pytest.mark.parametrize("y", [words, shifted], ids=["words", "shifted"])
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_members_predict_the_ensembles_classes(name, y):
+    ensemble = ENSEMBLES[name].fit(X, y)
+    found = member_labels(ensemble, X)
+    assert found.shape[1] == len(X)
+    assert len(found) >= 2
+    assert set(np.unique(found)) <= set(y)
+    assert (found == y).mean() > 0.6
+    # somebody agrees with the whole, or the members are not its own
+    assert (found == ensemble.predict(X)).any(axis=0).mean() > 0.9
+
+
+def test_a_forest_by_hand():
+    forest = ENSEMBLES["forest"].fit(X, words)
+    first = forest.classes_[forest.estimators_[0].predict(X).astype(int)]
+    np.testing.assert_array_equal(member_labels(forest, X)[0], first)
+
+
+def test_frames_and_sparse_rows():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    forest = RandomForestClassifier(4, random_state=0).fit(frame, words)
+    expected = member_labels(forest, frame)
+    bare = RandomForestClassifier(4, random_state=0).fit(X, words)
+    np.testing.assert_array_equal(member_labels(bare, csr_matrix(X)), expected)
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), GradientBoostingClassifier(n_estimators=2)])
+def test_what_has_no_members_is_refused(model):
+    with pytest.raises(ValueError, match="has no members that predict its classes"):
+        member_labels(model.fit(X, words), X)
+
+
+def test_members_of_other_problems_are_refused():
+    ensemble = RandomForestClassifier(3, random_state=0).fit(X, words)
+    ensemble.estimators_ = [GaussianNB().fit(X, words == "setosa")]
+    ensemble.estimators_[0].classes_ = np.array([7, 8])
+    with pytest.raises(ValueError, match="solve other problems"):
+        member_labels(ensemble, X)
+
+
+def test_an_unfitted_ensemble_is_refused():
+    with pytest.raises(NotFittedError):
+        member_labels(RandomForestClassifier(), X)
+
 
 MEASURES = (disagreement, q_statistic, kappa, entropy)
+
+
 # ten rows, all of class 0: N11 = 4, N10 = 2, N01 = 1, N00 = 3
 PAIR = np.array([[0, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 0, 1, 1, 1]])
+
+
 TRUTH = np.zeros(10, dtype=int)
+
 
 crowds = st.tuples(st.integers(2, 6), st.integers(1, 12)).flatmap(
     lambda shape: st.tuples(
@@ -126,3 +228,30 @@ def test_equal_members_are_not_diverse(crowd):
 def test_what_has_no_diversity_is_refused(measure, predictions, y, message):
     with pytest.raises(ValueError, match=message):
         measure(predictions, y)
+
+
+def test_by_hand():
+    outputs = np.eye(2)[[[0, 0, 0], [1, 0, 0]]]
+    score = oracle_score(outputs, [0, 0, 1], np.zeros((3, 1)), random_state=0)
+    assert score.oracle == pytest.approx(2 / 3)
+
+
+def test_untrained_classifiers_cover_most_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 8)), rng.integers(2, size=500)
+    one = oracle_score(np.full((1, 500, 2), 0.5), y, X, random_state=0)
+    ten = oracle_score(np.full((10, 500, 2), 0.5), y, X, random_state=0)
+    assert one.untrained == pytest.approx(0.5, abs=0.05)
+    assert ten.untrained > 0.95
+
+
+def test_never_below_the_best_member():
+    rng = np.random.default_rng(0)
+    outputs, y = rng.random((5, 40, 3)), rng.integers(3, size=40)
+    best = (outputs.argmax(axis=2) == y).mean(axis=1).max()
+    assert oracle_score(outputs, y, rng.random((40, 2))).oracle >= best
+
+
+def test_wrong_shapes():
+    with pytest.raises(ValueError, match=r"expected \(n_members, n_samples, n_classes\)"):
+        oracle_score(np.zeros((3, 2)), [0, 1], np.zeros((2, 1)))

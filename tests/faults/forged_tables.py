@@ -181,7 +181,7 @@ def read(path):
     """Read a file as the command line does."""
     from ensemblage.bayes import BayesNetwork
     from ensemblage.datasets import open_dataset
-    from ensemblage.methods import read_experiment
+    from ensemblage.studies import read_experiment
 
     if path.suffix == ".toml":
         return read_experiment(path)
@@ -195,7 +195,7 @@ def read(path):
 def main(folder):
     """Read each file and tell how it went."""
     warnings.simplefilter("ignore")
-    import ensemblage.methods  # noqa: F401  not to be counted with the first file
+    import ensemblage.studies  # noqa: F401  not to be counted with the first file
 
     for path in sorted(Path(folder).iterdir()):
         # of this process alone: others may be at work

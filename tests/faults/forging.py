@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from ensemblage.persistence import load, save
-from ensemblage.strata import PartialPoolingClassifier, SourceStrata
+from ensemblage.sources import PartialPoolingClassifier, SourceStrata
 from ensemblage.subspace import JointSubspaceClassifier
 from made_estimators import MADE, fit_on, made_rows
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ensemblage.pages import FactsBlock, Page
 from ensemblage.persistence import load, save, write_atomically
-from ensemblage.report import render
+from ensemblage.report import FactsBlock, Page, render
 from made_estimators import MADE, fit_on, made_rows, outputs_of
 
 X, Y, _ = made_rows()

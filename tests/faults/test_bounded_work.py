@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from ensemblage.blocks import MemoryBlocks
-from ensemblage.datasets import Dataset, Table
-from ensemblage.persistence import SavedModel, read_rows
+from ensemblage.datasets import Dataset, Table, per_column
+from ensemblage.persistence import SavedModel
 from ensemblage.strata import HISS, MixtureStrata
-from ensemblage.strata._price_search import FEW_PASSES, MOST_PASSES, _passes
-from ensemblage.tables._read_columns import per_column
+from ensemblage.strata._hiss_sizes import FEW_PASSES, MOST_PASSES, _passes
+from ensemblage.studies import read_rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from ensemblage.bayes import BayesNetClassifier
+from ensemblage.datasets import TableEncoder
 from ensemblage.pool import EnsemblageClassifier
-from ensemblage.strata import PartialPoolingClassifier, SourceStrata, StrataEnsembleClassifier
-from ensemblage.tables import TableEncoder
+from ensemblage.sources import PartialPoolingClassifier, SourceStrata
+from ensemblage.strata import StrataEnsembleClassifier
 from made_estimators import MADE, are_finite, attempt, fit_on, made_rows
 
 X, Y, _ = made_rows()

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from ensemblage.bayes import BayesNetwork
 from ensemblage.datasets import read_table
-from ensemblage.methods import read_experiment
 from ensemblage.persistence import load, save
+from ensemblage.studies import read_experiment
 from faults.forged_tables import ARFF, BIF, ROWS, STUDY, XML
 from made_estimators import COSTLY, MADE, fit_on, made_rows, outputs_of
 

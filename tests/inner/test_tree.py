@@ -1,11 +1,154 @@
+from inspect import signature
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
-from ensemblage.parallel import draw_seeds
+from ensemblage._core import draw_seeds
+from ensemblage.inner import (
+    BaseInnerTree,
+    InnerTreeClassifier,
+    InnerTreeRegressor,
+    NodeValues,
+    TreeWords,
+    as_text,
+    outline,
+)
+from ensemblage.inner._tree import as_dot, follow_row, written
+from ensemblage.inner._tree_growth import FittedTree
+from inner.trees import stump
+
+
+def test_by_hand():
+    values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
+    tree = FittedTree.make(stump([1.0, 2.0, 3.0, 4.0]), NodeValues(values, np.ones(3)))
+    path = follow_row(tree, np.array([1.5], dtype=np.float32), TreeWords(["age"], ["a", "b"]))
+    (step,) = path.steps
+    assert step[:10] == (0, "age", "age <= 3", 1.5, 3.0, 1.0, 4.0, 1.0, 0.75, 0.75)
+    np.testing.assert_allclose(step.contribution, [0.2, -0.2])  # 3/4 of .4 up, 1/4 of .4 down
+    assert path.leaves == {1: 0.75, 2: 0.25}
+    np.testing.assert_allclose(path.prediction, [0.7, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "load"),
+    [
+        (InnerTreeClassifier(random_state=0), load_iris),
+        (InnerTreeRegressor(random_state=0), load_diabetes),
+    ],
+)
+def test_contributions_add_up_to_the_prediction(estimator, load):
+    X, y = load(return_X_y=True)
+    tree = estimator.fit(X, y)
+    told = tree.predict_proba(X) if hasattr(tree, "predict_proba") else tree.predict(X)[:, None]
+    for i in range(0, len(X), 10):
+        path = tree.explain(X[i])
+        np.testing.assert_allclose(path.prediction, told[i], rtol=1e-12)
+        assert sum(path.leaves.values()) == pytest.approx(1.0)
+
+
+def test_the_answer_to_a_category_is_yes_on_the_right():
+    values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
+    tree = FittedTree.make(stump([0.5, 0.5]), NodeValues(values, np.ones(3)))
+    words = TreeWords(["thal = normal"], ["a", "b"], ["normal"])
+    (step,) = follow_row(tree, np.array([1.0], dtype=np.float32), words).steps
+    assert (step.question, step.left, step.yes) == ("thal is normal", 0.0, 1.0)
+
+
+def test_one_row_at_a_time():
+    X, y = load_iris(return_X_y=True)
+    tree = InnerTreeClassifier(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="`x` has 2 rows"):
+        tree.explain(X[:2])
+
+
+VALUES = NodeValues(
+    np.array([[0.5, 0.5], [0.998, 0.002], [0.25, 0.75]]), np.array([90.0, 5.5, 84.5])
+)
+
+
+WORDS = TreeWords(['petal "width"'], ["a", "b"])
+
+
+def test_text_by_hand():
+    tree = FittedTree.make(stump([2.3, 2.45, 2.6]), VALUES)
+    assert as_text(tree, WORDS).splitlines() == [
+        'petal "width" <= 2.45 (crowd: 2.3 to 2.6)   [90 rows]',
+        "├─ yes: a 100%   [5.5 rows]",
+        "└─ no: b 75%, a 25%   [84 rows]",
+    ]
+
+
+def test_numbers_and_crisp_thresholds():
+    tree = FittedTree.make(
+        stump([2.45]), VALUES._replace(values=np.array([[0.0], [12345.6], [2.0]]))
+    )
+    lines = as_text(tree, TreeWords(["age"], [])).splitlines()
+    assert lines[:2] == ["age <= 2.45   [90 rows]", "├─ yes: 12346   [5.5 rows]"]
+
+
+def test_thresholds_have_digits_enough():
+    assert written(1.00001, 1.0, 1.00002) == ("1.00001", "1", "1.00002")
+    assert written(2.0, 2.0, 2.0) == ("2", "2", "2")
+
+
+def test_numbers_have_no_exponent():
+    assert written(59410.0, 40161.0, 59425.5) == ("59410", "40161", "59426")
+
+
+def test_dot_escapes_names():
+    text = as_dot(FittedTree.make(stump([1.0, 2.0]), VALUES), WORDS)
+    assert r'n0 [label="petal \"width\" <= 2 (crowd: 1 to 2)\n90 rows"];' in text
+    assert 'n0 -> n1 [label="yes"];' in text
+    assert text.count("ellipse") == 2
+
+
+def test_categories_are_asked_for_by_name():
+    """One is right of the threshold, and it is the answer yes."""
+    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
+    words = TreeWords(["thal = normal"], ["a", "b"], ["normal"])
+    assert as_text(tree, words).splitlines() == [
+        "thal is normal   [90 rows]",
+        "├─ yes: b 75%, a 25%   [84 rows]",
+        "└─ no: a 100%   [5.5 rows]",
+    ]
+    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, words)
+    root, yes, _ = outline(tree, words)
+    assert root.said == ("thal", " is normal")
+    assert (yes.side, yes.shares) == ("yes", (0.25, 0.75))
+
+
+def test_a_number_whose_name_looks_like_a_category_is_a_number():
+    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
+    assert as_text(tree, TreeWords(["thal = normal"], ["a", "b"])).startswith(
+        "thal = normal <= 0.5"
+    )
+
+
+@pytest.mark.parametrize("kind", [InnerTreeClassifier, InnerTreeRegressor])
+def test_both_trees_have_the_same_parameters_but_for_the_criterion(kind):
+    shared, own = signature(BaseInnerTree).parameters, signature(kind).parameters
+    assert list(shared) == list(own)
+    other = [name for name in own if own[name].default != shared[name].default]
+    assert other in ([], ["criterion"])
+    assert set(own) == set(kind._parameter_constraints)
+    assert all(f"{name} : " in kind.__doc__ for name in own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "load"), [(InnerTreeClassifier, load_iris), (InnerTreeRegressor, load_diabetes)]
+)
+def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
+    tree = kind(max_leaves=3, n_views=3, random_state=0)
+    assert "ensemblage-tree" not in tree._repr_html_()
+    tree.fit(*load(return_X_y=True))
+    for told in (tree._repr_mimebundle_()["text/html"], tree._repr_html_()):
+        assert told.endswith(tree.to_html())
+        assert told.count("<style>.ensemblage-tree") == 1
+    assert tree.to_html().count("<g>") == len(tree.tree_.left)
+
 
 DRAWN = {
     "check_sample_weight_equivalence_on_dense_data": "bootstraps and folds are drawn among rows"
@@ -174,6 +317,8 @@ def test_sizes_and_importances():
 
 
 ROWS = np.random.default_rng(0).normal(size=(60, 3))
+
+
 AWKWARD = {
     "constant columns": np.ones((60, 3)),
     "one column": ROWS[:, :1],

@@ -1,6 +1,6 @@
 """Rows of a table with two columns: the last of them is incomplete."""
 
-from ensemblage.papers._paper_rows import entry
+from ensemblage.papers._summaries import entry
 
 ROWS = [
     entry("one", "a", [0.1, 0.3], paper=0.25),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ensemblage.papers import paper_experiment
-from ensemblage.runs import CellResult
+from ensemblage.studies import CellResult
 
 RESULTS = Path(__file__).parents[2] / "docs" / "reproduction" / "results"
 

@@ -1,5 +1,3 @@
-"""What a model file may hold: every class of ours that a fitted model can be made of."""
-
 import importlib
 import io
 import pkgutil
@@ -9,33 +7,114 @@ import zipfile
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import ensemblage
+from ensemblage._core import DamagedStateError
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.inner import InnerKMeans, InnerTreeClassifier
 from ensemblage.persistence import TRUSTED_TYPES, load, save
-from ensemblage.persistence._trusted import is_trusted
+from ensemblage.persistence._trusted import check_common, check_foreign, is_trusted
+from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
     ScaledLogisticRegression,
-    SourceStrata,
     StrataEnsembleClassifier,
 )
 from ensemblage.subspace import JointSubspaceClassifier
 from persistence.archives import rewrite
 
+X = np.random.default_rng(0).normal(size=(40, 3))
+
+
+Y = np.arange(40) % 2
+
+
+SOUND = [
+    LogisticRegression().fit(X, Y),
+    Ridge().fit(X, Y),
+    SVC().fit(X, Y),
+    DummyClassifier().fit(X, Y),
+    BaggingClassifier(LogisticRegression(), 2, random_state=0).fit(X, Y),
+    NearestNeighbors().fit(X),
+]
+
+
+@pytest.mark.parametrize("part", SOUND, ids=lambda part: type(part).__name__)
+def test_what_a_fit_makes_is_sound(part):
+    check_common(part)
+    check_foreign(part)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "told"),
+    [
+        (LogisticRegression(), "coef_", np.zeros((1, 2)), "coef_ has another shape"),
+        (LogisticRegression(), "intercept_", np.array([np.nan]), "intercept_ holds no finite"),
+        (Ridge(), "coef_", np.full(3, np.inf), "coef_ holds no finite numbers"),
+        (SVC(), "support_", np.full(3, -1), "support"),
+        (SVC(), "_n_support", np.array([9, 999], np.int32), "not as many as counted"),
+        (DummyClassifier(), "_strategy", "eval", "_strategy is none"),
+        (NearestNeighbors(), "_fit_method", "x", "_fit_method is none"),
+    ],
+)
+def test_what_no_fit_makes_is_refused(part, name, value, told):
+    part.fit(X, Y)
+    setattr(part, name, value)
+    with pytest.raises(DamagedStateError, match=told):
+        check_foreign(part)
+
+
+def test_bags_look_at_columns_that_there_are():
+    part = BaggingClassifier(LogisticRegression(), 2, random_state=0).fit(X, Y)
+    part.estimators_features_ = [np.array([0, 1, 7])] * 2
+    with pytest.raises(DamagedStateError, match="looks at no column"):
+        check_foreign(part)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("n_features_in_", -1, "n_features_in_ is"),
+        ("feature_names_in_", np.array(["a"], dtype=object), "does not name each column"),
+        ("n_jobs", 10**9, "n_jobs is no number of workers"),
+        ("stratifier_", HISS(2, 0.5), "stratifier_ is not fitted"),
+        ("estimators_", "all of them", "estimators_ is no list"),
+        ("fusion_", 3, "fusion_ is not fitted"),
+    ],
+)
+def test_parts_of_ours_are_whole(name, value, told):
+    model = StrataEnsembleClassifier(HISS(2, 0.5), cv=2, random_state=0).fit(X, Y)
+    check_common(model)
+    setattr(model, name, value)
+    with pytest.raises(DamagedStateError, match=told):
+        check_common(model)
+
+
 # what others inherit from; no model is one
 CONTRACTS = {"ConsensusClusterer", "Fusion"}
 
+
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(80, 4))
-Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+
+
+TRUSTED_X = RNG.normal(size=(80, 4))
+
+
+TRUSTED_Y = np.where(TRUSTED_X[:, 0] + TRUSTED_X[:, 1] > 0, "yes", "no")
 
 
 def exported_estimators():
@@ -73,8 +152,8 @@ def test_every_exported_estimator_is_trusted():
 def test_forged_trees_are_refused(tmp_path, model, forge):
     """A tree whose nodes point outside would crash the process at predict."""
     path = tmp_path / "trees.skops"
-    save(model.fit(X, Y), path)
-    assert (load(path).model.predict(X) == model.predict(X)).all()
+    save(model.fit(TRUSTED_X, TRUSTED_Y), path)
+    assert (load(path).model.predict(TRUSTED_X) == model.predict(TRUSTED_X)).all()
     forged = []
 
     def change(name, data):
@@ -95,17 +174,21 @@ def test_forged_trees_are_refused(tmp_path, model, forge):
         load(path)
 
 
-SOURCES = np.array(["a", "b", "c", "d"])[np.arange(len(Y)) % 4]
+SOURCES = np.array(["a", "b", "c", "d"])[np.arange(len(TRUSTED_Y)) % 4]
+
+
 MODELS = {
-    "hiss": lambda: HISS(3, 0.5, random_state=0).fit(X),
-    "mixture": lambda: MixtureStrata(2, random_state=0).fit(X),
-    "bootstrap": lambda: BootstrapStrata(3, random_state=0).fit(X),
-    "sources": lambda: SourceStrata(min_rows=1).fit(X, sources=SOURCES),
-    "ensemble": lambda: StrataEnsembleClassifier(HISS(3, 0.5), random_state=0).fit(X, Y),
-    "subspaces": lambda: JointSubspaceClassifier(3, random_state=0).fit(X, Y),
-    "prototypes": lambda: InnerKMeans(3, random_state=0).fit(X),
-    "tree": lambda: InnerTreeClassifier(random_state=0).fit(X, Y),
-    "network": lambda: BayesNetClassifier().fit(X, Y),
+    "hiss": lambda: HISS(3, 0.5, random_state=0).fit(TRUSTED_X),
+    "mixture": lambda: MixtureStrata(2, random_state=0).fit(TRUSTED_X),
+    "bootstrap": lambda: BootstrapStrata(3, random_state=0).fit(TRUSTED_X),
+    "sources": lambda: SourceStrata(min_rows=1).fit(TRUSTED_X, sources=SOURCES),
+    "ensemble": lambda: StrataEnsembleClassifier(HISS(3, 0.5), random_state=0).fit(
+        TRUSTED_X, TRUSTED_Y
+    ),
+    "subspaces": lambda: JointSubspaceClassifier(3, random_state=0).fit(TRUSTED_X, TRUSTED_Y),
+    "prototypes": lambda: InnerKMeans(3, random_state=0).fit(TRUSTED_X),
+    "tree": lambda: InnerTreeClassifier(random_state=0).fit(TRUSTED_X, TRUSTED_Y),
+    "network": lambda: BayesNetClassifier().fit(TRUSTED_X, TRUSTED_Y),
 }
 
 
@@ -146,7 +229,7 @@ def test_forged_arrays_are_refused(tmp_path, model, attribute, forged):
 def test_a_tree_with_forged_nodes_is_refused(tmp_path):
     fitted, path = MODELS["tree"](), tmp_path / "model.skops"
     save(fitted, path)
-    assert (load(path).model.predict_proba(X) == fitted.predict_proba(X)).all()
+    assert (load(path).model.predict_proba(TRUSTED_X) == fitted.predict_proba(TRUSTED_X)).all()
     fitted.tree_.left[0] = 10**6
     save(fitted, path)
     with pytest.raises(ValueError, match=r"forged or damaged .*Tree.* parent"):
@@ -210,23 +293,26 @@ def test_elementwise_functions_are_trusted_by_either_of_their_names(home):
 
 def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (20, 2))])
+    TRUSTED_X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (20, 2))])
     y = np.where(np.arange(60) < 40, np.arange(60) % 2, 1)
     strata = make_pipeline(StandardScaler(), HISS(2, (0.2, 0.8), total_size=1.0))
     kinds = [ScaledLogisticRegression(), GaussianNB()]
     with pytest.warns(UserWarning, match="hold one class only"):
-        model = StrataEnsembleClassifier(strata, kinds, random_state=0).fit(X, y)
+        model = StrataEnsembleClassifier(strata, kinds, random_state=0).fit(TRUSTED_X, y)
     save(
         model, tmp_path / "strata.skops",
         columns=["a", "b"], kinds=["number"] * 2, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "strata.skops").model
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict_proba(TRUSTED_X), model.predict_proba(TRUSTED_X))
 
 
 @pytest.mark.parametrize("dtype", [b"|V8", b">i8"])
 def test_an_array_of_bytes_or_in_another_order_is_refused(tmp_path, dtype):
-    path, model = tmp_path / "model.skops", BayesNetClassifier(max_parents=1).fit(X, Y)
+    path, model = (
+        tmp_path / "model.skops",
+        BayesNetClassifier(max_parents=1).fit(TRUSTED_X, TRUSTED_Y),
+    )
     save(model, path)
     with zipfile.ZipFile(path) as archive:
         whole = [name for name in archive.namelist() if b"'<i8'" in archive.read(name)]

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.pool._pool_rows import PoolRows, shared_folds
-from ensemblage.pool._pool_targets import PoolClasses
+from ensemblage.pool import PoolClasses, PoolRows, shared_folds
 
 
 @pytest.fixture

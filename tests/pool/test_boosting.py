@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ensemblage.parallel import Fold
-from ensemblage.pool import _boosting
-from ensemblage.pool._boosting import FIVE, Boosting, staged_answers
-from ensemblage.pool._pool_targets import log_loss
-from ensemblage.pool._recipe import Attempt, fit_fresh
+from ensemblage._core import Fold
+from ensemblage.pool import Boosting, _boosting
+from ensemblage.pool._boosting import FIVE, staged_answers
+from ensemblage.pool._member_spec import Attempt, fit_fresh
+from ensemblage.pool._targets import log_loss
 
 ENGINES = ["lightgbm", "sklearn"]
 STAGES = (5, 10, 40)

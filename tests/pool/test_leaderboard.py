@@ -1,5 +1,27 @@
-from ensemblage.pages import NOTHING
-from ensemblage.pool import Leaderboard, Standing
+import numpy as np
+import pytest
+
+from ensemblage._core import NOTHING
+from ensemblage.fusion import LogPool, Mean
+from ensemblage.pool import (
+    Contribution,
+    Contributions,
+    HeldOutRecord,
+    Leaderboard,
+    Standing,
+    fuse,
+    make_fusion,
+)
+from ensemblage.pool import _leaderboard as _held_out_record
+from ensemblage.pool._leaderboard import (
+    frontier,
+    fuse_again,
+    keep_held_out,
+    leave_places_out,
+    row_losses,
+    weighted_mean,
+)
+from pool.test_fit import candidate
 
 BOARD = Leaderboard(
     (
@@ -35,3 +57,123 @@ def test_the_best_figures_are_marked():
     marked = [[field.best for field in row] for row in BOARD.as_table().rows]
     assert marked[0][2]
     assert not marked[1][2]
+
+
+@pytest.fixture
+def verdict(rows):
+    said = np.eye(3)[(rows.y + (np.arange(150) % 5 == 0)) % 3] * 0.7 + 0.1
+    members = [candidate("knows", said), candidate("guesses", np.full((150, 3), 1 / 3))]
+    return fuse(members, rows, make_fusion("logpool", grouped=False))
+
+
+def test_it_keeps_what_was_said(rows, verdict):
+    record = keep_held_out(verdict, verdict.outputs[0], rows)
+    assert record.names == ("knows", "guesses")
+    assert record.places == ("given", "given")
+    np.testing.assert_allclose(record.outputs, verdict.outputs, rtol=1e-6)
+    np.testing.assert_array_equal(record.rows, np.arange(150))
+
+
+def test_positions_are_those_of_the_user(rows, verdict):
+    shifted = rows._replace(numbers=np.arange(150) + 7)
+    assert keep_held_out(verdict, verdict.outputs[0], shifted).rows[0] == 7
+
+
+def test_of_many_rows_some_are_kept(rows, verdict, monkeypatch):
+    monkeypatch.setattr(_held_out_record, "MOST_KEPT", 60)
+    record = keep_held_out(verdict, verdict.outputs[0], rows)
+    assert record.outputs.shape == (2, 60, 3)
+    np.testing.assert_array_equal(record.y, rows.y[record.rows])
+
+
+def test_losses_by_hand(rows, verdict):
+    record = keep_held_out(verdict, verdict.outputs[0], rows)
+    np.testing.assert_allclose(row_losses(record, Mean(), [1]), np.log(3), rtol=1e-6)
+    right = np.arange(150) % 5 != 0
+    expected = -np.log(np.where(right, 0.8, 0.1))
+    np.testing.assert_allclose(row_losses(record, Mean(), [0]), expected, rtol=1e-6)
+    assert weighted_mean(record, row_losses(record, LogPool(), [0, 1])) < np.log(3)
+
+
+def test_weights_count_in_the_mean(rows, verdict):
+    weighted = rows._replace(weights=np.where(np.arange(150) == 0, 1.0, 0.001))
+    record = keep_held_out(verdict, verdict.outputs[0], weighted)
+    values = np.zeros(150)
+    values[0] = 1.0
+    assert weighted_mean(record, values) == pytest.approx(1 / 1.149)
+
+
+def record(places=("rows", "columns", "columns"), weights=None):
+    """Members of two places, of whom only the first knows anything."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    said = np.where(rng.uniform(size=200) < 0.85, y, 1 - y)
+    knows = np.where(said[:, None] == [0, 1], 0.8, 0.2)
+    outputs = np.stack([knows, *rng.dirichlet([5, 5], size=(2, 200))]).astype(np.float32)
+    names = ("strata", "one", "two")
+    return HeldOutRecord(names, places, outputs, outputs[0], y, np.arange(200), weights)
+
+
+def test_a_place_that_knows_is_worth_most():
+    found = leave_places_out(record(), LogPool())
+    assert [each.place for each in found] == ["rows", "columns"]
+    assert found[0].members == ("strata",)
+    assert found[1].members == ("one", "two")
+    assert found[0].change > 10 * abs(found[1].change)
+    assert found[0].log_loss == pytest.approx(found.log_loss + found[0].change)
+    assert 0 < found[0].standard_error < 0.1
+
+
+def test_the_change_by_hand():
+    kept = record()
+    found = leave_places_out(kept, Mean())
+    true = kept.outputs[:, np.arange(200), kept.y].astype(float)
+    change = np.log(true.mean(axis=0)) - np.log(true[1:].mean(axis=0))
+    rows = next(each for each in found if each.place == "rows")
+    assert rows.change == pytest.approx(change.mean())
+    assert rows.standard_error == pytest.approx(change.std() / np.sqrt(200))
+
+
+def test_a_place_alone_cannot_be_left_out():
+    assert len(leave_places_out(record(("given",) * 3), Mean())) == 0
+
+
+def test_weights_count():
+    kept = record(weights=np.where(np.arange(200) < 20, 50.0, 1e-6))
+    few = leave_places_out(kept, Mean())
+    true = kept.outputs[:, np.arange(20), kept.y[:20]].astype(float)
+    assert few.log_loss == pytest.approx(-np.log(true.mean(axis=0)).mean(), abs=1e-4)
+
+
+def test_it_prints_as_a_table_of_contributions():
+    shown = Contributions(0.3, (Contribution("rows", ("strata",), 0.31, 0.01, 0.004),))
+    lines = str(shown).splitlines()
+    assert lines[2].split() == ["nothing", "0.3000"]
+    assert lines[3].split() == ["rows", "strata", "0.3100", "+0.0100", "0.0040"]
+    assert "<table>" in shown._repr_html_()
+    assert "need not be what the leaderboard says" in shown.as_table().legend
+    assert [each.place for each in shown] == ["rows"]
+
+
+SECONDS = {"strata": 0.01, "one": 0.1, "two": 0.2}
+
+
+def test_who_costs_most_for_what_it_adds_goes_first():
+    points = frontier(record(), SECONDS, LogPool())
+    assert points[0].members == ("strata", "one", "two")
+    assert points[-1].members == ("strata",)
+    assert points[0].latency == pytest.approx(0.31)
+    assert points[-1].latency == 0.01
+    assert len(points) == 3
+
+
+def test_the_loss_is_that_of_the_fusion_fitted_again():
+    kept = record()
+    outputs = kept.outputs[[0, 2]].astype(float)
+    fused = LogPool().fit(outputs, kept.y).combine(outputs)
+    expected = -np.log(fused[np.arange(200), kept.y]).mean()
+    points = frontier(kept, {"strata": 0.01, "two": 0.2}, LogPool())
+    assert points[0].members == ("strata", "two")
+    assert points[0].log_loss == pytest.approx(expected)
+    again = fuse_again(kept, ["strata", "two"], LogPool())
+    np.testing.assert_array_equal(again.combine(outputs), fused)

@@ -4,13 +4,9 @@ import re
 import numpy as np
 import pytest
 
-from ensemblage.messages import DamagedStateError
-from ensemblage.pool._lightgbm_trees import (
-    LightGBMTrees,
-    LightGBMTreesRegressor,
-    as_probabilities,
-    check_text,
-)
+from ensemblage._core import DamagedStateError
+from ensemblage.pool import LightGBMTrees
+from ensemblage.pool._boosting import LightGBMTreesRegressor, as_probabilities, check_text
 
 pytest.importorskip("lightgbm")
 
@@ -89,4 +85,4 @@ def test_stages_and_cuts_of_numbers(rows):
     np.testing.assert_array_equal(again.predict(rows.X), model.predict(rows.X))
     again.scale_ = 0.0
     with pytest.raises(DamagedStateError, match="mean_ and scale_"):
-        again.__check_state__()
+        again._check_fitted()

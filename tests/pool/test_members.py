@@ -4,8 +4,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.pool import _members
-from ensemblage.pool._members import POOLS, RECIPES, resolve_pool
+from ensemblage.pool import POOLS, _members, resolve_pool
+from ensemblage.pool._members import RECIPES
 
 
 @pytest.mark.parametrize("name", POOLS)

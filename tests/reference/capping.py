@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemblage.kernels import Caps, cap_for_size, log_memberships
+from ensemblage.strata._hiss_kernels import Caps, cap_for_size, log_memberships
 
 
 def capped_memberships(affinity, size, weights=None):

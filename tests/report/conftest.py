@@ -1,8 +1,13 @@
 """A browser for the whole session, and pages that say what happens in it."""
 
 import shutil
+from functools import cache
 
 import pytest
+
+from ensemblage.datasets import load_dataset
+from ensemblage.strata import HISS, StrataEnsembleClassifier
+from ensemblage.studies import make_model
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -59,3 +64,22 @@ def open_tab(browser):
     yield new
     for context in contexts:
         context.close()
+
+
+SMALLER = {
+    "subspace": {"model__n_estimators": 2, "model__fusion": "product", "model__max_iter": 5},
+    "strata": {"model": StrataEnsembleClassifier(HISS(2, 0.8), random_state=0)},
+}
+
+
+@pytest.fixture(scope="session")
+def quick_model():
+    """Fit a method on iris, smaller than by default."""
+
+    @cache
+    def fitted(method):
+        iris = load_dataset("iris")
+        model = make_model(method, iris.columns, seed=0).set_params(**SMALLER.get(method, {}))
+        return model.fit(iris.X, iris.y)
+
+    return fitted

@@ -4,9 +4,8 @@ import random
 
 import msgspec
 
-from ensemblage.methods import Comparison
-from ensemblage.methods._choice import Candidate, Design, choose
-from ensemblage.runs import RunDocument
+from ensemblage.studies import Comparison, Design, RunDocument
+from ensemblage.studies._choice import Candidate, choose
 
 
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):

@@ -9,8 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.pages import FactsBlock, NetworkBlock, Page, Section
-from ensemblage.report import experiment_page, render
+from ensemblage.report import FactsBlock, NetworkBlock, Page, Section, experiment_page, render
 from report.documents import entry, experiment, large_experiment, table
 
 COLUMN = "<script>alert(1)</script>"

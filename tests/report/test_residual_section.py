@@ -1,10 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from ensemblage.methods import compare
 from ensemblage.report import comparison_page, render
-from ensemblage.report._residual_section import residual_section
-from methods.homes import homes
+from ensemblage.report._comparison import residual_section
+from ensemblage.studies import compare
+from studies.homes import homes
 
 pytest.importorskip("matplotlib")
 

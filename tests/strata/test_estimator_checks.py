@@ -6,14 +6,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from ensemblage.sources import PartialPoolingRegressor, SourceStrata
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
-    PartialPoolingRegressor,
     ScaledLogisticRegression,
     ScaledRidge,
-    SourceStrata,
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
     stratifier_checks,

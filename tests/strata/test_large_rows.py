@@ -15,12 +15,7 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
 )
-from ensemblage.strata._large_rows import (
-    LargeRows,
-    rows_of_classes,
-    rows_of_strata,
-    some_rows,
-)
+from ensemblage.strata._large_rows import LargeRows, rows_of_classes, rows_of_strata, some_rows
 
 
 @pytest.fixture(scope="module")

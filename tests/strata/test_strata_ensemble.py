@@ -16,14 +16,23 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from ensemblage._core import Fold
 from ensemblage.fusion import Mean, Stacking
-from ensemblage.parallel import Fold
-from ensemblage.strata import HISS, BootstrapStrata, MixtureStrata, StrataEnsembleClassifier
-from ensemblage.strata._member_report import report_members
-from ensemblage.strata._strata_recipe import make_recipe
-from ensemblage.strata._strata_rows import Training
-from ensemblage.strata._strata_targets import ClassTarget
-from ensemblage.strata._stratum_members import fit_members, held_out_outputs, plan_jobs
+from ensemblage.strata import (
+    HISS,
+    BootstrapStrata,
+    ClassTarget,
+    MixtureStrata,
+    StrataEnsembleClassifier,
+)
+from ensemblage.strata._members import (
+    fit_members,
+    held_out_outputs,
+    make_recipe,
+    plan_jobs,
+    report_members,
+)
+from ensemblage.strata._targets import Training
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")

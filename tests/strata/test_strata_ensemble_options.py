@@ -13,14 +13,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.fusion import AnchoredGate, LocalCompetence
-from ensemblage.strata import (
-    HISS,
-    BootstrapStrata,
-    SourceStrata,
-    StrataEnsembleClassifier,
-)
-from ensemblage.strata import _strata_base as module
-from ensemblage.strata._strata_rows import hold_out
+from ensemblage.sources import SourceStrata
+from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
+from ensemblage.strata import _ensemble as module
+from ensemblage.strata._members import hold_out
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")

@@ -3,15 +3,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
-from ensemblage.subspace import binary_co_selection, co_selection
+from ensemblage.subspace import (
+    CoSelectionDisplay,
+    JointSubspaceSelector,
+    binary_co_selection,
+    co_selection,
+)
 from ensemblage.subspace._co_selection import (
     coefficient_sizes,
     contribution_sizes,
+    feature_labels,
     group_sizes,
     power_mean_scores,
 )
-from ensemblage.subspace._member import Rows
+from ensemblage.subspace._objectives import Rows
 
 masks = arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 6)))
 
@@ -100,3 +108,47 @@ def test_columns_of_a_feature_add_up_before_they_are_measured():
     # a product belongs to both
     owners = np.array([0, 1, 0]), np.array([0, 1, 1])
     np.testing.assert_allclose(contribution_sizes(coefs, rows, owners), [[0.5, 1.5]])
+
+
+def test_names_and_numbers():
+    assert feature_labels(("a", "b"), 2) == ["a", "b"]
+    assert feature_labels(None, 2) == ["0", "1"]
+
+
+def test_one_name_per_feature():
+    with pytest.raises(ValueError, match="feature_names has 1 entries for 2 features; give one"):
+        feature_labels(["a"], 2)
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    pytest.importorskip("matplotlib").use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+def test_draws_names_and_shares():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    selector = JointSubspaceSelector(n_estimators=2, max_iter=5, random_state=0).fit(X, y)
+    display = CoSelectionDisplay.from_estimator(selector)
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == list(X.columns)
+    np.testing.assert_array_equal(display.im_.get_array(), selector.co_selection_)
+    assert display.figure_ is display.ax_.figure
+
+
+def test_on_given_axes():
+    from matplotlib import pyplot as plt
+
+    ax = plt.subplots()[1]
+    assert CoSelectionDisplay(np.eye(3)).plot(ax=ax).ax_ is ax
+
+
+def test_wrong_input():
+    with pytest.raises(ValueError, match="expected a square"):
+        CoSelectionDisplay(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="one name per feature"):
+        CoSelectionDisplay(np.eye(2), feature_names=["a"])
+    with pytest.raises(NotFittedError):
+        CoSelectionDisplay.from_estimator(JointSubspaceSelector())

@@ -1,4 +1,4 @@
-"""From columns to codes: bins, categories, gaps; and the configurations of parents in the rows."""
+"""Columns as codes of nodes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,123 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length
 
-from ensemblage.bayes._probability_table import MAX_ENTRIES, check_entries
-from ensemblage.kernels import (
-    CLASS,
-    NO_EXTRA,
-    CodedColumn,
-    Nodes,
-    Refinement,
-    bin_numbers,
-    mdlp_cut_points,
-    refine,
-)
-from ensemblage.messages import expect, expect_fitted
-from ensemblage.parallel import run_tasks
-from ensemblage.tables import MISSING, Column
+from ensemblage._core import expect, expect_fitted, read_weights, run_tasks, set_module
+from ensemblage.bayes._discretizer_kernels import bin_numbers, mdlp_cut_points
+from ensemblage.bayes._score_kernels import CLASS, NO_EXTRA, Nodes
+from ensemblage.bayes._table_kernels import CodedColumn, Refinement, refine
+from ensemblage.datasets import MISSING, Column, per_column, read_features
+
+MAX_ENTRIES = 2**24
+
+
+@set_module("ensemblage.bayes")
+class ProbabilityTable(NamedTuple):
+    """A node's distribution for each configuration of its parents.
+
+    Parameters
+    ----------
+    parents : list of str
+        Their names.
+    configurations : ndarray of shape (n_configurations, n_parents)
+        Positions among the parents' states. A configuration that is not listed is uniform.
+    probabilities : ndarray of shape (n_configurations, n_states)
+        One distribution per configuration.
+    """
+
+    parents: list[str]
+    configurations: NDArray[np.int32]
+    probabilities: NDArray[np.float64]
+
+    def given(self, states: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Find the distribution of each row.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_rows, n_parents)
+            The parents' states.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_states)
+            Probabilities, up to a factor per row.
+        """
+        known = np.asarray(self.configurations, dtype=np.int64)
+        _, number = np.unique(np.concatenate([known, states]), axis=0, return_inverse=True)
+        number = number.reshape(-1)
+        chances = np.full((number.max() + 1, self.probabilities.shape[1]), 1.0)
+        chances[number[: len(known)]] = self.probabilities
+        return chances[number[len(known) :]]
+
+
+@set_module("ensemblage.bayes")
+class EntryCapError(ValueError):
+    """A table would have more entries than ``max_entries`` allows."""
+
+
+def check_entries(entries: int, max_entries: int, node: str, parents: Sequence[str]) -> None:
+    """Refuse a table that is too large, before any of it is allocated."""
+    if entries > max_entries:
+        given = ", ".join(map(repr, parents)) or "no parents"
+        raise EntryCapError(
+            f"The table of {node!r} given {given} would take {entries} entries, more than "
+            f"max_entries={max_entries}. Lower max_parents, leave out or merge columns with many "
+            "categories, or raise max_entries."
+        )
+
+
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
+    """Read what ``fit`` gets; rows without weight are dropped."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    columns = _declare(read_features(estimator, X, reset=True), estimator.categories)
+    target = read_target(y, [column.name for column in columns])
+    check_consistent_length(X, target.labels)
+    like = np.empty((len(target.labels), 1))
+    weights = read_weights(sample_weight, like)
+    training = Training(columns, target, weights)
+    kept = np.flatnonzero(weights)
+    return training if len(kept) == len(weights) else training.take(kept)
+
+
+def _declare(columns: list[Column], categories: Any) -> list[Column]:
+    """Take categories that the user declares beside those of the columns' own types."""
+    declared = per_column(categories, [column.name for column in columns], "categories")
+    pairs = zip(columns, declared, strict=True)
+    return [column if known is None else column.as_words(known) for column, known in pairs]
+
+
+def read_target(y: Any, taken: list[str]) -> Target:
+    """Read the class column; a categorical one keeps its declared classes."""
+    declared = _declared_classes(y)
+    name = str(getattr(y, "name", None) or "class")
+    while name in taken:
+        name += "_"
+    values = column_or_1d(y, warn=True)
+    assert_all_finite(values, input_name="y")
+    if declared is None or not all(isinstance(each, str) for each in declared):
+        check_classification_targets(values)  # words leave nothing to check, and sort slowly
+    if declared is None:
+        categories, labels = np.unique(values, return_inverse=True)
+    else:
+        categories = np.array(declared)
+        position = {category: code for code, category in enumerate(declared)}
+        labels = np.array([position[value] for value in values.tolist()])
+    return Target(name, labels.astype(np.int32), categories)
+
+
+def _declared_classes(y: Any) -> list[Any] | None:
+    dtype = getattr(y, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        return None
+    return list(categories.tolist() if hasattr(categories, "tolist") else categories)
+
 
 KNOWN_ROWS = 2**22
 """Configurations are remembered up to so many rows in all."""
@@ -111,6 +213,7 @@ def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
     return [*labels[:-1], labels[-1][:-1] + ")"]
 
 
+@set_module("ensemblage.bayes")
 @dataclass(frozen=True, eq=False)
 class Coder:
     """How one column becomes codes: by cut points, or by categories, whose order is the code.
@@ -196,7 +299,7 @@ class Grid(NamedTuple):
     """Configurations of some parents: their codes, of shape (n_configurations, n_parents).
 
     ``sizes`` are the parents' numbers of categories; for ``steps``, one per parent, see
-    :class:`ensemblage.kernels.Refinement`.
+    :class:`ensemblage.bayes.Refinement`.
     """
 
     configurations: NDArray[np.int32]

@@ -1,4 +1,4 @@
-"""Supervised bins for numeric columns."""
+"""Columns cut into intervals by minimum description length."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage._core import (
+    DocLinkMixin,
+    expect,
+    expect_array,
+    expect_values,
+    guarded_fit,
+    read_weights,
+    run_tasks,
+    set_module,
+    validate_numbers,
+)
 from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
-from ensemblage.messages import DocLinkMixin, expect, expect_array, expect_values
-from ensemblage.parallel import guarded_fit, read_weights, run_tasks
-from ensemblage.tables import validate_numbers
 
 
+@set_module("ensemblage.bayes")
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
     r"""Cut numeric columns into bins that tell the classes apart.
 
@@ -156,7 +165,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
                 "as transform gives them."
             )
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse cut points that no fit makes."""
         cuts = self.cut_points_
         expect(isinstance(cuts, list), "cut_points_ is no list")

@@ -1,5 +1,4 @@
 """The command ``ensemblage``: parse, call, print."""
 
-from ensemblage.cli._app import app, main
-
-__all__ = ["app", "main"]
+from ensemblage.cli._app import app as app
+from ensemblage.cli._app import main as main

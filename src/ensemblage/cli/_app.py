@@ -1,4 +1,4 @@
-"""The application: its commands and the options that stand before them."""
+"""The commands."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Annotated
 import typer
 
 from ensemblage import __version__
-from ensemblage.cli._audit_command import audit_command
-from ensemblage.cli._cluster_command import cluster_command
-from ensemblage.cli._compare_command import compare_command
-from ensemblage.cli._datasets_command import datasets_command
-from ensemblage.cli._doctor_command import doctor_command
-from ensemblage.cli._experiment_commands import reproduce_command, run_command
-from ensemblage.cli._explain_command import explain_command
-from ensemblage.cli._fit_command import fit_command
-from ensemblage.cli._predict_command import predict_command
-from ensemblage.cli._unchecked_values import QuickCommand, QuickGroup
+from ensemblage.cli._cluster import cluster_command
+from ensemblage.cli._compare import compare_command
+from ensemblage.cli._experiments import reproduce_command, run_command
+from ensemblage.cli._explain import explain_command
+from ensemblage.cli._fit import fit_command
+from ensemblage.cli._options import QuickCommand, QuickGroup
+from ensemblage.cli._others import audit_command, datasets_command, doctor_command
+from ensemblage.cli._predict import predict_command
 
 app = typer.Typer(
     name="ensemblage",

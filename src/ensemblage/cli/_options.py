@@ -1,16 +1,106 @@
-"""The options that several commands share, each written once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from ensemblage.datasets import Reading
+
+
+class PlainCommand(TyperCommand):
+    """A command with plain help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the parameters, as users should read of them."""
+        return _plain(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """Commands behind one name, with plain help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the parameters, as users should read of them."""
+        return _plain(super().get_params(ctx))
+
+
+def _plain(params: list[Any]) -> list[Any]:
+    for each in params:
+        if each.param_type_name == "argument":
+            # typer's only way to a label that is no type
+            each.display_type_rich = _no_type
+        elif each.is_flag and each.metavar is None:
+            each.metavar = ""
+    return params
+
+
+def _no_type(ctx: Any) -> None:
+    """Show nothing in the place of a type."""
+    del ctx
+
+
+UNKNOWN = object()
+
+
+class QuickCommand(PlainCommand):
+    """A command that asks typer to check values only where there is something to check."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the parameters, each with the values that need no check."""
+        return _let_pass(super().get_params(ctx))
+
+
+class QuickGroup(PlainGroup):
+    """Commands behind one name, whose own options are checked as theirs are."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the parameters, each with the values that need no check."""
+        return _let_pass(super().get_params(ctx))
+
+
+def _let_pass(params: list[Any]) -> list[Any]:
+    for each in params:
+        # older versions of typer have none of these, and no pydantic either
+        usual = getattr(each, "get_runtime_param", None)
+        if usual is not None and not isinstance(usual, UncheckedValues):
+            each.get_runtime_param = UncheckedValues(usual)
+    return params
+
+
+class UncheckedValues:
+    """Stands for what typer checks a parameter's values by, which is made if it is needed."""
+
+    def __init__(self, usual: Any) -> None:
+        self._usual = usual
+
+    def __call__(self) -> UncheckedValues:
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Give a value the parameter's type."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        wanted = param.type_descriptor
+        known = UNKNOWN if wanted.parameter_info.parser else unchecked(value, wanted.annotation)
+        return self._usual().coerce(value, param=param, ctx=ctx) if known is UNKNOWN else known
+
+
+def unchecked(value: Any, kind: Any) -> Any:
+    """Give a value its type if there is nothing to check about it, or else ``UNKNOWN``."""
+    if kind is Path and isinstance(value, str):
+        path = Path(value)
+        return UNKNOWN if path.exists() and not os.access(path, os.R_OK) else path
+    if kind == list[str] and all(isinstance(item, str) for item in value):
+        return list(value)
+    return value if isinstance(kind, type) and type(value) is kind else UNKNOWN
+
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
 METHOD_NAMES = (
@@ -187,7 +277,6 @@ Report = Annotated[
 # Accepted by every command, so that scripts can pass them without looking.
 UnusedSeed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, hidden=True)]
 UnusedJobs = Annotated[int, typer.Option("--jobs", "-j", callback=_check_jobs, hidden=True)]
-
 
 # Of the commands that run cells: where they are kept, how long, and on which machines.
 Results = Annotated[

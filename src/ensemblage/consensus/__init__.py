@@ -1,21 +1,19 @@
 """One clustering out of many."""
 
-from ensemblage.consensus._base import ConsensusClusterer
-from ensemblage.consensus._co_association import co_association
-from ensemblage.consensus._evidence_accumulation import EvidenceAccumulation
-from ensemblage.consensus._graph_cuts import CSPA, HBGF
-from ensemblage.consensus._hgpa import HGPA
-from ensemblage.consensus._mcla import MCLA
-from ensemblage.consensus._stability_curve import StabilityCurve, stability_curve
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "CSPA",
     "HBGF",
     "HGPA",
     "MCLA",
+    "ClusterStabilityDisplay",
     "ConsensusClusterer",
     "EvidenceAccumulation",
     "StabilityCurve",
     "co_association",
     "stability_curve",
+    "stability_score",
 ]

@@ -1,4 +1,4 @@
-"""What all consensus clusterers share: parameters, checks, and where partitions come from."""
+"""What consensus clusterings share: partitions in, one partition out."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from ensemblage.consensus._cut import count_clusters
+from ensemblage._core import (
+    DocLinkMixin,
+    draw_seeds,
+    expect,
+    expect_fitted,
+    guarded_fit,
+    set_module,
+    validate_numbers,
+    with_shared,
+)
 from ensemblage.consensus._partitions import (
     NOT_SAMPLED,
-    Partitions,
     check_lengths,
     check_partitions,
+    count_clusters,
     make_partitions,
 )
-from ensemblage.consensus._stability_curve import stability_curve
-from ensemblage.messages import DocLinkMixin, expect, expect_fitted, with_shared
-from ensemblage.parallel import draw_seeds, guarded_fit
-from ensemblage.tables import validate_numbers
+from ensemblage.consensus._stability import stability_curve
+
+Codes = NDArray[np.int32]
+
 
 CONSENSUS_DOCS = """
 n_clusters : int, default=None
@@ -63,6 +72,7 @@ CUT_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
     """Base of the consensus clusterers: one clustering out of many.
@@ -175,7 +185,7 @@ class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
             member = KMeans(wanted, init="random", n_init=1)
         return [member] * self.n_partitions
 
-    def _combine(self, partitions: Partitions, wanted: int | None, seed: int) -> ConsensusClusterer:
+    def _combine(self, partitions: Codes, wanted: int | None, seed: int) -> ConsensusClusterer:
         seen = (partitions != NOT_SAMPLED).any(axis=0)
         sampled = partitions[:, seen]
         labels = np.full(len(seen), NOT_SAMPLED, np.int32)
@@ -188,7 +198,7 @@ class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         self.n_clusters_ = int(labels.max()) + 1
         return self
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse labels that no fit makes."""
         partitions = "integer (partitions, rows) -1.."
         expect_fitted(
@@ -198,7 +208,7 @@ class ConsensusClusterer(ClusterMixin, DocLinkMixin, BaseEstimator, ABC):
         expect(int(self.labels_.max()) + 1 == self.n_clusters_, "n_clusters_ is another number")
 
     @abstractmethod
-    def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
         """Labels of rows that at least one partition sampled."""
 
 

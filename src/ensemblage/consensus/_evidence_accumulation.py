@@ -1,4 +1,4 @@
-"""Consensus by linkage of co-association: evidence accumulation."""
+"""Hierarchical clustering of rows by how often they fall together."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ensemblage._core import expect_fitted, set_module, with_shared
 from ensemblage.consensus._base import CONSENSUS_DOCS, ConsensusClusterer
-from ensemblage.consensus._co_association import condensed_distances, guard_memory
-from ensemblage.consensus._cut import cut_by_order
-from ensemblage.consensus._partitions import Partitions
-from ensemblage.messages import expect_fitted, with_shared
+from ensemblage.consensus._partitions import condensed_distances, cut_by_order, guard_memory
+
+Codes = NDArray[np.int32]
+
 
 BYTES_PER_PAIR = 16
 
 
+@set_module("ensemblage.consensus")
 @with_shared(CONSENSUS_DOCS)
 class EvidenceAccumulation(ConsensusClusterer):
     r"""Hierarchical clustering of rows by how often they share a cluster.
@@ -97,13 +99,13 @@ class EvidenceAccumulation(ConsensusClusterer):
         n_bytes = BYTES_PER_PAIR * float(n_rows) ** 2
         guard_memory(n_bytes, self.memory_limit, n_rows, "EvidenceAccumulation")
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse merges that no fit makes."""
-        super().__check_state__()
+        super()._check_fitted()
         merges = len(self.labels_) - 1
         expect_fitted(self, {"linkage_matrix_": "float (merges, 4) 0.."}, merges=merges)
 
-    def _consensus(self, partitions: Partitions, n_clusters: int, seed: int) -> NDArray[Any]:
+    def _consensus(self, partitions: Codes, n_clusters: int, seed: int) -> NDArray[Any]:
         self._guard_rows(partitions.shape[1])
         if partitions.shape[1] == 1:
             self.linkage_matrix_ = np.empty((0, 4))

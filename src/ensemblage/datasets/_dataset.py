@@ -1,4 +1,4 @@
-"""A dataset: features, classes or numbers to predict, what to know of them, and a hash."""
+"""A dataset: columns, target, task."""
 
 from __future__ import annotations
 
@@ -11,26 +11,193 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.datasets._table import (
-    DATE,
-    NUMBER,
-    WORD,
-    Column,
-    Table,
-    is_missing,
-    kind_of,
-    parse_number,
-)
-from ensemblage.datasets._targets import column_texts, read_target
-from ensemblage.messages import CLASSIFICATION, REGRESSION, Task, listing, suggestion
+from ensemblage._core import count, listing, set_module, suggestion
+from ensemblage.datasets._columns import Column, as_kind, read_columns
+from ensemblage.datasets._table import Table, is_missing, kind_of, parse_number
+from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
+
+Array = NDArray[Any]
+DATE = "date"
+Doubles = NDArray[np.float64]
+NUMBER = "number"
+WORD = "word"
+
+
+FEW = 5
+"""Up to so many different numbers are classes, whatever they are."""
+MANY = 20
+"""More different numbers than these are no classes."""
+NEARLY_ALL = 0.9
+LARGEST_TARGET = 1e70
+"""Squares of such numbers, summed over all rows, are still finite, also times a weight."""
+N_PARTS, PART_ROWS = 10, 20
+"""Folds have numbers of every tenth; where rows are few, of fewer parts of so many rows."""
+
+
+class TargetColumn(NamedTuple):
+    """Classes as texts or numbers, the rows that have one, which of the two, and why."""
+
+    values: Array
+    known: NDArray[np.bool_]
+    task: Task
+    reason: str
+    notes: tuple[str, ...] = ()
+
+
+def check_task(name: str | None) -> None:
+    """Refuse what is no task."""
+    if name is not None and name not in TASKS:
+        raise ValueError(
+            f"`task`={name!r} is not known.{suggestion(name, TASKS)} It must be one of: "
+            f"{', '.join(TASKS)}."
+        )
+
+
+def read_target(table: Table, target: str, asked: str | None = None) -> TargetColumn:
+    """Take a column for classes or for numbers, as asked or else by what it holds."""
+    check_task(asked)
+    if target not in table.names:
+        raise ValueError(
+            f"There is no target column {target!r}.{suggestion(target, table.names)} "
+            f"The columns are: {listing(table.names)}."
+        )
+    column, written = table.column(target), table.written.get(target)
+    numbers = _numbers(column)
+    task, reason = _task(table, target, numbers, asked)
+    if task is CLASSIFICATION:
+        found = _classes(column if written is None else written.words, task, reason)
+        _check_classes(found.values, target)
+        return found
+    if numbers is None:
+        raise ValueError(_no_number(column, target))
+    known = ~np.isnan(numbers)
+    _check_numbers(numbers[known], target)
+    notes = () if written is None else written.notes
+    return TargetColumn(numbers[known], known, task, reason, notes)
+
+
+def fold_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Tell what folds and draws of rows keep balanced: classes, or the tenth of the numbers."""
+    if y.dtype.kind != "f":
+        return y
+    n_parts = int(np.clip(len(y) // PART_ROWS, 1, N_PARTS))
+    inner = np.quantile(y, np.linspace(0, 1, n_parts + 1)[1:-1])
+    return np.searchsorted(np.unique(inner), y, side="right")
+
+
+def column_texts(column: Array) -> list[str]:
+    """Write a column's values, none of them missing: whole numbers without a point."""
+    if kind_of(column) == NUMBER:
+        return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
+    if kind_of(column) == DATE:
+        midnight = bool((column == column.astype("datetime64[D]")).all())
+        return [str(day) for day in np.datetime_as_string(column, "D" if midnight else "s")]
+    return [str(value) for value in column]
+
+
+def _numbers(column: Array) -> Doubles | None:
+    """Give the column as numbers, NaN for missing; None where it holds anything else."""
+    if kind_of(column) != WORD:
+        return column if kind_of(column) == NUMBER else None
+    found = np.array([np.nan if text is None else parse_number(str(text)) for text in column])
+    return None if (np.isnan(found) != is_missing(column)).any() else found
+
+
+def _task(
+    table: Table, target: str, numbers: Doubles | None, asked: str | None
+) -> tuple[Task, str]:
+    """Decide, with a sentence: words and few numbers are classes."""
+    if asked is not None:
+        task = TASKS[asked]
+        return task, f"{target!r} is predicted as {task.targets}, as `task` asks."
+    if target in table.categories:
+        return CLASSIFICATION, f"{target!r} has declared categories: classes are predicted."
+    if numbers is None:
+        _refuse_spoilt(table.column(target), target)
+        return CLASSIFICATION, f"{target!r} holds no numbers: classes are predicted."
+    known = numbers[~np.isnan(numbers)]
+    different = np.unique(known)
+    holds = f"{target!r} holds {len(different)} different numbers"
+    if are_classes(known, different):
+        return CLASSIFICATION, f"{holds}, few enough for classes; for numbers set `task`."
+    return REGRESSION, f"{holds}, so that numbers are predicted; for classes set `task`."
+
+
+def are_classes(known: Doubles, different: Doubles) -> bool:
+    """Take numbers for classes if they are few.
+
+    That is five different ones at most, or twenty whole ones that occur twice or more on average.
+    """
+    if len(different) <= FEW:
+        return True
+    whole = bool((different == np.round(different)).all())
+    return whole and len(different) <= min(MANY, len(known) / 2)
+
+
+def _classes(column: Array, task: Task, reason: str) -> TargetColumn:
+    known = ~is_missing(column)
+    return TargetColumn(np.array(column_texts(column[known]), dtype=str), known, task, reason)
+
+
+def _check_classes(y: Array, target: str) -> None:
+    labels = np.unique(y)
+    if len(labels) == 0:
+        raise ValueError(f"The target column {target!r} has no values.")
+    if len(labels) == 1:
+        raise ValueError(
+            f"The target column {target!r} has only one class, {str(labels[0])!r}: "
+            "at least two are needed."
+        )
+
+
+def _check_numbers(y: Doubles, target: str) -> None:
+    if len(y) == 0:
+        raise ValueError(f"The target column {target!r} has no values.")
+    if y.min() == y.max():
+        raise ValueError(
+            f"The target column {target!r} holds only one number, {y[0]:g}: there is nothing to "
+            "predict."
+        )
+    largest = y[np.argmax(np.abs(y))]
+    if not abs(largest) <= LARGEST_TARGET:
+        raise ValueError(
+            f"The target column {target!r} holds {largest:g}; numbers beyond {LARGEST_TARGET:g} "
+            "cannot be squared and summed: correct them, or divide the column."
+        )
+
+
+def _refuse_spoilt(column: Array, target: str) -> None:
+    """Refuse a column of many numbers in which a few values are none."""
+    if kind_of(column) != WORD:
+        return
+    texts = [str(text) for text in column[~is_missing(column)]]
+    others = [text for text in texts if np.isnan(parse_number(text))]
+    if len(set(texts)) > MANY and 0 < len(others) <= (1 - NEARLY_ALL) * len(texts):
+        raise ValueError(
+            f"The target column {target!r} holds {len(texts) - len(others)} numbers and "
+            f"{others[0]!r}, which is not a finite number: correct it or leave it empty, or ask "
+            "for classes by `task`."
+        )
+
+
+def _no_number(column: Array, target: str) -> str:
+    if kind_of(column) == DATE:
+        return f"The target column {target!r} holds dates: count days from one of them first."
+    known = [str(text) for text in column if text is not None]
+    bad = next(text for text in known if np.isnan(parse_number(text)))
+    return (
+        f"The target column {target!r} holds {bad!r}, which is not a finite number, and `task` "
+        "asks for numbers: correct it or leave it empty, or predict classes."
+    )
+
 
 # Squares and sums of squares must stay finite in float64.
 LARGEST = 1e100
 # With fewer rows, all values of a column may well differ by chance.
 ENOUGH_ROWS = 20
-NEARLY_ALL = 0.9
 
 
+@set_module("ensemblage.datasets")
 class Columns(NamedTuple):
     """What is known of the columns to learn from.
 
@@ -55,6 +222,7 @@ class Columns(NamedTuple):
     categories: tuple[tuple[str, ...] | None, ...]
 
 
+@set_module("ensemblage.datasets")
 @dataclass(frozen=True)
 class Dataset:
     """Rows to learn from.
@@ -248,7 +416,7 @@ def align_columns(
     return features
 
 
-def _source_names(table: Table, source: str, target: str) -> Column:
+def _source_names(table: Table, source: str, target: str) -> Array:
     if source == target:
         raise ValueError(f"The column {source!r} cannot be both target and source.")
     column = table.column(source)
@@ -270,7 +438,7 @@ def check_magnitudes(features: Table) -> None:
             )
 
 
-def table_notes(features: Table, y: Column) -> list[str]:
+def table_notes(features: Table, y: Array) -> list[str]:
     """Say in one sentence per finding what looks odd about the rows."""
     return [*_row_notes(features, y), *column_notes(features)]
 
@@ -283,12 +451,12 @@ def column_notes(features: Table) -> list[str]:
     return [text for name, column in named for text in _column_notes(name, column)]
 
 
-def is_constant(column: Column) -> bool:
+def is_constant(column: Array) -> bool:
     """Whether all values are the same, missing ones included."""
     return bool(_codes(column).max(initial=0) == 0)
 
 
-def _row_notes(features: Table, y: Column) -> Iterator[str]:
+def _row_notes(features: Table, y: Array) -> Iterator[str]:
     codes = [np.unique(y, return_inverse=True)[1]]
     codes += [_codes(column) for column in features.columns]
     repeated = len(y) - len(np.unique(np.column_stack(codes), axis=0))
@@ -300,7 +468,7 @@ def _row_notes(features: Table, y: Column) -> Iterator[str]:
         )
 
 
-def _codes(column: Column) -> NDArray[np.intp]:
+def _codes(column: Array) -> NDArray[np.intp]:
     """Give each value a number, equal ones the same, missing ones included."""
     if kind_of(column) != WORD:
         return np.unique(column, return_inverse=True)[1]
@@ -308,7 +476,7 @@ def _codes(column: Column) -> NDArray[np.intp]:
     return np.unique(words, return_inverse=True)[1]
 
 
-def _column_notes(name: str, column: Column) -> Iterator[str]:
+def _column_notes(name: str, column: Array) -> Iterator[str]:
     if kind_of(column) == NUMBER:
         if np.array_equal(column - column[0], np.arange(len(column))):
             yield f"Column {name!r} only counts the rows: leave it out unless it means something."
@@ -347,20 +515,101 @@ def dataset_fingerprint(dataset: Dataset) -> str:
     """
     categories = {name: list(words) for name, words in dataset.categories.items()}
     facts = [list(dataset.X.shape), list(dataset.feature_names), list(dataset.kinds), categories]
-    digest = hashlib.sha256(_text(facts))
+    digest = hashlib.sha256(_json_bytes(facts))
     for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
-        digest.update(_text(column.tolist()) if kind == WORD else _numbers(column))
-    digest.update(_text(np.asarray(dataset.y).tolist()))
+        digest.update(_json_bytes(column.tolist()) if kind == WORD else _numeric_bytes(column))
+    digest.update(_json_bytes(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
-        digest.update(_text(np.asarray(dataset.sources).tolist()))
+        digest.update(_json_bytes(np.asarray(dataset.sources).tolist()))
     return digest.hexdigest()
 
 
-def _numbers(column: Column) -> bytes:
+def _numeric_bytes(column: Array) -> bytes:
     numbers = column.astype("<f8")
     # A missing value is missing, whatever its bits.
     return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
 
 
-def _text(values: object) -> bytes:
+def _json_bytes(values: object) -> bytes:
     return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
+
+
+TARGET, SOURCE = "class", "source"
+DAY = 86_400_000
+"""Milliseconds of a day."""
+
+
+def given_dataset(X: Any, y: Any, sources: Any = None, task: str | None = None) -> Dataset:
+    """Take a dataset as it is; make one of rows, their target and where they come from."""
+    if isinstance(X, Dataset):
+        if y is not None or sources is not None or task not in {None, X.task.name}:
+            raise TypeError(
+                f"A Dataset has its own {X.task.targets} and sources: leave out `y`, `sources`, "
+                "`groups` and `task`, and give methods by `methods`."
+            )
+        return X
+    if y is None:
+        raise TypeError("`y`, the class or number of each row, is needed unless `X` is a Dataset.")
+    columns = _columns(X)
+    target, source = (_unused(name, [each.name for each in columns]) for name in (TARGET, SOURCE))
+    beside = [_one_column(y, target)]
+    beside += [] if sources is None else [_one_column(sources, source)]
+    for each in beside:
+        if each.n_rows != columns[0].n_rows:
+            raise ValueError(
+                f"`X` has {count(columns[0].n_rows, 'row')}, but there is a {each.name} for "
+                f"{each.n_rows}."
+            )
+    table = _table([*columns, *beside])
+    return Dataset.from_table(
+        table, target, name="the rows", source=None if sources is None else source, task=task
+    )
+
+
+def frame_table(frame: Any, kinds: Mapping[str | None, str]) -> Table:
+    """Make a table of a frame, its columns of the kinds that are known."""
+    columns = [as_kind(each, kinds.get(each.name)) for each in _columns(frame)]
+    return _table(columns)
+
+
+def _columns(X: Any) -> list[Column]:
+    if hasattr(X, "columns"):
+        return read_columns(X, [str(name) for name in X.columns])
+    rows = np.asarray(X)
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise ValueError(f"`X` must have rows and columns, got an array of shape {rows.shape}.")
+    return read_columns(rows, [f"x{j}" for j in range(rows.shape[1])])
+
+
+def _one_column(values: Any, name: str) -> Column:
+    flat = np.asarray(values)
+    if flat.size != len(flat):
+        raise ValueError(f"One {name} per row is needed, got an array of shape {flat.shape}.")
+    return read_columns(flat.reshape(-1, 1), [name])[0]
+
+
+def _table(columns: Sequence[Column]) -> Table:
+    declared = {
+        each.name: tuple(map(str, each.declared)) for each in columns if each.declared is not None
+    }
+    return Table(tuple(each.name for each in columns), tuple(map(_table_column, columns)), declared)
+
+
+def _table_column(column: Column) -> NDArray[Any]:
+    if column.dated:
+        days = column.as_numbers()
+        dates = np.full(len(days), np.datetime64("NaT", "ms"))
+        known = ~np.isnan(days)
+        dates[known] = np.round(days[known] * DAY).astype("datetime64[ms]")
+        return dates
+    if column.numbers is not None:
+        return column.numbers
+    words = np.empty(column.n_rows, dtype=object)
+    words[:] = [None if value is None else str(value) for value in column.as_words().values or ()]
+    return words
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

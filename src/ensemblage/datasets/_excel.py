@@ -1,4 +1,4 @@
-"""Spreadsheets through calamine, which is an extra."""
+"""Excel and OpenDocument files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
-from ensemblage.datasets._encoding import ALWAYS_FINE, LARGEST_RATIO
-from ensemblage.datasets._reading_options import Request
-from ensemblage.datasets._row_layout import Lines
-from ensemblage.datasets._row_table import table_from_lines
+from ensemblage._core import listing, require, suggestion
+from ensemblage.datasets._layout import Lines
+from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import Table
-from ensemblage.messages import listing, require, suggestion
+from ensemblage.datasets._text import ALWAYS_FINE, LARGEST_RATIO, table_from_lines
 
 Cell = tuple[int, int]
 

@@ -1,11 +1,11 @@
-"""What the name of a file tells, before anything is imported to read it."""
+"""What a file's name tells before anything is imported."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
 
-from ensemblage.messages import suggestion
+from ensemblage._core import suggestion
 
 FORMATS = {
     ".csv": "text", ".txt": "text", ".data": "text", ".dat": "text", ".tsv": "tabs", ".tab": "tabs",

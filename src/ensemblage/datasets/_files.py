@@ -1,4 +1,4 @@
-"""From a file to a table: name and first bytes say which format it is."""
+"""A table from a file of any kind."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from os import PathLike
 from pathlib import Path
 
 from ensemblage.datasets._arff import is_arff, parse_arff
-from ensemblage.datasets._delimited import parse_delimited
-from ensemblage.datasets._encoding import decode, unpack
 from ensemblage.datasets._excel import read_spreadsheet
 from ensemblage.datasets._file_names import check_file
+from ensemblage.datasets._options import Reading, Request
 from ensemblage.datasets._parquet import read_parquet
-from ensemblage.datasets._reading_options import Reading, Request
 from ensemblage.datasets._table import Table
+from ensemblage.datasets._text import decode, parse_delimited, unpack
 
 
 def read_table(

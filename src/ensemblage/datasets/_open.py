@@ -1,31 +1,182 @@
-"""A dataset from what a user names: a file, or a name known to a folder, scikit-learn or OpenML."""
+"""Datasets by file or by name."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.error import HTTPError, URLError
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import datasets
 
-from ensemblage.datasets._catalogue import BUNDLED, PAPER_DATASETS
-from ensemblage.datasets._dataset import Dataset
+from ensemblage._core import listing, set_module, suggestion
+from ensemblage.datasets._chunked import RowDraw, sample_table
+from ensemblage.datasets._dataset import Dataset, check_task
 from ensemblage.datasets._file_names import names_file
 from ensemblage.datasets._files import called, naming_file, read_table
-from ensemblage.datasets._openml import fetch_dataset, is_cached
-from ensemblage.datasets._reading_options import Reading
-from ensemblage.datasets._table import EITHER, NUMBER, WORD, Table
-from ensemblage.datasets._targets import check_task
-from ensemblage.datasets.streams import RowDraw, sample_table
-from ensemblage.messages import listing, suggestion
+from ensemblage.datasets._options import Reading
+from ensemblage.datasets._table import Table
+
+Array = NDArray[Any]
+NUMBER = "number"
+NUMERIC_OR_LABEL = "either"
+WORD = "word"
+
+
+class Known(NamedTuple):
+    """What is known about a dataset before it is read."""
+
+    openml_id: int | None
+    n_rows: int
+    n_features: int
+
+
+class Bundled(NamedTuple):
+    """A dataset that scikit-learn brings along, and the name of its loader there.
+
+    One of numbers has the name that the column of these is given.
+    """
+
+    loader: str
+    n_rows: int
+    n_features: int
+    number: str | None = None
+
+
+PAPER_DATASETS = {
+    "abalone": Known(183, 4177, 8),
+    "breast-w": Known(15, 699, 9),
+    "credit-a": Known(29, 690, 15),
+    "ecoli": Known(39, 336, 7),
+    "glass": Known(41, 214, 9),
+    "heart-c": Known(49, 303, 13),
+    "heart-statlog": Known(53, 270, 13),
+    "hepatitis": Known(55, 155, 19),
+    "iris": Known(61, 150, 4),
+    "labor": Known(4, 57, 16),
+    "letter": Known(6, 20000, 16),
+    "liver": Known(None, 345, 6),
+    "lymph": Known(10, 148, 18),
+    "optdigits": Known(28, 5620, 64),
+    "pendigits": Known(32, 10992, 16),
+    "pima": Known(37, 768, 8),
+    "segment": Known(36, 2310, 19),
+    "sonar": Known(40, 208, 60),
+    "tic-tac-toe": Known(50, 958, 9),
+    "vehicle": Known(54, 846, 18),
+    "vote": Known(56, 435, 16),
+    "vowel": Known(307, 990, 13),
+    "waveform": Known(60, 5000, 40),
+    "wine": Known(187, 178, 13),
+    "yeast": Known(181, 1484, 8),
+}
+
+BUNDLED = {
+    "iris": Bundled("load_iris", 150, 4),
+    "wine": Bundled("load_wine", 178, 13),
+    "breast-cancer": Bundled("load_breast_cancer", 569, 30),
+    "digits": Bundled("load_digits", 1797, 64),
+    "diabetes": Bundled("load_diabetes", 442, 10, number="progression"),
+}
+
+# The age of an abalone in years is its rings plus 1.5; the papers' three classes group the rings.
+ABALONE_ID = 183
+ABALONE_GROUPS = ((8, "young"), (10, "mid"), (np.inf, "old"))
+
+
+def fetch_dataset(name: str, data_id: int, known: Known | None = None) -> Dataset:
+    """Fetch a dataset with OpenML's default target, or take it from the cache.
+
+    It must have the shape that is known.
+    """
+    from sklearn.datasets import fetch_openml  # noqa: PLC0415  its readers of files take a while
+
+    try:
+        with warnings.catch_warnings():
+            # One message at the end says it all; each attempt need not.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            # This parser needs no pandas; it encodes words, and says how.
+            bunch = fetch_openml(
+                data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1, delay=0.5
+            )
+    except HTTPError as error:
+        error.close()
+        raise ValueError(
+            f"OpenML answers {error.code} for dataset {data_id} ({name}): check the number."
+        ) from error
+    except (URLError, TimeoutError, ConnectionError) as error:
+        raise ValueError(
+            f"Dataset {name!r} is fetched from OpenML, which cannot be reached "
+            f"({getattr(error, 'reason', error)}). Connect to the network, or name a folder that "
+            f"holds {name}.csv by `data_dir` or ENSEMBLAGE_DATA."
+        ) from error
+    _check_shape(name, bunch, known)
+    return _dataset(name, data_id, bunch)
+
+
+def is_cached(data_id: int) -> bool:
+    """Whether a dataset lies in scikit-learn's cache."""
+    # get_data_home() would make the folder; only asking must leave no trace.
+    home = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
+    return (home / "openml" / "openml.org" / f"api/v1/json/data/{data_id}.gz").exists()
+
+
+def _check_shape(name: str, bunch: Any, known: Known | None) -> None:
+    if known is not None and bunch.data.shape != (known.n_rows, known.n_features):
+        rows, features = bunch.data.shape
+        raise ValueError(
+            f"OpenML gave {rows} rows and {features} features for {name!r}, but it is known to "
+            f"have {known.n_rows} and {known.n_features}: the cached copy may be damaged "
+            "(remove it from scikit-learn's data folder), or the dataset has changed."
+        )
+
+
+def _dataset(name: str, data_id: int, bunch: Any) -> Dataset:
+    if len(bunch.target_names) != 1:
+        raise ValueError(
+            f"OpenML names {len(bunch.target_names)} target columns for dataset {data_id}; "
+            "one is needed: download it and name one by `target`."
+        )
+    categories = {key: tuple(values) for key, values in (bunch.categories or {}).items()}
+    columns = [
+        _decode(column, categories.get(each))
+        for each, column in zip(bunch.feature_names, bunch.data.T, strict=True)
+    ]
+    target = bunch.target_names[0]
+    labels = _labels(bunch.target, data_id)
+    table = Table((*bunch.feature_names, target), (*columns, labels), categories)
+    summary = " ".join((bunch.DESCR or "").split())[:200]
+    return Dataset.from_table(
+        table, target, name=name, origin=f"OpenML {data_id}", description=summary
+    )
+
+
+def _decode(codes: Array, values: tuple[str, ...] | None) -> Array:
+    if values is None:
+        return codes.astype(np.float64)
+    column = np.empty(len(codes), dtype=object)
+    column[:] = [None if np.isnan(code) else values[int(code)] for code in codes.astype(float)]
+    return column
+
+
+def _labels(target: Array, data_id: int) -> Array:
+    if data_id == ABALONE_ID:
+        grouped = [next(word for top, word in ABALONE_GROUPS if float(x) <= top) for x in target]
+        return np.array(grouped, dtype=object)
+    return target.astype(np.float64) if target.dtype.kind in "fiu" else target.astype(object)
+
 
 OPENML_PREFIX = "openml:"
 
 
+@set_module("ensemblage.datasets")
 class TargetNotGivenError(ValueError):
     """The column to predict must be named, because a file does not tell."""
 
@@ -104,7 +255,7 @@ def open_dataset(
     check_task(task)
     if _is_file(source, data_dir):
         # Labels are kept as they are written: "01" is not "1".
-        kinds = {} if target is None else {target: EITHER}
+        kinds = {} if target is None else {target: NUMERIC_OR_LABEL}
         if draw is None:
             table = read_table(source, kinds=kinds, reading=reading)
         else:

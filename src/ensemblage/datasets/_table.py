@@ -1,4 +1,4 @@
-"""A small table: named columns of numbers, words or dates, without pandas."""
+"""A table as it stands in a file."""
 
 from __future__ import annotations
 
@@ -7,27 +7,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.datasets._table_rows import TableRows
-from ensemblage.messages import listing, suggestion
+from ensemblage._core import listing, set_module, suggestion
 
-Column = NDArray[Any]
-"""Values of one column.
-
-Numbers are float64 (NaN for missing), words objects (str, None for missing), dates
-``datetime64[ms]`` (NaT for missing).
-"""
-
-MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
-
+Array = NDArray[Any]
+DATE = "date"
 NUMBER = "number"
 WORD = "word"
-DATE = "date"
-EITHER = "either"
+
+
+MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 """Asked of a target: numbers if it holds such, with what was written beside; else words."""
 
 DAY = np.timedelta64(1, "D")
@@ -57,7 +51,7 @@ def parse_date(text: str) -> np.datetime64:
     return np.datetime64(moment, "ms")
 
 
-def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Column:
+def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Array:
     """Make a column of numbers if every known text is a finite one, or of the kind asked for."""
     if kind == DATE:
         return _dates(texts)
@@ -73,7 +67,7 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> C
     return column
 
 
-def _dates(texts: Sequence[str | None]) -> Column:
+def _dates(texts: Sequence[str | None]) -> Array:
     dates = [np.datetime64("NaT", "ms") if text is None else parse_date(text) for text in texts]
     bad = [c for c, x in zip(texts, dates, strict=True) if c is not None and np.isnat(x)]
     if bad:
@@ -81,19 +75,19 @@ def _dates(texts: Sequence[str | None]) -> Column:
     return np.array(dates, dtype="datetime64[ms]")
 
 
-def kind_of(column: Column) -> str:
+def kind_of(column: Array) -> str:
     """Tell numbers, words and dates apart."""
     return {"f": NUMBER, "M": DATE}.get(column.dtype.kind, WORD)
 
 
-def is_missing(column: Column) -> NDArray[np.bool_]:
+def is_missing(column: Array) -> NDArray[np.bool_]:
     """Mark the missing values."""
     if kind_of(column) == WORD:
         return np.array([value is None for value in column], dtype=bool)
     return np.asarray(np.isnat(column) if kind_of(column) == DATE else np.isnan(column))
 
 
-def as_days(dates: Column) -> NDArray[np.float64]:
+def as_days(dates: Array) -> NDArray[np.float64]:
     """Count the days since 1970-01-01, with the time of day as a fraction; NaN for missing."""
     days = (dates - np.datetime64(0, "ms")) / DAY
     return np.asarray(days, dtype=np.float64)
@@ -102,10 +96,11 @@ def as_days(dates: Column) -> NDArray[np.float64]:
 class AsWritten(NamedTuple):
     """A column of numbers as words, and what is to be said where the numbers are used."""
 
-    words: Column
+    words: Array
     notes: tuple[str, ...] = ()
 
 
+@set_module("ensemblage.datasets")
 @dataclass(frozen=True)
 class Table:
     """Named columns of equal length.
@@ -136,7 +131,7 @@ class Table:
     """
 
     names: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Array, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     written: Mapping[str, AsWritten] = field(default_factory=dict)
@@ -202,7 +197,7 @@ class Table:
         """Per column ``"number"``, ``"word"`` or ``"date"``."""
         return tuple(kind_of(column) for column in self.columns)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> Array:
         """Look up one column.
 
         Parameters
@@ -276,3 +271,43 @@ class Table:
         return TableRows(
             *(as_days(each) if kind_of(each) == DATE else each for each in self.columns)
         )
+
+
+class TableRows:
+    """Rows by column: numbers as doubles, NaN where missing; words as objects, None where missing.
+
+    What reads columns takes them as they are. To all others this is an array, made when it is
+    first asked for: of doubles if there are no words, otherwise of objects.
+    """
+
+    ndim = 2
+
+    def __init__(self, *by_column: NDArray[Any]) -> None:
+        self.by_column = by_column
+
+    def __len__(self) -> int:
+        return len(self.by_column[0]) if self.by_column else 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return len(self), len(self.by_column)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the array's values."""
+        worded = any(column.dtype.kind == "O" for column in self.by_column)
+        return np.dtype(object if worded else np.float64)
+
+    @cached_property
+    def _matrix(self) -> NDArray[Any]:
+        matrix = np.empty(self.shape, dtype=self.dtype)
+        for j, column in enumerate(self.by_column):
+            matrix[:, j] = column
+        return matrix
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._matrix, dtype=dtype, copy=copy)
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        return np.asarray(self._matrix[key])

@@ -1,4 +1,4 @@
-"""How well clusters and classes match: the measures of the Inner Ensembles paper."""
+"""Agreement of a clustering with known classes."""
 
 from __future__ import annotations
 

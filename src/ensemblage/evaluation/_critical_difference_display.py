@@ -1,4 +1,4 @@
-"""The critical-difference diagram: mean ranks on a line, bars over what is not told apart."""
+"""Average ranks with critical differences, drawn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ensemblage._core import require, set_module
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
-from ensemblage.messages import require
 
 INK, BAR, FAINT = "black", "#c23b22", "0.45"
 OWN, MARK = "#1a5f6e", "◆ "
@@ -33,6 +33,7 @@ def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
     return levels
 
 
+@set_module("ensemblage.evaluation")
 class CriticalDifferenceDisplay:
     """Mean ranks of methods on a line; a bar joins those that are not told apart.
 

@@ -1,4 +1,4 @@
-"""How probable it is that one method is better, worse, or as good for practical purposes."""
+"""Probability that two methods are practically equivalent."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ensemblage._core import set_module
 from ensemblage.evaluation._compare_methods import read_scores
-from ensemblage.evaluation._ranks import Array, pair_numbers
+from ensemblage.evaluation._ranks import pair_numbers
+
+Doubles = NDArray[np.float64]
+
 
 DRAWN_AT_ONCE = 2_000
 
 
+@set_module("ensemblage.evaluation")
 class PracticalPair(NamedTuple):
     """Two methods over several datasets, as probabilities.
 
@@ -116,8 +121,8 @@ def practical_equivalence(
 
 
 def region_shares(
-    leads: Array, rope: float, prior_strength: float, n_draws: int, rng: np.random.Generator
-) -> Array:
+    leads: Doubles, rope: float, prior_strength: float, n_draws: int, rng: np.random.Generator
+) -> Doubles:
     """Share of the pairs of leads above, inside and below the region, (n_draws, 3).
 
     The first of the leads is the prior's.
@@ -134,7 +139,7 @@ def region_shares(
     return np.concatenate(shares)
 
 
-def largest_shares(shares: Array) -> list[float]:
+def largest_shares(shares: Doubles) -> list[float]:
     """How often each column is the largest; of equals each has its part."""
     top: NDArray[np.bool_] = shares >= shares.max(axis=1, keepdims=True) - 1e-12
     return [float(share) for share in (top / top.sum(axis=1, keepdims=True)).mean(axis=0)]

@@ -1,9 +1,9 @@
-"""Ranks of methods over datasets, and what follows from them: Friedman, Nemenyi, cliques."""
+"""Rank tests over datasets."""
 
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +11,47 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, rankdata, studentized_range
 from scipy.stats import f as f_distribution
 
-from ensemblage.evaluation._exact_ranks import exact_rank_pvalue
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-Array = NDArray[np.float64]
+
+SUMS_AT_ONCE = 1_000_000
+
+
+def exact_rank_pvalue(ranks: Doubles) -> float:
+    """Chance that rank sums spread at least as much, all orders of each row being as likely.
+
+    Ranks are (n_datasets, n_methods); equal scores share their mean rank, and their orders count
+    once. Rank sums count but for their order, so that one order of the first dataset stands for
+    all, and sums that are reached in several ways are kept once, with their chance.
+    """
+    # mean ranks of ties are halves: doubled, they are whole
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    observed = int((doubled.sum(axis=0) ** 2).sum())
+    sums, chances = np.sort(doubled[:1], axis=1), np.ones(1)
+    for row in doubled[1:-1]:
+        sums, chances = _added(sums, chances, _orders(row))
+    last, beyond = _orders(doubled[-1]), 0.0
+    for part in np.array_split(np.arange(len(sums)), 1 + len(sums) * len(last) // SUMS_AT_ONCE):
+        spread = ((sums[part, None] + last) ** 2).sum(axis=2)
+        beyond += float((spread >= observed).mean(axis=1) @ chances[part])
+    return min(1.0, beyond)
+
+
+def _orders(row: Integers) -> Integers:
+    """Give all different orders of a row, (n_orders, n_methods)."""
+    return np.array(sorted(set(permutations(row.tolist()))), dtype=np.int64)
+
+
+def _added(sums: Integers, chances: Doubles, orders: Integers) -> tuple[Integers, Doubles]:
+    """Give sums and chances after one more dataset, sums sorted within."""
+    every = np.sort((sums[:, None] + orders).reshape(-1, sums.shape[1]), axis=1)
+    # the sums as digits of one number, which is quicker to sort than rows are
+    keys = every @ (every.max() + 1) ** np.arange(sums.shape[1])
+    _, where, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    weights = np.repeat(chances / len(orders), len(orders))
+    return every[where], np.bincount(numbers.ravel(), weights).astype(np.float64)
+
 
 # Up to where the exact distribution of the ranks is quick to have.
 FEW_DATASETS, FEW_METHODS = 6, 6
@@ -32,12 +70,12 @@ class RankTest(NamedTuple):
     iman_davenport_pvalue: float
 
 
-def rank_rows(scores: Array, greater_is_better: bool) -> Array:
+def rank_rows(scores: Doubles, greater_is_better: bool) -> Doubles:
     """Rank the methods on each dataset, 1 for the best; equal scores share their mean rank."""
     return rankdata(-scores if greater_is_better else scores, axis=1)
 
 
-def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
+def rank_test(ranks: Doubles, *, tie_correction: bool = True) -> RankTest:
     r"""Test whether mean ranks differ by more than chance; 0 and 1 if all ranks are tied.
 
     With n datasets, k methods and mean ranks :math:`R_j`,
@@ -73,7 +111,7 @@ def rank_test(ranks: Array, *, tie_correction: bool = True) -> RankTest:
     return RankTest(statistic, pvalue, ratio, tail)
 
 
-def _agreement(ranks: Array, n: int) -> float:
+def _agreement(ranks: Doubles, n: int) -> float:
     """Chance that n datasets have one order, all orders of these ranks being as likely."""
     sizes = np.unique(ranks, return_counts=True)[1]
     orders = math.factorial(len(ranks)) / math.prod(math.factorial(size) for size in sizes)
@@ -93,7 +131,7 @@ def rank_error(n_datasets: int, n_methods: int) -> float:
     return math.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets))
 
 
-def nemenyi_pvalues(statistics: Array, n_methods: int) -> Array:
+def nemenyi_pvalues(statistics: Doubles, n_methods: int) -> Doubles:
     """Tail of the studentized range beyond differences of mean ranks over their standard error.
 
     The p-values are corrected for the number of pairs.
@@ -101,7 +139,7 @@ def nemenyi_pvalues(statistics: Array, n_methods: int) -> Array:
     return np.clip(studentized_range.sf(statistics * math.sqrt(2), n_methods, np.inf), 0.0, 1.0)
 
 
-def cliques(mean_ranks: Array, critical_difference: float) -> list[tuple[int, ...]]:
+def cliques(mean_ranks: Doubles, critical_difference: float) -> list[tuple[int, ...]]:
     """Find the groups of methods, two or more and best rank first, that are not told apart.
 
     A group is part of no other.

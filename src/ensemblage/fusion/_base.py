@@ -1,27 +1,21 @@
-"""The contract of a fusion, and of classifiers that speak through one."""
+"""The contract of a fusion: members' outputs and what is known of the rows to one output."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
-from ensemblage.messages import DocLinkMixin
+from ensemblage._core import DocLinkMixin, Fold, set_module, take_rows
 
-Array = NDArray[np.float64]
-
-
-def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Copy some rows of an array or a frame; ``rows`` are numbers, or a mask."""
-    if isinstance(X, np.ndarray):
-        return X[rows] if rows.dtype == bool else X.take(rows, axis=0)
-    return _safe_indexing(X, rows)
+Doubles = NDArray[np.float64]
 
 
+@set_module("ensemblage.fusion")
 class FusionContext(NamedTuple):
     """What is known of the rows beside what members say of them; None where it is not known.
 
@@ -43,7 +37,7 @@ class FusionContext(NamedTuple):
     array([[0., 1., 0.]])
     """
 
-    affinity: Array | None = None
+    affinity: Doubles | None = None
     X: Any = None
     sources: NDArray[Any] | None = None
     strata: NDArray[np.intp] | None = None
@@ -67,6 +61,46 @@ class FusionContext(NamedTuple):
 NOTHING_KNOWN = FusionContext()
 
 
+def fused_outputs(
+    fusion: Fusion,
+    outputs: Doubles,
+    y: NDArray[Any],
+    folds: list[Fold],
+    context: FusionContext = NOTHING_KNOWN,
+    *,
+    sample_weight: Doubles | None = None,
+) -> Doubles:
+    """Fuse held-out outputs, in each fold as the other folds teach; NaN where that is not known."""
+    fused = np.full(outputs.shape[1:], np.nan)
+    finite = np.isfinite(outputs)
+    known = (finite.all() or finite.all(axis=(0, 2))) & (
+        np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
+    )
+    tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
+    rows = np.flatnonzero(known)
+    if not known.all():
+        outputs, y, context = outputs[:, known], y[known], context.take(known)
+        sample_weight = None if sample_weight is None else sample_weight[known]
+    usable = _usable_folds(y, tests)
+    fitted = fusion.fit_parts(
+        [fold.train for fold in usable], outputs, y, context, sample_weight=sample_weight
+    )
+    for (_, judge), each in zip(usable, fitted, strict=True):
+        fused[rows[judge]] = each.combine(outputs[:, judge], context.take(judge))
+    return fused
+
+
+def _usable_folds(y: NDArray[Any], tests: list[NDArray[np.bool_]]) -> list[Fold]:
+    """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
+    folds = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
+    folds = [fold for fold in folds if len(fold.test) > 0 and len(fold.train) > 0]
+    if y.dtype.kind == "f":  # numbers, of which none has to be there
+        return folds
+    n_classes = len(np.unique(y))
+    return [fold for fold in folds if len(np.unique(y[fold.train])) == n_classes]
+
+
+@set_module("ensemblage.fusion")
 class Fusion(DocLinkMixin, BaseEstimator):
     """Contract of a fusion.
 
@@ -86,11 +120,11 @@ class Fusion(DocLinkMixin, BaseEstimator):
 
     def fit(
         self,
-        outputs: Array | None,
+        outputs: Doubles | None,
         y: NDArray[Any],
         context: FusionContext = NOTHING_KNOWN,
         *,
-        sample_weight: Array | None = None,
+        sample_weight: Doubles | None = None,
     ) -> Self:
         """Learn from outputs and what is true.
 
@@ -115,11 +149,11 @@ class Fusion(DocLinkMixin, BaseEstimator):
     def fit_parts(
         self,
         parts: list[NDArray[np.intp]],
-        outputs: Array,
+        outputs: Doubles,
         y: NDArray[Any],
         context: FusionContext = NOTHING_KNOWN,
         *,
-        sample_weight: Array | None = None,
+        sample_weight: Doubles | None = None,
     ) -> list[Self]:
         """Fit one fusion on each part of the rows; this one stays as it is.
 
@@ -151,7 +185,7 @@ class Fusion(DocLinkMixin, BaseEstimator):
             for part in parts
         ]
 
-    def combine(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array:
+    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
         """Fuse member outputs.
 
         Parameters
@@ -168,7 +202,9 @@ class Fusion(DocLinkMixin, BaseEstimator):
         """
         raise NotImplementedError  # look: ok
 
-    def row_weights(self, outputs: Array, context: FusionContext = NOTHING_KNOWN) -> Array | None:
+    def row_weights(
+        self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN
+    ) -> Doubles | None:
         """Tell each member's share in the answer for each row.
 
         Parameters
@@ -186,7 +222,7 @@ class Fusion(DocLinkMixin, BaseEstimator):
         shares = self.importance(len(outputs))
         return None if shares is None else np.tile(shares, (outputs.shape[1], 1))
 
-    def importance(self, n_members: int) -> Array | None:
+    def importance(self, n_members: int) -> Doubles | None:
         """Share of each member in the result, where that is one number.
 
         Parameters
@@ -217,7 +253,7 @@ class Fusion(DocLinkMixin, BaseEstimator):
         return from_probabilities
 
 
-def at_most_one(probabilities: Array) -> Array:
+def at_most_one(probabilities: Doubles) -> Doubles:
     """Take back what rounding adds to a sum of shares: scikit-learn's scorers refuse 1 + 2e-16."""
     return np.minimum(probabilities, 1.0)
 
@@ -230,7 +266,7 @@ class FusedClassifierMixin(ClassifierMixin):
 
     classes_: NDArray[Any]
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Doubles:
         """Fuse what members say of rows, (n_samples, n_classes)."""
         raise NotImplementedError  # look: ok
 
@@ -255,7 +291,7 @@ class FusedClassifierMixin(ClassifierMixin):
         return np.asarray(self.classes_[winners])
 
     @available_if(lambda self: self._gives_probabilities())
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Doubles:
         """Predict class probabilities, where the fusion gives them.
 
         Parameters
@@ -271,7 +307,7 @@ class FusedClassifierMixin(ClassifierMixin):
         return at_most_one(self._scores(X))
 
     @available_if(lambda self: not self._gives_probabilities())
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Doubles:
         """Fused decision values, where the fusion gives no probabilities.
 
         Parameters
@@ -286,3 +322,73 @@ class FusedClassifierMixin(ClassifierMixin):
         """
         scores = self._scores(X)
         return np.asarray(scores[:, 1]) if len(self.classes_) == 2 else scores
+
+
+class SourcedClassifierMixin(FusedClassifierMixin):
+    """Give classes and probabilities from fused scores, of rows whose sources may be given."""
+
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sources": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
+
+    def _scores(self, X: Any, sources: Any = None) -> Doubles:
+        """Fuse what members say of rows, (n_samples, n_classes)."""
+        raise NotImplementedError  # look: ok
+
+    def predict(self, X: Any, sources: Any = None) -> NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            Where each row comes from; see ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Class labels.
+        """
+        winners = self._scores(X, sources).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
+
+    @available_if(lambda self: self._gives_probabilities())
+    def predict_proba(self, X: Any, sources: Any = None) -> Doubles:
+        """Predict class probabilities, where the fusion gives them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            Where each row comes from: one per row, or, in a pool, the column of X that tells. A row
+            whose source is missing or new is answered as if none had been given.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
+        return at_most_one(self._scores(X, sources))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
+        """Share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+        sources : array-like of shape (n_samples,) or str, default=None
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        return float(accuracy_score(y, self.predict(X, sources), sample_weight=sample_weight))

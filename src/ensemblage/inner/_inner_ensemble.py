@@ -1,10 +1,8 @@
-"""The paper's Algorithm 1: a measure inside an algorithm becomes the crowd's measure.
-
-Each voice of the crowd has a view of the data: which rows, or which features, it looks at.
-"""
+"""The general recipe: a measure by an ensemble over views of the data."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -12,11 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
-from ensemblage.kernels import Draws
-from ensemblage.parallel import draw_seeds
+from ensemblage._core import draw_seeds, set_module
+from ensemblage.inner._kmeans_kernels import Draws
 
-Scores = NDArray[np.float64]
+Doubles = NDArray[np.float64]
 
 
 def count_drawn(n_items: int, view_size: Any) -> int:
@@ -99,6 +98,7 @@ def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
     return counts.reshape(draws.n_views, n_features).astype(np.float64)
 
 
+@set_module("ensemblage.inner")
 class ViewSampler:
     """Draws the same views of rows or features each time it is asked.
 
@@ -165,7 +165,7 @@ class Measure(Protocol):  # numpydoc ignore=PR01
 
     n_items: int
 
-    def __call__(self, candidates: Any, view: NDArray[np.float64]) -> Scores:
+    def __call__(self, candidates: Any, view: NDArray[np.float64]) -> Doubles:
         """Score the candidates on one view; more is better.
 
         Parameters
@@ -183,12 +183,12 @@ class Measure(Protocol):  # numpydoc ignore=PR01
         ...  # pragma: no cover
 
 
-def mean_of_views(scores: Scores) -> Scores:
+def mean_of_views(scores: Doubles) -> Doubles:
     """Average the views' scores, views first (Algorithm 4, line 8)."""
     return np.asarray(scores.mean(axis=0))
 
 
-def votes_of_views(scores: Scores) -> Scores:
+def votes_of_views(scores: Doubles) -> Doubles:
     """Count the views that score each candidate highest (Algorithm 6, lines 6 to 10).
 
     Of equal candidates the first has the vote.
@@ -197,22 +197,22 @@ def votes_of_views(scores: Scores) -> Scores:
     return np.asarray((best[..., None] == np.arange(scores.shape[-1])).sum(axis=0), dtype=float)
 
 
-def median_of_views(scores: Scores) -> Scores:
+def median_of_views(scores: Doubles) -> Doubles:
     """Take the median of the views' scores."""
     return np.asarray(np.median(scores, axis=0))
 
 
-COMBINATIONS: dict[str, Callable[[Scores], Scores]] = {
+COMBINATIONS: dict[str, Callable[[Doubles], Doubles]] = {
     "mean": mean_of_views,
     "median": median_of_views,
     "vote": votes_of_views,
 }
 
 
-def resolve_combine(combine: Any) -> Callable[[Scores], Scores]:
+def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
     """Find the combination rule that the user named, or take the user's own."""
     if callable(combine):
-        rule: Callable[[Scores], Scores] = combine
+        rule: Callable[[Doubles], Doubles] = combine
         return rule
     if combine not in COMBINATIONS:
         raise ValueError(
@@ -222,6 +222,7 @@ def resolve_combine(combine: Any) -> Callable[[Scores], Scores]:
     return COMBINATIONS[combine]
 
 
+@set_module("ensemblage.inner")
 class InnerEnsemble:
     """A measure taken by a crowd of views instead of once (Algorithm 1).
 
@@ -270,14 +271,14 @@ class InnerEnsemble:
     """
 
     def __init__(
-        self, measure: Measure, sampler: Callable[[int], Scores], combine: Any = "mean"
+        self, measure: Measure, sampler: Callable[[int], Doubles], combine: Any = "mean"
     ) -> None:
         self.measure = measure
         self.n_items = measure.n_items
         self.combine = resolve_combine(combine)
         self.views = sampler(self.n_items)
 
-    def __call__(self, candidates: Any, view: NDArray[np.float64] | None = None) -> Scores:
+    def __call__(self, candidates: Any, view: NDArray[np.float64] | None = None) -> Doubles:
         """Score the candidates by the crowd.
 
         Parameters
@@ -295,7 +296,7 @@ class InnerEnsemble:
         views = self.views if view is None else self.views * view
         return self.combine(self._score_views(candidates, views))
 
-    def voices(self) -> list[Callable[[Any], Scores]]:
+    def voices(self) -> list[Callable[[Any], Doubles]]:
         """Give what each view would decide by alone, from candidates to scores.
 
         Returns
@@ -307,7 +308,7 @@ class InnerEnsemble:
         pairs = zip(own, self.views, strict=True)
         return [partial(measure, view=view) for measure, view in pairs]
 
-    def _score_views(self, candidates: Any, views: NDArray[np.float64]) -> Scores:
+    def _score_views(self, candidates: Any, views: NDArray[np.float64]) -> Doubles:
         together = getattr(self.measure, "score_views", None)
         if together is not None:
             return np.asarray(together(candidates, views))
@@ -320,12 +321,133 @@ class VoicesMeasure:
     def __init__(self, voices: list[Any]) -> None:
         self.voices = voices
         self.n_items = voices[0].n_items
-        self._views: list[Scores] = []
-        self._key: Scores | None = None
+        self._views: list[Doubles] = []
+        self._key: Doubles | None = None
 
-    def score_views(self, candidates: Any, views: Scores) -> Scores:
+    def score_views(self, candidates: Any, views: Doubles) -> Doubles:
         """Let each voice score the candidates on its view: (n_views, n_extras)."""
         if views is not self._key:  # a voice knows its view again by identity
             self._key, self._views = views, list(views)
         pairs = zip(self.voices, self._views, strict=True)
         return np.stack([voice(candidates, view) for voice, view in pairs])
+
+
+class _RowScores:
+    """Scores of all features on the rows of a view."""
+
+    def __init__(self, score_func: Callable[..., Any], X: Any, y: Any) -> None:
+        self.score_func, self.X, self.y = score_func, X, y
+        self.n_items = X.shape[0]
+
+    def __call__(self, candidates: Any, view: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows = np.repeat(np.arange(self.n_items), view.astype(np.int64))
+        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+            # a feature may be constant on a view; it says nothing there, and scores lowest
+            warnings.simplefilter("ignore")
+            found = self.score_func(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
+        scores = np.array(found[0] if isinstance(found, tuple) else found, dtype=np.float64)
+        known = scores[~np.isnan(scores)]
+        return np.where(np.isnan(scores), known.min() if len(known) else 0.0, scores)
+
+
+@set_module("ensemblage.inner")
+class InnerScore:
+    """A score function whose scores are a crowd's; made by :func:`inner_score`.
+
+    Parameters
+    ----------
+    score_func : callable
+        From (X, y) to scores, or to scores and p-values.
+    sampler : ViewSampler
+        Draws the views of the rows.
+    combine : str or callable
+        How the views' scores are combined.
+    """
+
+    def __init__(self, score_func: Callable[..., Any], sampler: ViewSampler, combine: Any) -> None:
+        self.score_func = score_func
+        self.sampler = sampler
+        self.combine = combine
+
+    def __repr__(self) -> str:
+        name = getattr(self.score_func, "__name__", repr(self.score_func))
+        return f"inner_score({name}, n_views={self.sampler.n_views})"
+
+    def __call__(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Score each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Target.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Combined scores.
+        """
+        crowd = InnerEnsemble(_RowScores(self.score_func, X, y), self.sampler, self.combine)
+        return crowd(None)
+
+
+def inner_score(
+    score_func: Callable[..., Any],
+    n_views: int = 30,
+    view_size: float = 0.5,
+    replace: bool = False,
+    combine: Any = "mean",
+    random_state: Any = 0,
+) -> InnerScore:
+    """Turn a score function of scikit-learn's feature selection into the crowd's.
+
+    The features' scores are computed on many samples of the rows and combined; the selection
+    then depends less on a few rows. There are no p-values: use it with selectors that need
+    scores only, such as ``SelectKBest`` and ``SelectPercentile``.
+
+    Parameters
+    ----------
+    score_func : callable
+        Such as ``f_classif`` or ``mutual_info_classif``: from (X, y) to scores, or to scores
+        and p-values.
+    n_views : int, default=30
+        Size of the crowd.
+    view_size : float or int, default=0.5
+        Share (float) or number (int) of rows in each view.
+    replace : bool, default=False
+        Sample with replacement.
+    combine : {"mean", "median", "vote"} or callable, default="mean"
+        How the views' scores become one; "vote" counts how often a feature came first.
+    random_state : int, RandomState instance or None, default=0
+        For the views; drawn here, so that each call uses the same seeds.
+
+    Returns
+    -------
+    InnerScore
+        A score function.
+
+    See Also
+    --------
+    InnerEnsemble : The building block.
+
+    References
+    ----------
+    H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
+    Inside the Learning Algorithm. ECML PKDD 2013. Feature selection is its future work.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.feature_selection import SelectKBest, f_classif
+    >>> from ensemblage.inner import inner_score
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SelectKBest(inner_score(f_classif), k=4).fit_transform(X, y).shape
+    (178, 4)
+    """
+    if not callable(score_func):
+        raise TypeError(
+            f"score_func must be a function of (X, y) such as f_classif, got {score_func!r}."
+        )
+    resolve_combine(combine)
+    return InnerScore(score_func, ViewSampler(n_views, view_size, replace, random_state), combine)

@@ -1,10 +1,11 @@
-"""Inner K-means: each row's cluster is decided by a vote of feature views."""
+"""Inner K-means: rows are assigned by the vote of many views."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count, islice
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,24 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ensemblage._core import (
+    CallbackSupportMixin,
+    DocLinkMixin,
+    draw_seeds,
+    expect,
+    expect_fitted,
+    fit_progress,
+    guarded_fit,
+    read_weights,
+    set_module,
+    validate_numbers,
+    warn_user,
+    with_callbacks,
+)
 from ensemblage.blocks import (
+    Block,
     BlockSource,
     MemoryBlocks,
     column_extent,
@@ -28,30 +44,594 @@ from ensemblage.blocks import (
     note_columns,
     open_blocks,
 )
-from ensemblage.inner._inner_ensemble import check_view_size
-from ensemblage.inner._kmeans_labels import Fit, inertia_of, label_all
-from ensemblage.inner._kmeans_loop import Run, spread
-from ensemblage.inner._kmeans_schedules import (
-    Schedule,
-    Start,
-    draw_voters,
-    run_annealed,
-    run_paper,
+from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
+from ensemblage.inner._kmeans_kernels import (
+    ClusterSums,
+    Draws,
+    Votes,
+    add_cluster_sums,
+    agreeing_views,
+    bounded_view_votes,
+    center_drift,
+    cluster_means,
+    cluster_sums,
+    instance_votes,
+    move_row,
+    own_distances,
+    view_votes,
 )
-from ensemblage.inner._kmeans_start import positive_weights, start_centers
-from ensemblage.inner._kmeans_stream import StreamMixin
-from ensemblage.kernels import Draws
-from ensemblage.messages import DocLinkMixin, expect, expect_fitted, warn_user
-from ensemblage.parallel import (
-    CallbackSupportMixin,
-    draw_seeds,
-    fit_progress,
-    guarded_fit,
-    with_callbacks,
-)
-from ensemblage.tables import validate_numbers
 
 Array = NDArray[Any]
+
+
+ANNEALED_PASSES = 20
+FINAL_VIEWS = 4
+"""Voters at the end of the annealed schedule, for each of those before."""
+
+
+class Schedule(NamedTuple):
+    """How one start of many goes on."""
+
+    paper: bool  # Algorithm 6, rather than annealed
+    resample: str
+    max_iter: int
+    tol: float  # the centres rest when the sum of their squared moves is no more
+
+
+class Start(NamedTuple):
+    """What one start of many begins with."""
+
+    centers: Array
+    voters: Voters
+    views: Array  # those that judge rows at the end
+
+
+def draw_voters(
+    n_features: int, draws: Draws, schedule: Schedule
+) -> tuple[Voters, NDArray[np.float64]]:
+    """Give the voters of each pass, and the views that judge rows at the end."""
+    *seeds, last = draw_seeds(draws.seed, schedule.max_iter + 1)
+    n_final = draws.n_views if schedule.paper else FINAL_VIEWS * draws.n_views
+    final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
+    if schedule.resample == "fit":
+        shared = draw_feature_views(n_features, draws)
+        return Voters(lambda _: shared, prune=True), shared if schedule.paper else final
+
+    def draws_of(index: int) -> Draws:
+        return draws._replace(seed=seeds[index])
+
+    if schedule.resample == "instance":
+        return Voters(draws_of, prune=False), final
+    return Voters(lambda index: draw_feature_views(n_features, draws_of(index)), False), final
+
+
+def run_paper(
+    source: BlockSource, start: Start, schedule: Schedule, step: Callable[[], bool]
+) -> Run:
+    """Run Algorithm 6."""
+    # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
+    limit = schedule.tol if schedule.resample == "fit" else -1.0
+    return run_until_rest(source, start.centers, start.voters, schedule.max_iter, limit, step)
+
+
+def run_annealed(
+    source: BlockSource,
+    start: Start,
+    deciding: Array,
+    schedule: Schedule,
+    step: Callable[[], bool],
+) -> Run:
+    """Stir the centres, average them, and let the deciding views alone bring them to rest."""
+    n_votes = min(ANNEALED_PASSES, schedule.max_iter // 2)
+    stirred = anneal(source, start.centers, start.voters, n_votes, step)
+    last = Voters(lambda _: deciding, prune=True)
+    n_left = schedule.max_iter - stirred.n_iter
+    run = run_until_rest(source, stirred.centers, last, n_left, schedule.tol, step)
+    evaluated = run.n_evaluated + stirred.n_evaluated
+    return run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
+
+
+def anneal(
+    source: BlockSource, centers: Array, voters: Voters, n_passes: int, step: Callable[[], bool]
+) -> Run:
+    """Stir the centres by voting passes; give their mean over the later half of these.
+
+    A pass that changes no row is the last.
+    """
+    trail: list[Array] = []
+    n_evaluated = 0
+    for done in islice(passes(source, centers, voters), n_passes):
+        n_evaluated += done.n_evaluated
+        trail.append(done.centers)
+        if step() or done.n_changed == 0:
+            break
+    last = trail[len(trail) // 2 :] or [centers]
+    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
+    return Run(mean, len(trail), n_evaluated, False)
+
+
+SMALLEST_WEIGHT = 1e-100
+START_ROWS, ROWS_PER_CLUSTER = 100_000, 100
+"""Rows far apart are sought among so many, or so many for each cluster, drawn by the seed."""
+
+
+def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
+    """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
+    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
+    return weights if usual else read_weights(sample_weight, X)
+
+
+def start_centers(
+    source: BlockSource, n_clusters: int, init: Any, X: Array | None, seed: int
+) -> Array:
+    """First centres as ``init`` says; a callable one is given the rows, so they must be here."""
+    n_features = source.shape[1]
+    if isinstance(init, str):
+        draw = spread_rows if init == "k-means++" else random_rows
+        centers = draw(source, n_clusters, np.random.default_rng(seed))
+    elif callable(init):
+        if X is None:
+            raise ValueError(
+                f"init={init!r} needs rows in memory: take 'k-means++', 'random' or an "
+                "array of centres for rows on disk or on a cluster."
+            )
+        centers = init(X, n_clusters, random_state=np.random.RandomState(seed))
+    else:
+        centers = init
+    centers = np.array(centers, dtype=source.dtype, order="C")
+    if centers.shape != (n_clusters, n_features) or not np.isfinite(centers).all():
+        raise ValueError(
+            f"init gives centres of shape {centers.shape}, expected finite values of shape "
+            f"(n_clusters, n_features) = {(n_clusters, n_features)}."
+        )
+    return centers
+
+
+def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Draw distinct rows, in proportion to their weights."""
+    weights = source.weights
+    if np.count_nonzero(weights) < n_clusters:
+        weights = np.ones(len(weights))  # zero weights would leave too few rows to start from
+    share = weights / weights.sum()
+    chosen = rng.choice(len(weights), size=n_clusters, replace=False, p=share)
+    found = np.concatenate(list(source.map(_pick, np.sort(chosen))))
+    return found[np.argsort(np.argsort(chosen))]
+
+
+def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
+    r"""Draw rows far apart, by greedy k-means++.
+
+    Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
+    to weight times squared distance to the nearest centre so far, where the best lowers the
+    weighted sum of these distances most. A draw picks the block by the blocks' sums and the
+    row inside each block by the same uniform number, so one pass serves all draws. Of many rows,
+    some are drawn first: two passes over all of them for each centre took a third of a fit.
+    """
+    n_trials = 2 + int(np.log(n_clusters))
+    source = _some_rows(source, max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), rng)
+    centers = _draw(source, _weighted_candidates, rng, 1)
+    while len(centers) < n_clusters:
+        step = centers[-1:], len(centers) == 1
+        candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
+        costs = source.total(_candidate_costs, candidates)
+        centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
+    return centers
+
+
+def _some_rows(source: BlockSource, most: int, rng: np.random.Generator) -> BlockSource:
+    """Draw rows with some weight, or leave all where they are if there are no more."""
+    weights = source.weights
+    n_eligible = np.count_nonzero(weights)
+    if n_eligible <= most:
+        return source
+    chosen = np.sort(rng.choice(n_eligible, most, replace=False))
+    if n_eligible < len(weights):
+        chosen = np.flatnonzero(weights)[chosen]
+    rows = np.concatenate(list(source.map(_pick, chosen)))
+    return MemoryBlocks(rows, np.ascontiguousarray(weights[chosen]))
+
+
+def _draw(
+    source: BlockSource, kernel: Any, rng: np.random.Generator, n_draws: int, *state: Any
+) -> Array:
+    """Draw rows: the kernel offers one per block and draw, and the block's mass."""
+    inside, between = rng.random(n_draws), rng.random(n_draws)
+    run = source.advance if state else source.map
+    offers = list(run(kernel, inside, *state))
+    masses = np.cumsum([mass for mass, _ in offers])
+    chosen = np.searchsorted(masses, between * masses[-1], side="right")
+    chosen = np.minimum(chosen, len(offers) - 1)
+    return np.stack([offers[block][1][draw] for draw, block in enumerate(chosen)])
+
+
+def _pick(block: Block, indices: Array) -> Array:
+    """Rows by their numbers, which rise."""
+    first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
+    return np.asarray(block.rows[indices[first:last] - block.start])
+
+
+def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:
+    return _offer(block.rows, block.weights, inside)
+
+
+def _spread_candidates(
+    block: Block, inside: Array, latest: Array, fresh: bool
+) -> tuple[Array, tuple[float, Array]]:
+    nearest = own_distances(block.rows, latest, np.zeros(len(block.rows), np.int32))
+    if not fresh:
+        nearest = np.minimum(nearest, block.carry)
+    return nearest, _offer(block.rows, nearest * block.weights, inside)
+
+
+def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
+    costs = np.empty(len(candidates))
+    for index in range(len(candidates)):
+        candidate = candidates[index : index + 1]
+        distances = own_distances(block.rows, candidate, np.zeros(len(block.rows), np.int32))
+        costs[index] = np.minimum(distances, block.carry) @ block.weights
+    return (costs,)
+
+
+def _offer(rows: Array, masses: Array, inside: Array) -> tuple[float, Array]:
+    """Rows drawn in proportion to their masses, and the sum of the masses."""
+    cumulated = np.cumsum(masses)
+    places = np.searchsorted(cumulated, inside * cumulated[-1], side="right")
+    return float(cumulated[-1]), rows[np.minimum(places, len(rows) - 1)]
+
+
+ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
+"""What is found for each row: its cluster, and the share of the views that vote for it."""
+
+
+class Labelling(NamedTuple):
+    """Rows with nothing left to learn."""
+
+    labels: NDArray[np.int32]
+    agreement: NDArray[np.float64]  # share of the views that vote for the row's cluster
+    inertia: float  # weighted sum of squared distances to the own centre, all features
+
+
+class Clustered(NamedTuple):
+    """What labels come to; blocks add up."""
+
+    inertia: float
+    counts: NDArray[np.int64]  # rows of each cluster
+    weights: NDArray[np.float64]  # and their weight
+
+
+class Fit(NamedTuple):
+    """What one start of many came to."""
+
+    run: Run
+    views: Array
+    deciding: Array  # views that label rows
+
+
+def label_pass(block: Block, centers: Array, deciding: Array, views: Array) -> Labelling:
+    """Label rows by the deciding views, ties to the lowest index; ask all views if they agree."""
+    labels, counts = view_votes(block.rows, centers, deciding)
+    if deciding is not views:
+        counts = agreeing_views(block.rows, centers, views, labels)
+    inertia = own_distances(block.rows, centers, labels) @ block.weights
+    return Labelling(labels, counts / len(views), float(inertia))
+
+
+def label_rows(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, Clustered]:
+    """Label rows as :func:`label_pass` does, and count them; values are of dtype ``ROW_LABEL``."""
+    labels, agreement, inertia = label_pass(block, centers, deciding, views)
+    values = np.empty(len(labels), ROW_LABEL)
+    values["label"], values["vote"] = labels, agreement
+    return values, _add_up(block, labels, inertia, len(centers))
+
+
+def clustered(block: Block, centers: Array, deciding: Array) -> Clustered:
+    """Add up what the labels of a block come to, by the deciding views alone."""
+    labels, _ = view_votes(block.rows, centers, deciding)
+    inertia = own_distances(block.rows, centers, labels) @ block.weights
+    return _add_up(block, labels, float(inertia), len(centers))
+
+
+def _add_up(block: Block, labels: Array, inertia: float, n_clusters: int) -> Clustered:
+    counts = np.bincount(labels, minlength=n_clusters)
+    weights: Any = np.bincount(labels, block.weights, n_clusters)
+    return Clustered(inertia, counts, weights)
+
+
+def label_all(source: BlockSource, fit: Fit) -> tuple[Any, Clustered]:
+    """Label all rows; values of dtype ``ROW_LABEL``, or None where the source keeps them."""
+    return source.collect(label_rows, fit.run.centers, fit.deciding, fit.views)
+
+
+def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
+    """Label the rows of a fitted model's source block by block, and add up each cluster's rows."""
+    deciding = model._deciding(model.views_)  # noqa: SLF001
+    yield from source.map(_label_and_add, model.cluster_centers_, deciding, model.views_)
+
+
+def _label_and_add(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, ClusterSums]:
+    values, _ = label_rows(block, centers, deciding, views)
+    return values, cluster_sums(block.rows, block.weights, values["label"].copy(), len(centers))
+
+
+def inertia_of(source: BlockSource, fit: Fit) -> float:
+    """Add up the squared distances of all rows to their centres."""
+    return source.total(clustered, fit.run.centers, fit.deciding).inertia
+
+
+Crowd: TypeAlias = Array | Draws
+"""The voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
+
+ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
+
+
+class PassStatistics(NamedTuple):
+    """What a pass adds up over the rows."""
+
+    sums: ClusterSums  # weighted sums of each cluster's rows
+    n_changed: int  # rows that changed cluster
+    n_evaluated: int  # rows whose distances were computed
+
+
+class Offers(NamedTuple):
+    """Rows that an empty cluster may move to, farthest from their own centres first."""
+
+    distances: NDArray[np.float64]
+    rows: Array
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
+def assign_pass(
+    block: Block, centers: Array, crowd: Crowd, fresh: bool
+) -> tuple[Array, PassStatistics]:
+    """Assign every row of a block by vote; ties stay where they are. A fresh run has no carry."""
+    before = _state(block, fresh)
+    labels = elect(block.rows, centers, crowd, before["label"]).labels
+    return _finish(block, before, labels, np.zeros(len(labels)), len(labels), len(centers))
+
+
+def bounded_pass(
+    block: Block, centers: Array, views: Array, fresh: bool, drift: Array
+) -> tuple[Array, PassStatistics]:
+    """Assign as :func:`assign_pass`, skipping rows that cannot change.
+
+    The views are the same in every pass of a run; ``drift`` is what the last move of the centres
+    costs the bounds, by cluster.
+    """
+    before = _state(block, fresh)
+    bounds = before["bound"] - drift[before["label"]]
+    votes = bounded_view_votes(block.rows, centers, views, before["label"], bounds)
+    return _finish(block, before, votes.labels, votes.bounds, votes.n_evaluated, len(centers))
+
+
+def elect(rows: Array, centers: Array, crowd: Crowd, incumbents: Array | None = None) -> Votes:
+    """Let a crowd vote; incumbents win ties."""
+    if isinstance(crowd, Draws):
+        return instance_votes(rows, centers, crowd, incumbents)
+    return view_votes(rows, centers, crowd, incumbents)
+
+
+def farthest_rows(block: Block, centers: Array, n_rows: int) -> Offers:
+    """Find at most ``n_rows`` rows of positive weight farthest from the centres of their labels."""
+    labels = _state(block, fresh=False)["label"]
+    distances = own_distances(block.rows, centers, labels)
+    distances[block.weights <= 0] = 0.0
+    chosen = np.argsort(-distances, kind="stable")[:n_rows]
+    return Offers(distances[chosen], block.rows[chosen], labels[chosen], block.weights[chosen])
+
+
+def _state(block: Block, fresh: bool) -> Array:
+    if fresh or block.carry is None:
+        return np.full(len(block.rows), np.array((-1, 0.0), ROW_STATE))
+    return np.asarray(block.carry)
+
+
+def _finish(
+    block: Block, before: Array, labels: Array, bounds: Array, n_evaluated: int, n_clusters: int
+) -> tuple[Array, PassStatistics]:
+    after = np.empty(len(labels), ROW_STATE)
+    after["label"], after["bound"] = labels, bounds
+    sums = cluster_sums(block.rows, block.weights, labels, n_clusters)
+    n_changed = int(np.count_nonzero(labels != before["label"]))
+    return after, PassStatistics(sums, n_changed, n_evaluated)
+
+
+def add_statistics(one: PassStatistics, other: PassStatistics) -> PassStatistics:
+    """Add those of two blocks."""
+    sums = add_cluster_sums(one.sums, other.sums)
+    evaluated = one.n_evaluated + other.n_evaluated
+    return PassStatistics(sums, one.n_changed + other.n_changed, evaluated)
+
+
+class Pass(NamedTuple):
+    """Where a pass leaves the run."""
+
+    centers: Array
+    shift: float  # sum of the squared moves of the centres
+    n_changed: int  # rows that changed cluster
+    n_evaluated: int  # rows whose distances were computed
+
+
+class Run(NamedTuple):
+    """The outcome of one start."""
+
+    centers: Array
+    n_iter: int  # passes made
+    n_evaluated: int  # rows evaluated in all passes together
+    converged: bool  # whether the last loop came to rest, rather than to its limit
+
+
+class Voters(NamedTuple):
+    """Who votes in each pass."""
+
+    crowd_of: Callable[[int], Crowd]  # from the number of the pass
+    prune: bool  # skip rows that cannot change: exact, with the same shared views in each pass
+
+
+def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass]:
+    """Assign and update, without end (Algorithm 6, lines 4 to 14)."""
+    drift = np.zeros(len(centers))
+    for index in count():
+        crowd: Any = voters.crowd_of(index)
+        kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
+        if index == 0:
+            source.forget()
+        call = kernel, centers, crowd, index == 0, *state
+        statistics = source.advance_total(*call, combine=add_statistics)
+        moved = _next_centers(source, centers, statistics)
+        if voters.prune:
+            drift = center_drift(centers, moved, crowd)
+        shift = float(np.square(moved.astype(np.float64) - centers).sum())
+        centers = moved
+        yield Pass(centers, shift, statistics.n_changed, statistics.n_evaluated)
+
+
+def run_until_rest(
+    source: BlockSource,
+    centers: Array,
+    voters: Voters,
+    max_iter: int,
+    tol: float,
+    step: Callable[[], bool],
+) -> Run:
+    """Pass after pass until no row changes, the centres rest, or the limit (Algorithm 6, line 15).
+
+    The centres rest when the sum of their squared moves is at most ``tol``. ``step`` is called
+    after each pass, and true to stop.
+    """
+    n_evaluated = 0
+    for index, done in enumerate(passes(source, centers, voters), start=1):
+        n_evaluated += done.n_evaluated
+        rests = done.n_changed == 0 or done.shift <= tol
+        if step() or rests or index == max_iter:
+            return Run(done.centers, index, n_evaluated, rests)
+    raise AssertionError("passes never end by themselves")
+
+
+def spread(source: BlockSource) -> float:
+    """Mean over features of the weighted variance, the yardstick of ``tol``."""
+    total, sums = source.total(_moments)
+    (squares,) = source.total(_squares, sums / total)
+    return float(squares.mean() / total)
+
+
+def _moments(block: Block) -> tuple[float, Array]:
+    return float(block.weights.sum()), block.weights @ block.rows.astype(np.float64)
+
+
+def _squares(block: Block, mean: Array) -> tuple[Array]:
+    return (block.weights @ np.square(block.rows - mean),)
+
+
+def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
+    """Means of the clusters; an empty one moves to the row farthest from its own centre."""
+    sums = ClusterSums(*(field.copy() for field in statistics.sums))
+    empty = np.flatnonzero(sums.totals <= 0)
+    if len(empty):
+        _refill(source, centers, sums, empty)
+    filled = sums.totals[:, None] > 0
+    return np.where(filled, cluster_means(sums), centers).astype(centers.dtype)
+
+
+def _refill(source: BlockSource, centers: Array, sums: ClusterSums, empty: Array) -> None:
+    """Give each empty cluster one of the farthest rows whose cluster has other rows as well."""
+    # one row of each other cluster may be its only one, and is not to be had
+    n_offers = len(empty) + len(centers)
+    parts = zip(*source.map(farthest_rows, centers, n_offers), strict=True)
+    offers = Offers(*(np.concatenate(part) for part in parts))
+    candidates = iter(np.argsort(-offers.distances, kind="stable"))
+    for cluster in empty:
+        for chosen in candidates:
+            label, weight = offers.labels[chosen], offers.weights[chosen]
+            if offers.distances[chosen] > 0 and sums.totals[label] > weight:
+                move_row(sums, offers.rows[chosen], weight, label, cluster)
+                break
+
+
+def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Array, Array]:
+    r"""Move centres towards the means of a batch, by the batch's share of all weight so far.
+
+    :math:`\mu_k \leftarrow \mu_k + \frac{w_k}{N_k} (\bar x_k - \mu_k)` with the batch's weight
+    :math:`w_k` and mean in cluster k, and :math:`N_k` the weight so far, the batch's included.
+    """
+    total = weights + sums.totals
+    share = sums.totals / np.where(total > 0, total, 1.0)
+    means = np.where(sums.totals[:, None] > 0, cluster_means(sums), centers)
+    moved = centers + share[:, None] * (means - centers)
+    return moved.astype(centers.dtype), total
+
+
+class StreamMixin:
+    """``partial_fit`` of Inner K-means."""
+
+    n_clusters: int
+    n_views: int
+    view_size: float
+    replace: bool
+    resample: str
+    random_state: Any
+    n_iter_: int
+    n_evaluations_: int
+    cluster_centers_: Array
+    cluster_weights_: Array
+    views_: Array
+
+    @guarded_fit
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with one more batch of rows, where a stream of these is all there is.
+
+        The first batch is fitted as ``fit`` does; each further one is a single voting pass, whose
+        means move the centres by the batch's share of all weight so far. That is an approximation:
+        no row is seen twice, so it ends near where ``fit`` on all rows would, not there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The batch; the first needs at least ``n_clusters`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts for the centres; ones if not given.
+
+        Returns
+        -------
+        self : object
+            The estimator, with ``labels_``, ``votes_`` and ``inertia_`` of this batch.
+        """
+        if not hasattr(self, "cluster_centers_"):
+            fitted: Self = self.fit(X, sample_weight=sample_weight)  # type: ignore[attr-defined]
+            return fitted
+        if len(self.cluster_centers_) != self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters}, but the stream began with "
+                f"{len(self.cluster_centers_)} clusters: call fit to start anew."
+            )
+        source: MemoryBlocks
+        source, fit = self._final(X, sample_weight)  # type: ignore[attr-defined]
+        crowd = self._next_crowd(source)
+        call = assign_pass, fit.run.centers, crowd, True
+        found = source.begin().advance_total(*call, combine=add_statistics)
+        centers, weights = step_towards(fit.run.centers, self.cluster_weights_, found.sums)
+        evaluated = self.n_evaluations_ + found.n_evaluated
+        run = Run(centers, self.n_iter_ + 1, evaluated, converged=True)
+        self._store(source, fit._replace(run=run), weights)  # type: ignore[attr-defined]
+        return self
+
+    def _next_crowd(self, source: BlockSource) -> Crowd:
+        """Draw the voters of the next batch; the same ones as before if they vote all along."""
+        if self.resample == "fit":
+            return self.views_
+        n_features = source.shape[1]
+        n_draws = check_view_size(n_features, self.view_size, self.replace)
+        seed = draw_seeds(self.random_state, self.n_iter_ + 1)[-1]
+        draws = Draws(self.n_views, n_draws, self.replace, seed)
+        return draws if self.resample == "instance" else draw_feature_views(n_features, draws)
+
 
 FITTED = {
     "cluster_centers_": "float (clusters, features)",
@@ -68,6 +648,7 @@ FITTED = {
 RANDOM_STARTS = 10
 
 
+@set_module("ensemblage.inner")
 class InnerKMeans(
     StreamMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -434,7 +1015,7 @@ class InnerKMeans(
                 f"{limit:.3g}. Scale the features, for instance with StandardScaler."
             )
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse prototypes and views that no fit makes, before compiled code reads them."""
         sizes = {"clusters": self.n_clusters, "features": self.n_features_in_}
         expect_fitted(self, FITTED, **sizes)

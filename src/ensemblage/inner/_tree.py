@@ -1,27 +1,579 @@
-"""One tree whose thresholds a crowd places: the estimators."""
+"""One tree whose every split is chosen by an ensemble."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import StrOptions
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
-from ensemblage.inner._tree_base import TREE_DOCS, BaseInnerTree
-from ensemblage.kernels import RowTargets
-from ensemblage.messages import with_shared
-from ensemblage.parallel import as_numbers
+from ensemblage._core import (
+    DocLinkMixin,
+    as_numbers,
+    expect,
+    expect_fitted,
+    guarded_fit,
+    read_weights,
+    set_module,
+    with_shared,
+    write_number,
+)
+from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, feature_categories
+from ensemblage.inner._tree_drawing import TreeNode, tree_html
+from ensemblage.inner._tree_growth import (
+    LARGEST,
+    STRENGTHS,
+    FittedTree,
+    FoldPlan,
+    GrowthRule,
+    TreeRecipe,
+    TreeRows,
+    learn_tree,
+    writable,
+)
+from ensemblage.inner._tree_kernels import RowTargets, views_right
 
-Floats = NDArray[np.float64]
+Doubles = NDArray[np.float64]
+
+
+@set_module("ensemblage.inner")
+class TreeStep(NamedTuple):  # numpydoc ignore=PR01
+    """A split on a row's way.
+
+    Attributes
+    ----------
+    node : int
+        Number of the node.
+    column : str
+        What is compared.
+    question : str
+        What is asked of it, as in ``to_text``.
+    value : float
+        The row's value; NaN if it is missing.
+    threshold, low, high : float
+        Median, least and greatest of the crowd's thresholds.
+    share : float
+        How much of the row comes here.
+    left : float
+        How much of that goes left, to the values at or below the threshold.
+    yes : float
+        For how much of it the answer is yes: what goes left, or, where a category is asked for,
+        what goes right.
+    contribution : ndarray of shape (n_columns,)
+        What the split adds to the prediction: to each class's probability, or to the number.
+    """
+
+    node: int
+    column: str
+    question: str
+    value: float
+    threshold: float
+    low: float
+    high: float
+    share: float
+    left: float
+    yes: float
+    contribution: Doubles
+
+
+@set_module("ensemblage.inner")
+class TreePath(NamedTuple):  # numpydoc ignore=PR01
+    """A row's way through a tree.
+
+    Attributes
+    ----------
+    start : ndarray of shape (n_columns,)
+        What the root says of every row.
+    steps : list of TreeStep
+        The splits on the way, parents first.
+    leaves : dict of int to float
+        The row's share in each leaf that it touches.
+    prediction : ndarray of shape (n_columns,)
+        The start and all contributions together.
+    """
+
+    start: Doubles
+    steps: list[TreeStep]
+    leaves: dict[int, float]
+    prediction: Doubles
+
+
+def follow_row(tree: FittedTree, row: NDArray[np.float32], words: TreeWords) -> TreePath:
+    """Follow one row down both sides of each split."""
+    n_views, values = tree.thresholds.shape[1], tree.values
+    shares, steps = {0: 1.0}, []
+    for node in range(len(tree.left)):
+        if tree.left[node] < 0 or node not in shares:
+            continue
+        feature, thresholds = int(tree.feature[node]), tree.thresholds[node]
+        x = float(row[feature])
+        right = views_right(thresholds, x, bool(tree.missing_left[node])) / n_views
+        split = asked(tree, node, words)
+        contribution = np.zeros(values.shape[1])
+        for child, part in ((int(tree.left[node]), 1 - right), (int(tree.right[node]), right)):
+            if part > 0:
+                shares[child] = shares[node] * part
+                contribution += shares[child] * (values[child] - values[node])
+        steps.append(
+            TreeStep(
+                node, words.columns[feature], split.question, x,
+                float(thresholds[n_views // 2]), float(thresholds[0]), float(thresholds[-1]),
+                shares[node], 1 - right, 1 - right if split.yes == tree.left[node] else right,
+                contribution,
+            )
+        )  # fmt: skip
+    leaves = {node: share for node, share in shares.items() if tree.left[node] < 0}
+    total = values[0] + sum((step.contribution for step in steps), np.zeros(values.shape[1]))
+    return TreePath(values[0], steps, leaves, total)
+
+
+class TreeWords(NamedTuple):
+    """Names of the columns, and of the classes; no classes where the tree gives numbers.
+
+    ``categories`` has one for each column ``name = category`` of zeros and ones, and None for the
+    others; it may be empty.
+    """
+
+    columns: Sequence[str]
+    classes: Sequence[str]
+    categories: Sequence[str | None] = ()
+
+
+class Asked(NamedTuple):
+    """What a split asks: a column, what it is compared with, and where the crowd is not agreed.
+
+    ``yes`` and ``no`` are the children.
+    """
+
+    column: str
+    compared: str
+    crowd: str
+    yes: int
+    no: int
+
+    @property
+    def question(self) -> str:
+        """Column and comparison together."""
+        return f"{self.column}{self.compared}"
+
+
+def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
+    """Read a split: the median of its thresholds, and the least and the greatest of them.
+
+    Zero and one are no numbers to a reader: between them, it is asked for the category.
+    """
+    thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
+    left, right = int(tree.left[node]), int(tree.right[node])
+    category = words.categories[tree.feature[node]] if words.categories else None
+    if category is not None and 0 <= thresholds[0] <= thresholds[-1] < 1:
+        return Asked(column.removesuffix(f" = {category}"), f" is {category}", "", right, left)
+    if thresholds[0] >= LARGEST:
+        return Asked(column, " is known", "", left, right)
+    middle, low, high = written(
+        float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
+    )
+    crowd = "" if low == high else f"crowd: {low} to {high}"
+    return Asked(column, f" <= {middle}", crowd, left, right)
+
+
+def _line(split: Asked) -> str:
+    """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
+    return f"{split.question} ({split.crowd})" if split.crowd else split.question
+
+
+def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write numbers with as many digits as tell them apart, four at least."""
+    for digits in range(4, 17):
+        texts = tuple(write_number(value, digits) for value in (middle, low, high))
+        if len(set(texts)) == len({middle, low, high}):
+            break
+    return texts[0], texts[1], texts[2]
+
+
+def answer(tree: FittedTree, node: int, words: TreeWords) -> str:
+    """Say what a node predicts: its most probable classes, or its number."""
+    values = tree.values[node]
+    if not words.classes:
+        return write_number(float(values[0]))
+    order = np.argsort(-values, kind="stable")
+    told = [f"{words.classes[k]} {values[k]:.0%}" for k in order if values[k] >= 0.005][:3]
+    return ", ".join(told)
+
+
+def rows_in(tree: FittedTree, node: int) -> str:
+    """Say how many training rows a node has, by weight."""
+    weight = float(tree.weights[node])
+    return f"{weight:.0f} rows" if weight >= 9.95 else f"{weight:.1f} rows"
+
+
+def as_text(tree: FittedTree, words: TreeWords) -> str:
+    """Write a line per node, children below their parent, the side of "yes" first."""
+    return "\n".join(_lines(tree, words))
+
+
+def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
+    # node, what stands before it, and what before that which is below it
+    waiting = [(0, "", "")]
+    while waiting:
+        node, before, below = waiting.pop()
+        if tree.left[node] < 0:
+            yield f"{before}{answer(tree, node, words)}   [{rows_in(tree, node)}]"
+            continue
+        split = asked(tree, node, words)
+        yield f"{before}{_line(split)}   [{rows_in(tree, node)}]"
+        waiting.append((split.no, f"{below}└─ no: ", f"{below}   "))
+        waiting.append((split.yes, f"{below}├─ yes: ", f"{below}│  "))
+
+
+def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
+    """List the nodes as they are drawn, in the order of the text."""
+    nodes, waiting = [], [(0, 0, "")]
+    while waiting:
+        node, depth, side = waiting.pop()
+        rows = rows_in(tree, node)
+        if tree.left[node] < 0:
+            shares = tuple(tree.values[node].tolist()) if words.classes else ()
+            said = (answer(tree, node, words), "")
+            nodes.append(TreeNode(depth, side, said, rows, shares, is_leaf=True))
+            continue
+        split = asked(tree, node, words)
+        detail = f"{split.crowd}, {rows}" if split.crowd else rows
+        said = (split.column, split.compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+        nodes.append(TreeNode(depth, side, said, detail, soft=bool(split.crowd)))
+        waiting.append((split.no, depth + 1, "no"))
+        waiting.append((split.yes, depth + 1, "yes"))
+    return nodes
+
+
+def as_dot(tree: FittedTree, words: TreeWords) -> str:
+    """Write Graphviz's language; leaves are round."""
+    lines = ["digraph tree {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
+    for node in range(len(tree.left)):
+        rows = rows_in(tree, node)
+        if tree.left[node] < 0:
+            said = _quoted(answer(tree, node, words), rows)
+            lines.append(f"  n{node} [label={said}, shape=ellipse];")
+            continue
+        split = asked(tree, node, words)
+        lines.append(f"  n{node} [label={_quoted(_line(split), rows)}];")
+        lines.append(f'  n{node} -> n{split.yes} [label="yes"];')
+        lines.append(f'  n{node} -> n{split.no} [label="no"];')
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(*lines: str) -> str:
+    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + "\\n".join(escaped) + '"'
+
+
+TREE_DOCS = f"""
+{ENCODE_DOCS.strip()}
+n_views : int, default=30
+    Size of the crowd: bootstraps that place each threshold again.
+window : float, default=0.25
+    How far from CART's threshold a view may place its own: a share of the node's rows, by rank. At
+    0 the thresholds are CART's.
+max_leaves : int or None, default=16
+    Leaves at most. None has no limit, and is the most accurate.
+min_samples_leaf : int, default=1
+    Rows that a split leaves on each side at least.
+shrinkage : float or "cv", default="cv"
+    Strength by which a node is drawn towards its parent: as if so many rows of the parent's mean
+    had been added to the parent. "cv" chooses by folds, among 0.1, 1, 10, 25, 50 and 100.
+cv : int, default=5
+    Folds by which pruning and shrinkage are chosen together.
+crisp : bool, default=False
+    Keep the median of each node's thresholds only, so that every row has one leaf.
+random_state : int, RandomState instance or None, default=None
+    For the tree's ties, the bootstraps and the folds.
+n_jobs : int, default=None
+    Folds at the same time.
+tree_ : FittedTree
+    The nodes: ``left``, ``right``, ``feature``, ``missing_left``, ``thresholds`` of shape
+    (n_nodes, n_views) in ascending order, ``values`` (n_nodes, n_columns), ``weights``.
+alpha_ : float
+    Cost of a leaf by which the tree was pruned; ``ccp_alpha`` of scikit-learn's trees.
+shrinkage_ : float
+    The strength used.
+cv_loss_ : float or None
+    Its loss over the folds; None where there were too few rows for folds.
+feature_importances_ : ndarray of shape (n_features,)
+    Share of each feature in what all splits explain, by squares of what they change.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if they were all strings.
+"""
+
+
+class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
+    """What trees for classes and for numbers have in common."""
+
+    _keeps_gaps = True  # a missing number goes the way that the tree learns
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_views": [Interval(Integral, 1, None, closed="left")],
+        "window": [Interval(Real, 0, 1, closed="both")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"cv"})],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "crisp": ["boolean"],
+        "random_state": ["random_state"],
+        "encode": ENCODE_CONSTRAINT,
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_views: int = 30,
+        window: float = 0.25,
+        max_leaves: int | None = 16,
+        criterion: str = "gini",
+        min_samples_leaf: int = 1,
+        shrinkage: Any = "cv",
+        cv: int = 5,
+        crisp: bool = False,
+        encode: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_views = n_views
+        self.window = window
+        self.max_leaves = max_leaves
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.shrinkage = shrinkage
+        self.cv = cv
+        self.crisp = crisp
+        self.encode = encode
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @guarded_fit
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Grow, choose by folds, let the crowd place the thresholds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows; NaN is a missing value. Words become features of zeros and ones.
+        y : array-like of shape (n_samples,)
+            Classes, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; rows of no weight are left out.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are in one fold.
+
+        Returns
+        -------
+        object
+            Itself.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused
+            X, y = self._training_rows(X, y, sample_weight, dtype=np.float32, order="C")
+        weights = read_weights(sample_weight, X)
+        rows = TreeRows(writable(X), self._targets(y, weights))
+        if groups is not None:
+            check_consistent_length(X, groups)
+            groups = np.asarray(groups)[rows.counted]
+        self._fit_rows(rows if weights.all() else rows.at(rows.counted), groups)
+        return self
+
+    @abstractmethod
+    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
+        """Check classes or numbers."""
+
+    def _fit_rows(self, rows: TreeRows, groups: Any) -> None:
+        growth = GrowthRule(self.criterion, self.max_leaves, self.min_samples_leaf)
+        recipe = TreeRecipe(growth, self.n_views, self.window, self.crisp)
+        strengths = STRENGTHS if self.shrinkage == "cv" else (self.shrinkage,)
+        plan = FoldPlan(self.cv, groups, self.random_state, self.n_jobs)
+        self.tree_, chosen = learn_tree(rows, recipe, strengths, plan)
+        self.alpha_, self.shrinkage_, self.cv_loss_ = chosen
+
+    def _rows(self, X: Any) -> NDArray[np.float32]:
+        check_is_fitted(self)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows: NDArray[np.float32] = writable(self._new_rows(X, dtype=np.float32, order="C"))
+        return rows
+
+    @property
+    def feature_importances_(self) -> Doubles:  # numpydoc ignore=RT01
+        """Share of each feature in what all splits explain."""
+        check_is_fitted(self)
+        return self.tree_.importances(self._encoded_width())
+
+    def get_n_leaves(self) -> int:
+        """Count the leaves.
+
+        Returns
+        -------
+        int
+            At most ``max_leaves``.
+        """
+        check_is_fitted(self)
+        return int(self.tree_.is_leaf.sum())
+
+    def get_depth(self) -> int:
+        """Count the splits on the longest way to a leaf.
+
+        Returns
+        -------
+        int
+            0 for a tree that is its root.
+        """
+        check_is_fitted(self)
+        return int(self.tree_.depths.max())
+
+    def memberships(self, X: Any) -> csr_array:
+        """Share of each row in each leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_leaves)
+            Rows add up to one; leaves are in the order of their nodes.
+        """
+        rows = self._rows(X)
+        found = self.tree_.memberships(rows)
+        numbers = np.cumsum(self.tree_.is_leaf) - 1
+        shape = (len(found.starts) - 1, self.get_n_leaves())
+        return csr_array((found.shares, numbers[found.leaves], found.starts), shape=shape)
+
+    def explain(self, x: Any) -> TreePath:
+        """Follow one row through the tree.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row.
+
+        Returns
+        -------
+        TreePath
+            The splits on its way, its share on each side, and what each split adds: the start and
+            all contributions add up to the prediction.
+        """
+        if np.ndim(x) == 1 and not hasattr(x, "columns"):
+            x = np.asarray(x)[None]
+        rows = self._rows(x)
+        if len(rows) != 1:
+            raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
+        return follow_row(self.tree_, rows[0], self._words())
+
+    def crisp_tree(self) -> Any:
+        """Follow the medians of the thresholds.
+
+        Returns
+        -------
+        estimator
+            A copy in which each node has one threshold, and each row one of the same leaves.
+        """
+        check_is_fitted(self)
+        made = copy.copy(self)
+        made.tree_ = self.tree_.crisp()
+        return made
+
+    def to_text(self) -> str:
+        """Write the tree as indented text.
+
+        Returns
+        -------
+        str
+            A line per node, with the crowd's thresholds from the least to the greatest.
+        """
+        check_is_fitted(self)
+        return as_text(self.tree_, self._words())
+
+    def to_dot(self) -> str:
+        """Write the tree in the language of Graphviz.
+
+        Returns
+        -------
+        str
+            To be drawn by ``dot``.
+        """
+        check_is_fitted(self)
+        return as_dot(self.tree_, self._words())
+
+    def to_html(self) -> str:
+        """Draw the tree for a notebook, which shows it below a fitted tree's parameters.
+
+        Returns
+        -------
+        str
+            A figure of HTML with styles of its own; nothing is loaded.
+        """
+        check_is_fitted(self)
+        words = self._words()
+        return tree_html(outline(self.tree_, words), words.classes)
+
+    def _repr_html_inner(self) -> str:
+        """Show parameters as scikit-learn does, and the tree if there is one."""
+        parameters: str = super()._repr_html_inner()
+        return parameters + self.to_html() if hasattr(self, "tree_") else parameters
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the same in a notebook."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return shown | {"text/html": self._repr_html_inner()} if "text/html" in shown else shown
+
+    def _words(self, columns: Sequence[str] = ()) -> TreeWords:
+        """Name features, after the table's columns as the caller knows them, and classes."""
+        given = list(columns) if len(columns) else None
+        classes = [str(label) for label in getattr(self, "classes_", ())]
+        if hasattr(self, "encoder_"):
+            named = self.encoder_.get_feature_names_out(given)
+            return TreeWords(list(map(str, named)), classes, feature_categories(self.encoder_))
+        named = _check_feature_names_in(self) if given is None else given
+        return TreeWords(list(map(str, named)), classes)
+
+    def _check_fitted(self) -> None:
+        """Refuse a tree that asks for columns or classes which there are not."""
+        expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
+        found = ("alpha_", "shrinkage_", "cv_loss_")
+        expect_fitted(self, dict.fromkeys(found, "optional number 0.."))
+        self.tree_._check_fitted()  # noqa: SLF001  a check of ours, of a part
+        expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
+        n_columns = len(self.classes_) if hasattr(self, "classes_") else 1
+        expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
+
+
+def tree_words(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeWords:
+    """Name what a fitted tree asks for and answers."""
+    return estimator._words(columns)  # noqa: SLF001
+
+
+def outline_of(estimator: BaseInnerTree) -> list[TreeNode]:
+    """List the nodes of a fitted tree as they are drawn."""
+    return outline(estimator.tree_, tree_words(estimator))
+
 
 LARGEST_NUMBER = 1e70
 """Products of two sums of squares of larger ones are no numbers any more."""
 
 
+@set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     r"""One decision tree whose thresholds a crowd places.
@@ -109,13 +661,13 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
             encode, random_state, n_jobs,
         )  # fmt: skip
 
-    def _targets(self, y: Any, weights: Floats) -> RowTargets:
+    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return RowTargets(weights, codes.astype(np.int32), np.zeros(len(y)), len(self.classes_))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Doubles:
         """Probabilities of the classes.
 
         Parameters
@@ -149,6 +701,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
 
+@set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
     r"""One regression tree whose thresholds a crowd places.
@@ -206,7 +759,7 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
             encode, random_state, n_jobs,
         )  # fmt: skip
 
-    def _targets(self, y: Any, weights: Floats) -> RowTargets:
+    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
         numbers = as_numbers(column_or_1d(y, warn=True))
         if not np.isfinite(numbers).all():
             raise ValueError("`y` holds values that are not finite. Leave these rows out.")
@@ -223,7 +776,7 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
             )
         return RowTargets(weights, np.zeros(len(numbers), dtype=np.int32), numbers, 0)
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Doubles:
         """Predict numbers.
 
         Parameters

@@ -1,6 +1,6 @@
 """The papers' tables and figures as experiments to run."""
 
-from ensemblage.papers._paper_registry import PAPER_EXPERIMENTS, paper_experiment
+from ensemblage.papers._registry import PAPER_EXPERIMENTS, paper_experiment
 
 __all__ = [
     "PAPER_EXPERIMENTS",

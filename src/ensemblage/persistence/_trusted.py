@@ -1,22 +1,187 @@
-"""The types that a model file may hold, and a check of what scikit-learn itself does not check."""
+"""Which types a model file may hold, and checks of what they hold."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import isabstract
 from itertools import takewhile
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _is_fitted
 
-from ensemblage.messages import DamagedStateError
-from ensemblage.persistence._foreign_state import check_common, check_foreign
+from ensemblage._core import DamagedStateError, expect, expect_array, expect_fitted
+
+MOST_FEATURES = 2**31
+MOST_WORKERS = 1024
+# Attributes of scikit-learn's estimators with one entry per feature on their last axis.
+PER_FEATURE = ("coef_", "theta_", "mean_", "scale_", "var_", "cluster_centers_", "_fit_X")
+FINITE = ("intercept_", "class_prior_", "class_count_")
+FITTED_PARTS = ("estimator_", "final_estimator_", "ensemble_", "stratifier_", "encoder_")
+LISTED_PARTS = ("estimators_", "anchors_")
+MACHINES = frozenset({"SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"})
+
+
+def check_common(part: Any) -> None:
+    """Refuse counts, names, classes and parts of a fitted estimator that no fit sets."""
+    own = vars(part)
+    if "n_features_in_" in own:
+        expect_fitted(part, {"n_features_in_": f"count 1..{MOST_FEATURES}"})
+    if "feature_names_in_" in own:
+        _check_names(own["feature_names_in_"], own.get("n_features_in_"))
+    if "classes_" in own and (_ours(part) or isinstance(own["classes_"], np.ndarray)):
+        expect_fitted(part, {"classes_": "labels (*)"})
+    if "n_classes_" in own and isinstance(own.get("classes_"), np.ndarray):
+        same = own["n_classes_"] == len(own["classes_"])
+        expect(isinstance(own["n_classes_"], Integral) and same, "n_classes_ is another number")
+    workers = own.get("n_jobs")
+    few = isinstance(workers, Integral) and abs(int(workers)) <= MOST_WORKERS
+    expect(workers is None or few, "n_jobs is no number of workers")
+    if _ours(part):
+        _check_own_parts(own)
+        if hasattr(part, "_parameter_constraints"):
+            part._validate_params()  # noqa: SLF001
+
+
+def check_foreign(part: Any) -> None:
+    """Refuse what no fit of scikit-learn's makes, where its later calls would not notice."""
+    own = vars(part)
+    for name in PER_FEATURE:
+        if own.get(name) is not None:
+            _check_per_feature(own[name], name, own.get("n_features_in_"))
+    for name in FINITE:
+        if name in own:
+            _check_floats(np.asarray(own[name]), name)
+    kind = type(part).__name__
+    if kind in MACHINES:
+        _check_machine(part)
+    elif "estimators_features_" in own:
+        _check_bags(part)
+    elif kind in OTHERS:
+        OTHERS[kind](part)
+
+
+def _check_own_parts(own: dict[str, Any]) -> None:
+    for name in FITTED_PARTS:
+        expect(name not in own or _is_integer_array(own[name]), f"{name} is not fitted")
+    for name in LISTED_PARTS:
+        listed = own.get(name, [])
+        expect(isinstance(listed, list), f"{name} is no list")
+        expect(all(map(_is_integer_array, listed)), f"a member of {name} is not fitted")
+    if "fusion_" in own:
+        fuses = hasattr(own["fusion_"], "combine")
+        expect(fuses and _is_integer_array(own["fusion_"]), "fusion_ is not fitted")
+
+
+def _ours(part: Any) -> bool:
+    return type(part).__module__.startswith("ensemblage.")
+
+
+def _is_integer_array(part: Any) -> bool:
+    """Tell a fitted estimator, or one that does not learn."""
+    estimator = isinstance(part, BaseEstimator)
+    return estimator and (not getattr(part, "learns", True) or bool(_is_fitted(part)))
+
+
+def _check_names(names: Any, width: Any) -> None:
+    sound = isinstance(names, np.ndarray) and names.shape == (width,)
+    sound = sound and all(isinstance(each, str) for each in names.tolist())
+    expect(sound, "feature_names_in_ does not name each column")
+
+
+def _check_per_feature(array: Any, name: str, width: Any) -> None:
+    if not issparse(array):
+        _check_floats(array, name)
+        expect(width is None or array.shape[-1:] == (width,), f"{name} has another shape")
+
+
+def _check_floats(array: Any, name: str) -> None:
+    sound = isinstance(array, np.ndarray) and array.dtype.kind in "fiu"
+    expect(sound and bool(np.isfinite(array).all()), f"{name} holds no finite numbers")
+
+
+def _check_bags(part: Any) -> None:
+    """Refuse members of a bagging that look at columns which there are not."""
+    members, features = part.estimators_, part.estimators_features_
+    expect(isinstance(members, list) and isinstance(features, list), "its members are no list")
+    expect(len(members) == len(features) > 0, "its members are not as many as their features")
+    expect(all(map(_is_integer_array, members)), "a member is not fitted")
+    for each in features:
+        inside = each.dtype.kind in "iu" and each.ndim == 1
+        expect(inside and bool(((each >= 0) & (each < part.n_features_in_)).all()),
+               "a member looks at no column")  # fmt: skip
+
+
+def _check_logistic(part: Any) -> None:
+    rows = 1 if len(part.classes_) == 2 else len(part.classes_)
+    expect(isinstance(part.classes_, np.ndarray) and len(part.classes_) > 1, "there is one class")
+    expect_array(part, "coef_", [rows, None])
+    expect_array(part, "intercept_", [rows])
+
+
+def _check_ridge(part: Any) -> None:
+    expect(isinstance(part.coef_, np.ndarray) and part.coef_.ndim < 3, "coef_ is no array")
+
+
+def _check_dummy(part: Any) -> None:
+    """Refuse shares that are not of the classes, where one target is predicted."""
+    expect_fitted(part, {"n_outputs_": "count 1.."})
+    if part.n_outputs_ == 1:
+        expect(isinstance(part.classes_, np.ndarray), "classes_ is no array")
+        expect_array(part, "class_prior_", [len(part.classes_)], low=0, high=1 + 1e-9)
+    expect(part._strategy in STRATEGIES, "_strategy is none")  # noqa: SLF001
+
+
+def _check_neighbours(part: Any) -> None:
+    expect(part._fit_method in {"brute", "kd_tree", "ball_tree"}, "_fit_method is none")  # noqa: SLF001
+    expect(isinstance(part.effective_metric_, str), "effective_metric_ is no word")
+    if not issparse(part._fit_X):  # noqa: SLF001
+        expect_array(part, "_fit_X", [part.n_samples_fit_, None])
+
+
+STRATEGIES = ("most_frequent", "prior", "stratified", "uniform", "constant")
+OTHERS: dict[str, Callable[[Any], None]] = {
+    "DummyClassifier": _check_dummy,
+    "LogisticRegression": _check_logistic,
+    "NearestNeighbors": _check_neighbours,
+    "Ridge": _check_ridge,
+    "RidgeCV": _check_ridge,
+}
+
+
+def _check_machine(part: Any) -> None:
+    """Refuse support vectors that libsvm would read beyond their end."""
+    n_vectors = len(part.support_)
+    classes = len(part.classes_) if hasattr(part, "classes_") else 2
+    pairs = classes * (classes - 1) // 2
+    rows = part.shape_fit_[0]
+    expect_array(part, "support_", [n_vectors], "integer", low=0, high=rows - 1)
+    numbers = {"_gamma": "number 0..", "epsilon": "number 0..", "nu": "number 0..1"}
+    expect_fitted(part, {**numbers, "fit_status_": "count 0..1"})
+    counts = "_n_support" if "_n_support" in vars(part) else "n_support_"
+    expect_array(part, counts, [None], "integer", low=0)
+    if hasattr(part, "classes_"):
+        same = vars(part)[counts].sum() == n_vectors and len(vars(part)[counts]) == classes
+        expect(bool(same), "support vectors are not as many as counted")
+        expect_array(part, "class_weight_", [classes], low=0)
+    if not getattr(part, "_sparse", False):
+        expect_array(part, "support_vectors_", [n_vectors, part.n_features_in_])
+        for name in ("dual_coef_", "_dual_coef_"):
+            expect_array(part, name, [classes - 1, n_vectors])
+    for name in ("intercept_", "_intercept_"):
+        expect_array(part, name, [pairs])
+    for name in ("_probA", "_probB"):
+        if name in vars(part):
+            expect_array(part, name, [None])
+            expect(len(vars(part)[name]) in {0, pairs}, f"{name} has another length")
+
 
 TREE = "sklearn.tree._tree.Tree"
 PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -24,71 +189,71 @@ PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 # Beyond scikit-learn's public estimators, NumPy arrays and plain Python values, a model of ours
 # needs exactly the following; a test fits every method to prove it.
 TRUSTED_TYPES = (
-    "ensemblage.bayes._arc_constraints.NetworkConstraints",
-    "ensemblage.bayes._coding.Coder",
-    "ensemblage.bayes._discretizer.MDLPDiscretizer",
-    "ensemblage.bayes._network_classifier.BayesNetClassifier",
-    "ensemblage.bayes._network_tables.FittedNetwork",
-    "ensemblage.bayes._network_tables.NodeTable",
-    "ensemblage.consensus._evidence_accumulation.EvidenceAccumulation",
-    "ensemblage.consensus._graph_cuts.CSPA",
-    "ensemblage.consensus._graph_cuts.HBGF",
-    "ensemblage.consensus._hgpa.HGPA",
-    "ensemblage.consensus._mcla.MCLA",
-    "ensemblage.fusion._affinity_gate.Gate",
-    "ensemblage.fusion._anchored_gate.AnchoredGate",
-    "ensemblage.fusion._density_gate.DensityGate",
-    "ensemblage.fusion._density_pool.DensityPool",
-    "ensemblage.fusion._density_rules.DensityMean",
-    "ensemblage.fusion._density_rules.DensityStacking",
-    "ensemblage.fusion._fixed_rules.Mean",
-    "ensemblage.fusion._fixed_rules.Vote",
-    "ensemblage.fusion._local_competence.LocalCompetence",
-    "ensemblage.fusion._log_pool.LogPool",
-    "ensemblage.fusion._member_stacking.MemberStackingClassifier",
-    "ensemblage.fusion._product.Product",
-    "ensemblage.fusion._softmax_gate.SoftmaxGate",
-    "ensemblage.fusion._stacking.Stacking",
-    "ensemblage.inner._bayes_net.InnerBayesNetClassifier",
-    "ensemblage.inner._fitted_tree.FittedTree",
-    "ensemblage.inner._kmeans.InnerKMeans",
-    "ensemblage.inner._tree.InnerTreeClassifier",
-    "ensemblage.inner._tree.InnerTreeRegressor",
-    "ensemblage.kernels._node_tables.LookUp",
-    "ensemblage.pool._ensemblage_classifier.EnsemblageClassifier",
-    "ensemblage.pool._ensemblage_regressor.EnsemblageRegressor",
-    "ensemblage.pool._fitted_pool.FittedPool",
-    "ensemblage.pool._forest.Forest",
-    "ensemblage.pool._forest.ForestRegressor",
-    "ensemblage.pool._held_out_record.HeldOutRecord",
-    "ensemblage.pool._kernel_machine.KernelMachine",
-    "ensemblage.pool._kernel_machine.KernelMachineRegressor",
-    "ensemblage.pool._known_sources.KnownSources",
-    "ensemblage.pool._leaderboard.Leaderboard",
-    "ensemblage.pool._leaderboard.NumberStanding",
-    "ensemblage.pool._leaderboard.Standing",
-    "ensemblage.pool._lightgbm_trees.LightGBMTrees",
-    "ensemblage.pool._lightgbm_trees.LightGBMTreesRegressor",
-    "ensemblage.pool._new_sources.LeftOutScores",
-    "ensemblage.pool._source_members.BySource",
-    "ensemblage.strata._bootstrap.BootstrapStrata",
-    "ensemblage.strata._hiss.HISS",
-    "ensemblage.strata._intervals.HeldOutScores",
-    "ensemblage.strata._mixture.MixtureStrata",
-    "ensemblage.strata._partial_pooling.PartialPoolingClassifier",
-    "ensemblage.strata._pooling_regressor.PartialPoolingRegressor",
-    "ensemblage.strata._recalibrate.RecalibratedClassifier",
-    "ensemblage.strata._scaled_logistic.ScaledLogisticRegression",
-    "ensemblage.strata._scaled_ridge.ScaledRidge",
-    "ensemblage.strata._sources.SourceStrata",
-    "ensemblage.strata._strata_ensemble.StrataEnsembleClassifier",
-    "ensemblage.strata._strata_regressor.StrataEnsembleRegressor",
-    "ensemblage.subspace._basis.FeatureBasis",
-    "ensemblage.subspace._joint_classifier.JointSubspaceClassifier",
-    "ensemblage.subspace._joint_regressor.JointSubspaceRegressor",
-    "ensemblage.subspace._joint_selector.JointSubspaceSelector",
-    "ensemblage.subspace._stability_selector.StabilitySelector",
-    "ensemblage.tables._table_encoder.TableEncoder",
+    "ensemblage.bayes.NetworkConstraints",
+    "ensemblage.bayes.Coder",
+    "ensemblage.bayes.MDLPDiscretizer",
+    "ensemblage.bayes.BayesNetClassifier",
+    "ensemblage.bayes.FittedNetwork",
+    "ensemblage.bayes.NodeTable",
+    "ensemblage.consensus.EvidenceAccumulation",
+    "ensemblage.consensus.CSPA",
+    "ensemblage.consensus.HBGF",
+    "ensemblage.consensus.HGPA",
+    "ensemblage.consensus.MCLA",
+    "ensemblage.fusion.Gate",
+    "ensemblage.fusion.AnchoredGate",
+    "ensemblage.fusion.DensityGate",
+    "ensemblage.fusion.DensityPool",
+    "ensemblage.fusion.DensityMean",
+    "ensemblage.fusion.DensityStacking",
+    "ensemblage.fusion.Mean",
+    "ensemblage.fusion.Vote",
+    "ensemblage.fusion.LocalCompetence",
+    "ensemblage.fusion.LogPool",
+    "ensemblage.fusion.MemberStackingClassifier",
+    "ensemblage.fusion.Product",
+    "ensemblage.fusion.SoftmaxGate",
+    "ensemblage.fusion.Stacking",
+    "ensemblage.inner.InnerBayesNetClassifier",
+    "ensemblage.inner.FittedTree",
+    "ensemblage.inner.InnerKMeans",
+    "ensemblage.inner.InnerTreeClassifier",
+    "ensemblage.inner.InnerTreeRegressor",
+    "ensemblage.bayes._table_kernels.LookUp",
+    "ensemblage.pool.EnsemblageClassifier",
+    "ensemblage.pool.EnsemblageRegressor",
+    "ensemblage.pool.FittedPool",
+    "ensemblage.pool.Forest",
+    "ensemblage.pool.ForestRegressor",
+    "ensemblage.pool.HeldOutRecord",
+    "ensemblage.pool.KernelMachine",
+    "ensemblage.pool.KernelMachineRegressor",
+    "ensemblage.pool.KnownSources",
+    "ensemblage.pool.Leaderboard",
+    "ensemblage.pool.NumberStanding",
+    "ensemblage.pool.Standing",
+    "ensemblage.pool.LightGBMTrees",
+    "ensemblage.pool.LightGBMTreesRegressor",
+    "ensemblage.pool.LeftOutScores",
+    "ensemblage.pool.BySource",
+    "ensemblage.strata.BootstrapStrata",
+    "ensemblage.strata.HISS",
+    "ensemblage.strata.HeldOutScores",
+    "ensemblage.strata.MixtureStrata",
+    "ensemblage.sources.PartialPoolingClassifier",
+    "ensemblage.sources.PartialPoolingRegressor",
+    "ensemblage.sources.RecalibratedClassifier",
+    "ensemblage.strata.ScaledLogisticRegression",
+    "ensemblage.strata.ScaledRidge",
+    "ensemblage.sources.SourceStrata",
+    "ensemblage.strata.StrataEnsembleClassifier",
+    "ensemblage.strata.StrataEnsembleRegressor",
+    "ensemblage.subspace.FeatureBasis",
+    "ensemblage.subspace.JointSubspaceClassifier",
+    "ensemblage.subspace.JointSubspaceRegressor",
+    "ensemblage.subspace.JointSubspaceSelector",
+    "ensemblage.subspace.StabilitySelector",
+    "ensemblage.datasets.TableEncoder",
     "numpy.dtype",
     PREDICTOR,
     TREE,
@@ -149,7 +314,7 @@ def check_parts(model: Any) -> None:
     scikit-learn follows the node indices of a tree without looking at them, and compiled code of
     ours does so with codes, so that a forged file could crash the process or read foreign memory.
     This is why skops does not trust trees by itself; they are trusted here because they are
-    looked at, and so is everything of ours that has a ``__check_state__``.
+    looked at, and so is everything of ours that has a ``_check_fitted``.
     """
     for part, n_features in _walk(model, np.inf, set()):
         if _name(part) in {TREE, PREDICTOR}:
@@ -170,7 +335,7 @@ def _is_plain(dtype: np.dtype[Any]) -> bool:
 def _is_whole(part: Any) -> bool:
     """Tell fitted estimators, and values of our own, from estimators that are parameters."""
     if not isinstance(part, BaseEstimator):
-        return hasattr(part, "__check_state__")
+        return hasattr(part, "_check_fitted")
     return not getattr(part, "learns", True) or bool(_is_fitted(part))
 
 
@@ -178,8 +343,8 @@ def _check_state(part: Any) -> None:
     try:
         if isinstance(part, BaseEstimator):
             check_common(part)
-        if hasattr(part, "__check_state__"):
-            part.__check_state__()
+        if hasattr(part, "_check_fitted"):
+            part._check_fitted()  # noqa: SLF001  a check of ours, of a part
         elif _name(part).startswith("sklearn."):
             check_foreign(part)
     except DamagedStateError as error:
@@ -219,7 +384,7 @@ def _features(value: Any) -> float:
 
 def _added(value: Any) -> int:
     """Count the columns that a value of ours puts behind those that it is given."""
-    return int(value.__columns_added__) if hasattr(type(value), "__columns_added__") else 0
+    return int(value._columns_added) if hasattr(type(value), "_columns_added") else 0  # noqa: SLF001
 
 
 def _parts(value: Any) -> list[Any]:

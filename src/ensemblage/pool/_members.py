@@ -1,4 +1,4 @@
-"""The members that a pool can have, by name, and the pools that have a name."""
+"""Members by name, and the named pools."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
+from ensemblage._core import fit_parameter, listing, require, suggestion
 from ensemblage.inner import InnerBayesNetClassifier, InnerTreeRegressor
-from ensemblage.messages import listing, require, suggestion
-from ensemblage.parallel import fit_parameter
 from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
-from ensemblage.pool._forest import Forest, ForestRegressor
-from ensemblage.pool._kernel_machine import KernelMachine, KernelMachineRegressor
-from ensemblage.pool._out_of_bag import OutOfBag, OwnFolds
-from ensemblage.pool._recipe import Recipe
+from ensemblage.pool._compact_members import (
+    Forest,
+    ForestRegressor,
+    KernelMachine,
+    KernelMachineRegressor,
+)
+from ensemblage.pool._member_spec import OutOfBag, OwnFolds, Recipe
 from ensemblage.strata import (
     ScaledLogisticRegression,
     ScaledRidge,
@@ -130,7 +132,6 @@ POOLS: dict[str, tuple[str, ...]] = {
     "full": (*ANCHORS, "network", "subspaces", "strata"),
     "ours": ("network", "subspaces", "strata"),
 }
-
 
 NUMBER_RECIPES: dict[str, Callable[[], Recipe]] = {
     "svr": _svr,

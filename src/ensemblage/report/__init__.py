@@ -1,19 +1,35 @@
-"""Results as one self-contained HTML page: plain data first, templates after."""
+"""What is shown of models and results: descriptions, pages, HTML."""
 
-from ensemblage.report._audit_page import audit_page
-from ensemblage.report._clustering_page import clustering_page
-from ensemblage.report._comparison_page import comparison_page
-from ensemblage.report._explanation_page import explanation_page
-from ensemblage.report._extras import check_installed
-from ensemblage.report._render import render
-from ensemblage.report._run_page import experiment_page
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
+    "Bar",
+    "BarsBlock",
+    "CardsBlock",
+    "CoSelection",
+    "Explanation",
+    "FactsBlock",
+    "FigureBlock",
+    "MapBlock",
+    "MapPanel",
+    "NetworkBlock",
+    "NotesBlock",
+    "Page",
+    "RanksBlock",
+    "Section",
+    "ShadesBlock",
+    "TextBlock",
+    "TreeBlock",
     "audit_page",
     "check_installed",
     "clustering_page",
+    "co_selected",
     "comparison_page",
     "experiment_page",
+    "explain_model",
     "explanation_page",
     "render",
+    "what_was_learned",
 ]

@@ -1,4 +1,4 @@
-"""Strata that are random subsets of the rows."""
+"""Strata by the bootstrap, which know nothing of the rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted
-from ensemblage.parallel import guarded_fit, read_weights
-from ensemblage.tables import validate_numbers
+from ensemblage._core import (
+    DocLinkMixin,
+    expect_array,
+    expect_fitted,
+    guarded_fit,
+    read_weights,
+    set_module,
+    validate_numbers,
+)
 
 Floats = NDArray[np.floating[Any]]
 
 
+@set_module("ensemblage.strata")
 class BootstrapStrata(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator
 ):
@@ -162,7 +169,7 @@ class BootstrapStrata(
         rows = validate_numbers(self, X, dtype=[np.float64, np.float32], reset=False)
         return np.zeros((len(rows), self._n_features_out), dtype=rows.dtype)
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse memberships that no fit makes."""
         expect_array(self, "memberships_", (None, self.n_strata), low=0, high=1)
         expect_fitted(self, {"inclusion_": "number 0..1"})

@@ -1,4 +1,4 @@
-"""What HISS and mixtures share: Gaussians fitted to blocks of rows by expectation maximisation."""
+"""What HISS and the Gaussian mixture share: initialisation, EM, log densities."""
 
 from __future__ import annotations
 
@@ -15,10 +15,26 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
+from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage._core import (
+    CallbackSupportMixin,
+    DocLinkMixin,
+    expect_array,
+    expect_fitted,
+    fit_progress,
+    guarded_fit,
+    memory_at_hand,
+    read_weights,
+    validate_numbers,
+    warn_user,
+    with_callbacks,
+)
 from ensemblage.blocks import (
     Block,
     BlockSource,
@@ -29,32 +45,117 @@ from ensemblage.blocks import (
     lazy_on_dask,
     note_columns,
     open_blocks,
+    pick_rows,
 )
-from ensemblage.kernels import (
-    NO_WINDOWS,
-    Caps,
+from ensemblage.strata._gaussian_kernels import (
+    Gaussians,
     Kind,
     Moments,
-    Windows,
     estimate,
     expectation,
+    log_densities,
     make_gaussians,
     within_reach,
 )
-from ensemblage.messages import DocLinkMixin, expect_array, expect_fitted, warn_user
-from ensemblage.parallel import (
-    CallbackSupportMixin,
-    fit_progress,
-    guarded_fit,
-    memory_at_hand,
-    read_weights,
-    with_callbacks,
-)
-from ensemblage.strata._gaussian_start import StrataModel, column_spread, start_means, start_model
-from ensemblage.tables import validate_numbers
+from ensemblage.strata._hiss_kernels import NO_WINDOWS, Caps, Windows
 
-Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+
+
+SEED_ROWS = 10_000
+"""Start centres are sought among at most so many rows."""
+SHUFFLED_ROWS = 1_000_000
+"""From so many rows they are drawn without a list of all rows' numbers."""
+
+
+class StrataModel(NamedTuple):
+    """One Gaussian per stratum, around a centre that keeps squares from cancelling."""
+
+    centre: Floats
+    gaussians: Gaussians
+    kind: Kind
+
+    def log_densities(self, rows: Floats) -> Floats:
+        """Log density of each row, of shape (n_strata, n_rows)."""
+        return log_densities(rows, *self)
+
+
+def column_spread(source: BlockSource) -> tuple[Floats, Floats]:
+    """Mean and variance of each column; variances are not finite where squares overflow.
+
+    The mean is one that the rows' dtype can hold: equal rows then lie on it.
+    """
+    weight, sums = source.total(_sums)
+    mean = (sums / weight).astype(source.dtype).astype(np.float64)
+    (squares,) = source.total(_centred_squares, mean)
+    return mean, squares / weight
+
+
+def _sums(block: Block) -> tuple[Any, Floats]:
+    return block.weights.sum(), block.weights @ block.rows
+
+
+def _centred_squares(block: Block, mean: Floats) -> tuple[Floats]:
+    # in the rows' own dtype, as the densities will be
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (block.weights @ (block.rows - mean.astype(block.rows.dtype)) ** 2,)
+
+
+def start_means(source: BlockSource, init: Any, n_strata: int, random_state: Any) -> Doubles:
+    """Choose the first centres, rows with some weight; an array is taken as it is."""
+    if not isinstance(init, str):
+        return _given_means(init, (n_strata, source.shape[1]))
+    rng = check_random_state(random_state)
+    weights, eligible = source.weights, _draw_eligible(source.weights, rng)
+    rows = pick_rows(source, eligible)
+    if init == "random":
+        share = weights[eligible] / weights[eligible].sum()
+        chosen = rng.choice(len(rows), n_strata, replace=len(rows) < n_strata, p=share)
+        drawn: Doubles = rows[chosen].astype(np.float64)
+        return drawn
+    means, _ = kmeans_plusplus(
+        rows, min(n_strata, len(rows)), sample_weight=weights[eligible], random_state=rng
+    )
+    return np.resize(means, (n_strata, rows.shape[1])).astype(np.float64)
+
+
+def _draw_eligible(weights: Doubles, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Numbers of at most SEED_ROWS rows with some weight, rising."""
+    n_eligible = np.count_nonzero(weights)
+    if n_eligible <= SEED_ROWS:
+        return np.flatnonzero(weights)
+    if n_eligible <= SHUFFLED_ROWS:
+        drawn = rng.choice(n_eligible, SEED_ROWS, replace=False)
+    else:
+        drawn = sample_without_replacement(n_eligible, SEED_ROWS, random_state=rng)
+    drawn = np.sort(drawn)
+    return drawn if n_eligible == len(weights) else np.flatnonzero(weights)[drawn]
+
+
+def _given_means(init: ArrayLike, shape: tuple[int, int]) -> Doubles:
+    means: Doubles = check_array(init, dtype=np.float64, input_name="init")
+    if means.shape != shape:
+        raise ValueError(
+            f"init has shape {means.shape}; expected one row per stratum and one column per "
+            f"feature, {shape}."
+        )
+    return means
+
+
+def start_model(centre: Floats, means: Doubles, variance: Floats, kind: Kind) -> StrataModel:
+    """Give each stratum its first mean and the variances of all rows."""
+    n_strata = len(means)
+    if kind == "spherical":
+        covariances = np.full(n_strata, variance.mean())
+    elif kind == "diag":
+        covariances = np.tile(variance, (n_strata, 1))
+    else:
+        matrix = np.diag(variance)
+        covariances = matrix if kind == "tied" else np.tile(matrix, (n_strata, 1, 1))
+    return StrataModel(centre, make_gaussians(means - centre, covariances, kind), kind)
+
+
 T = TypeVar("T")
 
 GAUSSIAN_DOCS = r"""
@@ -363,7 +464,7 @@ class GaussianStrata(
         gaussians = make_gaussians(self.means_ - centre, self.covariances_, kind)
         return StrataModel(centre, gaussians, kind)
 
-    def __check_state__(self) -> None:
+    def _check_fitted(self) -> None:
         """Refuse Gaussians that no fit makes, before compiled code reads them."""
         k, d = self.n_strata, self.n_features_in_
         shapes = {"spherical": (k,), "diag": (k, d), "tied": (d, d), "full": (k, d, d)}

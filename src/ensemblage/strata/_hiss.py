@@ -1,9 +1,9 @@
-"""Homogeneous strata of similar size (HISS)."""
+"""HISS: strata of bounded size, from soft memberships to exact ones."""
 
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,21 +13,226 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage._core import (
+    expect,
+    expect_array,
+    expect_fitted,
+    guarded_fit,
+    read_weights,
+    set_module,
+    validate_numbers,
+    with_shared,
+)
 from ensemblage.blocks import Block, BlockSource, MemoryBlocks, lazy_on_dask
-from ensemblage.kernels import Kind, priced_memberships, within_reach
-from ensemblage.messages import expect, expect_array, expect_fitted, with_shared
-from ensemblage.parallel import guarded_fit, read_weights
-from ensemblage.strata._cap_search import SizeRange
-from ensemblage.strata._caps import SizedRules, log_scales_of
-from ensemblage.strata._coinciding import Groups, SharedModel, find_groups
-from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, TrainingRows
-from ensemblage.strata._hiss_stream import StreamState, take_step
-from ensemblage.strata._polish import Reached, fit_by_caps, fit_by_prices, polished
-from ensemblage.strata._price_search import Prices
-from ensemblage.tables import validate_numbers
+from ensemblage.strata._gaussian import (
+    GAUSSIAN_DOCS,
+    EMState,
+    GaussianStrata,
+    StrataModel,
+    TrainingRows,
+    expect_block,
+)
+from ensemblage.strata._gaussian_kernels import (
+    Gaussians,
+    Kind,
+    Moments,
+    estimate,
+    share_rows,
+    within_reach,
+)
+from ensemblage.strata._hiss_kernels import Caps, log_memberships, priced_memberships
+from ensemblage.strata._hiss_sizes import (
+    Groups,
+    Prices,
+    SharedModel,
+    SizedRules,
+    SizeRange,
+    find_groups,
+    find_prices,
+    log_scales_of,
+)
 
-Floats = NDArray[np.floating[Any]]
 Doubles = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+
+
+class Reached(NamedTuple):
+    """What memberships come to; blocks add up."""
+
+    objective: float
+    """Weighted sum of log likelihoods."""
+    sizes: Doubles
+    """Of the strata, in weight."""
+    capped: float = 0.0
+    """The objective under the iterations' last caps, where these are given."""
+
+
+class BlockFit(NamedTuple):
+    """Memberships of a block's rows, of shape (n_rows, n_strata), and what they come to."""
+
+    memberships: Floats
+    reached: Reached
+
+
+class Fitted(NamedTuple):
+    """The same of all rows, and the log scales of the strata that led there."""
+
+    memberships: Floats | None
+    """None where the source does not keep them in memory."""
+    reached: Reached
+    log_scales: Doubles
+
+
+def fit_by_prices(
+    source: BlockSource,
+    shared: SharedModel,
+    log_scales: Doubles,
+    sizes: Doubles,
+    caps: Caps | None = None,
+) -> Fitted:
+    """Memberships at exact prices, sought from given log scales of the strata."""
+    prices = find_prices(source, shared, log_scales, sizes)
+    fitted = source.collect(polished, shared, prices, caps)
+    return Fitted(*fitted, shared.groups.split_scales(prices.log_scales))
+
+
+def polished(
+    block: Block, shared: SharedModel, prices: Prices, caps: Caps | None = None
+) -> BlockFit:
+    """Fit a block at given prices: best for each row but for the last changes."""
+    log_density = shared.log_densities(block.rows)
+    by_group, log_sums = priced_memberships(log_density, prices.log_scales)
+    for row, group, amount in prices.changes:
+        i = row - block.start
+        if 0 <= i < len(log_sums):
+            by_group[group, i] = np.clip(by_group[group, i] + amount, 0.0, 1.0)
+            with np.errstate(divide="ignore"):
+                log_sums[i] = np.logaddexp.reduce(np.log(by_group[:, i]) + log_density[:, i])
+    memberships = shared.groups.split_memberships(np.ascontiguousarray(by_group.T))
+    fitted = _block_fit(block, memberships, float(block.weights @ log_sums))
+    if caps is None:
+        return fitted
+    capped = _capped_objective(block, log_density, shared, caps)
+    return fitted._replace(reached=fitted.reached._replace(capped=capped))
+
+
+def fit_by_caps(source: BlockSource, shared: SharedModel, caps: Caps) -> Fitted:
+    """Memberships under caps, as the last iteration left them."""
+    return Fitted(*source.collect(_capped, shared.model, caps), log_scales_of(caps))
+
+
+def _capped(block: Block, model: StrataModel, caps: Caps) -> BlockFit:
+    affinity, log_density = _affinity(block), model.log_densities(block.rows)
+    *_, objective = share_rows(log_density, affinity, block.weights, *caps)
+    return _block_fit(block, np.exp(log_memberships(affinity, caps)).T, float(objective))
+
+
+def _capped_objective(block: Block, log_density: Floats, shared: SharedModel, caps: Caps) -> float:
+    """Objective of a block under given caps, if strata that coincide share equally.
+
+    ``log_density``, of the groups, is not needed afterwards.
+    """
+    if shared.groups.distinct:
+        *_, objective = share_rows(log_density, _affinity(block), block.weights, *caps)
+        return float(objective)
+    log_shares = shared.groups.join_memberships(log_memberships(_affinity(block), caps))
+    return float(block.weights @ np.logaddexp.reduce(log_shares + log_density, axis=0))
+
+
+def _block_fit(block: Block, memberships: Floats, objective: float) -> BlockFit:
+    sizes = block.weights @ memberships.astype(np.float64)
+    return BlockFit(memberships, Reached(objective, sizes))
+
+
+def _affinity(block: Block) -> Floats:
+    """Log responsibilities that the last pass left with the rows, of shape (n_strata, n_rows)."""
+    return cast("Floats", block.carry)
+
+
+FORGETTING = 0.7
+"""A step is the batch's share of all weight so far to this power, which is in (0.5, 1]."""
+PASSES = 5
+"""So many times memberships of a batch's rows follow from responsibilities, Gaussians fixed."""
+
+
+class Averages(NamedTuple):
+    """Statistics per unit of weight, averaged over batches; fields as those of ``Moments``."""
+
+    mass: Floats
+    first: Floats
+    second: Floats
+
+    def towards(self, other: Averages, step: float) -> Averages:
+        r"""Go a step: :math:`s \leftarrow (1 - \rho) s + \rho s_b`."""
+        return Averages(*(old + step * (new - old) for old, new in zip(self, other, strict=True)))
+
+
+class StreamState(NamedTuple):
+    """What a stream knows of the batches so far."""
+
+    model: StrataModel
+    log_scales: Doubles
+    """Minus the log prices, of shape (n_strata,)."""
+    weights: Floats
+    """Responsibility of each stratum; they add up to the weight of all rows so far."""
+
+
+def take_step(
+    source: BlockSource, before: StreamState, rules: SizedRules, variance_floor: float
+) -> StreamState:
+    """Move Gaussians and prices towards those of a batch.
+
+    The floor is a share of the columns' mean variance.
+    """
+    model, past, weight = before.model, float(before.weights.sum()), float(source.weights.sum())
+    step = (weight / (past + weight)) ** FORGETTING
+    batch, aim = expect_batch(source, model, rules)
+    own = Averages(*(each / weight for each in (batch.mass, batch.first, batch.second)))
+    known = remembered(model.gaussians, before.weights / past, model.kind)
+    mean = known.towards(own, step)
+    floor = variance_floor * mean_variance(mean, model.kind) or 1.0
+    gaussians = estimate(batch._replace(**mean._asdict()), model.gaussians, floor, model.kind)
+    return StreamState(
+        model._replace(gaussians=gaussians),
+        before.log_scales + step * (aim - before.log_scales),
+        mean.mass * (past + weight),
+    )
+
+
+def expect_batch(
+    source: BlockSource, model: StrataModel, rules: SizedRules
+) -> tuple[Moments, Doubles]:
+    """Statistics and log scales of a batch in which the strata have their sizes."""
+    rule = rules.first
+    total = source.advance_total(expect_block, model, rule)
+    for _ in range(PASSES):
+        rule = rules.following(source, total, rule)
+        total = source.advance_total(expect_block, model, rule)
+    return total, log_scales_of(rules.caps(source, total, rule))
+
+
+def remembered(gaussians: Gaussians, shares: Floats, kind: Kind) -> Averages:
+    r"""Statistics that Gaussians stand for, where stratum j has a share of all responsibility.
+
+    :math:`s_j`, :math:`s_j \mu_j` and :math:`s_j (\Sigma_j + \mu_j \mu_j')`.
+    """
+    means, covariances = gaussians.means, gaussians.covariances
+    first = shares[:, None] * means
+    if kind == "tied":
+        second = shares.sum() * covariances + first.T @ means
+    elif kind == "full":
+        second = shares[:, None, None] * covariances + first[:, :, None] * means[:, None, :]
+    else:
+        second = shares[:, None] * covariances.reshape(len(means), -1) + first * means
+    return Averages(shares, first, second)
+
+
+def mean_variance(each: Averages, kind: Kind) -> float:
+    """Mean over the columns of their variance in all rows."""
+    # responsibilities of a row add up to one, so those of all strata count it once
+    second = each.second if kind == "tied" else each.second.sum(axis=0)
+    squares = second if second.ndim == 1 else np.diagonal(second)
+    return max(float((squares - each.first.sum(axis=0) ** 2).mean()), 0.0)
 
 
 def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> Floats:
@@ -35,6 +240,7 @@ def _new_memberships(block: Block, shared: SharedModel, log_scales: Doubles) -> 
     return shared.groups.split_memberships(np.ascontiguousarray(by_group.T))
 
 
+@set_module("ensemblage.strata")
 @with_shared(GAUSSIAN_DOCS)
 class HISS(GaussianStrata):
     r"""Strata of similar rows, each of the size you ask for, free to overlap.
@@ -318,8 +524,8 @@ class HISS(GaussianStrata):
         """Densities of the fitted strata, those that coincide as one."""
         return SharedModel(self._model(), Groups(self.groups_))
 
-    def __check_state__(self) -> None:
-        super().__check_state__()
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
         expect_fitted(self, {"objective_": "number", "polished_": "flag"})
         expect_array(self, "log_scales_", (self.n_strata,))
         expect_array(self, "stratum_weights_", (self.n_strata,), low=0)

@@ -1,4 +1,4 @@
-"""Rows too many to hold: strata of all of them, members on some rows of each stratum."""
+"""Strata ensembles of rows on disk or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ensemblage.blocks import Block, BlockSource, note_columns, open_blocks
-from ensemblage.parallel import draw_seeds, read_weights, set_seed
+from ensemblage._core import draw_seeds, read_weights, set_seed
+from ensemblage.blocks import Block, BlockSource, note_columns, open_blocks, pick_rows
 from ensemblage.strata._gaussian import GaussianStrata
-from ensemblage.strata._gaussian_start import pick_rows
 from ensemblage.strata._hiss import HISS
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Doubles = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
 
 CHOICE_ROWS = 20_000
 """On so many rows at most the number and size of strata are chosen."""
@@ -51,7 +51,7 @@ class LargeRows(NamedTuple):
             codes = np.where(rows.weights > 0, codes, -1)
         return cls(rows, y, codes if target.of_classes else None, weighted)
 
-    def take(self, numbers: Rows) -> tuple[NDArray[Any], NDArray[Any]]:
+    def take(self, numbers: Indices) -> tuple[NDArray[Any], NDArray[Any]]:
         """Read some rows, by rising numbers, with what is to be predicted of them."""
         return pick_rows(self.source, numbers), self.y[numbers]
 
@@ -71,11 +71,11 @@ class FoundStrata(BaseEstimator):
         self.memberships_ = np.where(self.drawn, self.transform(X), 0.0)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Doubles:
         """Ask the strata for memberships."""
         return np.asarray(self.strata.transform(X), dtype=float)
 
-    def log_affinity(self, X: Any) -> Array:
+    def log_affinity(self, X: Any) -> Doubles:
         """Ask the strata for log weights."""
         return np.asarray(self.strata.log_affinity(X), dtype=float)
 
@@ -133,7 +133,7 @@ def _find_strata(stratifier: Any, rows: LargeRows, settings: dict[str, Any], see
     return fresh
 
 
-def some_rows(rows: LargeRows, most: int, seed: int) -> Rows:
+def some_rows(rows: LargeRows, most: int, seed: int) -> Indices:
     """Draw so many rows at most, each as likely as any other, and some of each class."""
     generator = np.random.default_rng(seed)
     present = np.flatnonzero(rows.source.weights) if rows.weighted else np.arange(len(rows.y))
@@ -141,7 +141,7 @@ def some_rows(rows: LargeRows, most: int, seed: int) -> Rows:
     return np.union1d(drawn, rows_of_classes(rows.classes, generator))
 
 
-def rows_of_classes(classes: Rows | None, generator: np.random.Generator) -> Rows:
+def rows_of_classes(classes: Indices | None, generator: np.random.Generator) -> Indices:
     """Draw some rows of each class, so that no rare one is lost; of numbers none."""
     if classes is None:
         return np.empty(0, dtype=np.intp)
@@ -150,7 +150,7 @@ def rows_of_classes(classes: Rows | None, generator: np.random.Generator) -> Row
     return np.concatenate(drawn)
 
 
-def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> list[Rows]:
+def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> list[Indices]:
     r"""Draw so many rows of each stratum at most, without replacement, by their memberships.
 
     A row of membership m and weight w waits for :math:`e / (m w)`, with e from the exponential
@@ -161,7 +161,7 @@ def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> li
     shares = np.minimum(SLACK * most / sizes, 1.0)
     latest = np.where(shares < 1, -np.log1p(-np.minimum(shares, 1 - 1e-9)), np.inf)
     drawn = list(rows.source.map(_draw, frozen, latest, seed))
-    taken: list[Rows] = []
+    taken: list[Indices] = []
     for k in range(len(sizes)):
         waits = np.concatenate([each.waits[k] for each in drawn])
         numbers = np.concatenate([each.numbers[k] for each in drawn])
@@ -172,15 +172,15 @@ def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> li
 class _Drawn(NamedTuple):
     """For each stratum, how long rows of a block wait, and their numbers."""
 
-    waits: list[Array]
-    numbers: list[Rows]
+    waits: list[Doubles]
+    numbers: list[Indices]
 
 
-def _stratum_sizes(block: Block, stratifier: Any) -> tuple[Array]:
+def _stratum_sizes(block: Block, stratifier: Any) -> tuple[Doubles]:
     return (block.weights @ np.asarray(stratifier.transform(block.rows), dtype=float),)
 
 
-def _draw(block: Block, stratifier: Any, latest: Array, seed: int) -> _Drawn:
+def _draw(block: Block, stratifier: Any, latest: Doubles, seed: int) -> _Drawn:
     shares = np.asarray(stratifier.transform(block.rows), dtype=float) * block.weights[:, None]
     waits = np.full(shares.shape, np.inf)
     lots = np.random.default_rng([seed, block.start]).exponential(size=shares.shape)

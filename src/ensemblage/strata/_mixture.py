@@ -1,4 +1,4 @@
-"""Strata from the clusters of a Gaussian mixture."""
+"""Strata by a Gaussian mixture."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ensemblage._core import expect_array, set_module, with_shared
 from ensemblage.blocks import Block, BlockSource, lazy_on_dask, of_carries
-from ensemblage.kernels import Kind, Moments, expectation
-from ensemblage.messages import expect_array, with_shared
-from ensemblage.strata._gaussian import (
-    GAUSSIAN_DOCS,
-    EMState,
-    GaussianStrata,
-    Rule,
-)
-from ensemblage.strata._gaussian_start import StrataModel
+from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, Rule, StrataModel
+from ensemblage.strata._gaussian_kernels import Kind, Moments, expectation
 
 Floats = NDArray[np.floating[Any]]
+
 Assignment = Literal["hard", "soft"]
 
 
@@ -65,6 +60,7 @@ def _new_memberships(
     return _to_memberships(carry, assignment)
 
 
+@set_module("ensemblage.strata")
 @with_shared(GAUSSIAN_DOCS)
 class MixtureStrata(GaussianStrata):
     r"""Strata that are the clusters of a Gaussian mixture, disjoint or soft.
@@ -145,8 +141,8 @@ class MixtureStrata(GaussianStrata):
         if memberships is not None:
             self.memberships_ = memberships
 
-    def __check_state__(self) -> None:
-        super().__check_state__()
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
         expect_array(self, "weights_", (self.n_strata,), low=0, high=1 + 1e-6)
 
     @lazy_on_dask

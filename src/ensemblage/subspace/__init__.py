@@ -1,15 +1,15 @@
-"""Diversity in the columns: members that choose their features while they learn."""
+"""Diversity in the columns: joint feature-subset ensembles."""
 
-from ensemblage.subspace._co_selection import binary_co_selection, co_selection
-from ensemblage.subspace._joint_classifier import JointSubspaceClassifier
-from ensemblage.subspace._joint_regressor import JointSubspaceRegressor
-from ensemblage.subspace._joint_selector import JointSubspaceSelector
-from ensemblage.subspace._stability_selector import StabilitySelector
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
+    "CoSelectionDisplay",
     "JointSubspaceClassifier",
     "JointSubspaceRegressor",
     "JointSubspaceSelector",
+    "StabilityDisplay",
     "StabilitySelector",
     "binary_co_selection",
     "co_selection",

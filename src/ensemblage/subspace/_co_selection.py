@@ -1,15 +1,24 @@
-"""Which features are chosen together."""
+"""How often two features are selected together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from ensemblage.subspace._member import Array, Floats, Indices, Mask, Rows
+from ensemblage._core import require, set_module
+from ensemblage.subspace._objectives import Rows
+
+Doubles = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
-def co_selection(supports: Any) -> Array:
+def co_selection(supports: Any) -> Doubles:
     r"""Share of the members that use both features (equation 12).
 
     Parameters
@@ -65,6 +74,7 @@ def binary_co_selection(
 
     Examples
     --------
+    >>> from ensemblage.subspace import binary_co_selection, co_selection
     >>> F = co_selection([[1, 1, 0], [1, 1, 1]])
     >>> binary_co_selection(F, top_pairs=1, top_features=2).astype(int)
     array([[1, 1, 0],
@@ -83,7 +93,7 @@ def binary_co_selection(
 
 
 def _threshold(
-    kind: str, what: str, threshold: float | None, top: int | None, values: Array
+    kind: str, what: str, threshold: float | None, top: int | None, values: Doubles
 ) -> float:
     """Threshold that marks the top ones and their equals; half if nothing is asked for."""
     if threshold is not None and top is not None:
@@ -100,7 +110,7 @@ def _threshold(
     return max(0.0, float(np.nextafter(last, -np.inf)))
 
 
-def coefficient_sizes(coefs: Floats) -> Array:
+def coefficient_sizes(coefs: Floats) -> Doubles:
     """Size of each member's use of each feature, (n_members, n_features).
 
     It is the spread of the coefficients, (n_members, n_classes, n_features), around their mean over
@@ -112,7 +122,7 @@ def coefficient_sizes(coefs: Floats) -> Array:
     return np.asarray(np.sqrt((centred**2).sum(axis=1, dtype=float)))
 
 
-def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices]) -> Array:
+def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices]) -> Doubles:
     """Spread of what each feature adds to each member's outputs, (n_members, n_features).
 
     All columns that are made of a feature add up first: those of one curve lean on each other, so
@@ -130,7 +140,7 @@ def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices
     return np.column_stack(sizes)
 
 
-def power_mean_scores(sizes: Array, supports: Mask, power: float = 8.0) -> Array:
+def power_mean_scores(sizes: Doubles, supports: Mask, power: float = 8.0) -> Doubles:
     r"""Score features by how often and how strongly members use them.
 
     :math:`s_d = \left(\frac{1}{K} \sum_k \lambda_{kd} |\theta_{kd}|^r\right)^{1/r}`, which is
@@ -143,8 +153,111 @@ def power_mean_scores(sizes: Array, supports: Mask, power: float = 8.0) -> Array
     return np.asarray(largest * used.mean(axis=0) ** (1.0 / power))
 
 
-def group_sizes(sizes: Array, groups: Indices) -> Array:
+def group_sizes(sizes: Doubles, groups: Indices) -> Doubles:
     """Sum of the sizes of a group's features, at each of them, (n_members, n_features)."""
     totals = np.zeros((int(groups.max()) + 1, len(sizes)))
     np.add.at(totals, groups, sizes.T)
     return np.asarray(totals[groups].T)
+
+
+def feature_labels(feature_names: Sequence[str] | None, n_features: int) -> list[str]:
+    """Check the names, one per feature; without any, features are numbered from 0."""
+    if feature_names is None:
+        return [str(d) for d in range(n_features)]
+    if len(feature_names) != n_features:
+        raise ValueError(
+            f"feature_names has {len(feature_names)} entries for {n_features} features; give one "
+            "name per feature."
+        )
+    return list(feature_names)
+
+
+@set_module("ensemblage.subspace")
+class CoSelectionDisplay:
+    """The co-selection matrix as an image; darker is more often together.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_features, n_features)
+        Shares of members (eq. 12), or marks (eq. 13).
+    feature_names : sequence of str, default=None
+        Names; numbers from 0 if not given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+    im_ : matplotlib AxesImage
+        The image.
+
+    See Also
+    --------
+    ensemblage.subspace.co_selection : The matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ensemblage.subspace import CoSelectionDisplay
+    >>> display = CoSelectionDisplay(np.eye(2), feature_names=["height", "weight"])
+    >>> display.feature_names
+    ['height', 'weight']
+    """
+
+    def __init__(self, matrix: Any, *, feature_names: Sequence[str] | None = None) -> None:
+        self.matrix = np.asarray(matrix, dtype=float)
+        if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
+            raise ValueError(f"matrix has shape {self.matrix.shape}; expected a square.")
+        self.feature_names = feature_labels(feature_names, len(self.matrix))
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, feature_names: Sequence[str] | None = None, ax: Any = None
+    ) -> CoSelectionDisplay:
+        """Draw a fitted estimator's co-selection matrix.
+
+        Parameters
+        ----------
+        estimator : JointSubspaceClassifier or JointSubspaceSelector
+            Fitted.
+        feature_names : sequence of str, default=None
+            Names; those seen in ``fit`` if not given.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        CoSelectionDisplay
+            Drawn.
+        """
+        check_is_fitted(estimator, "co_selection_")
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        return cls(estimator.co_selection_, feature_names=feature_names).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None, cmap: str = "Greys") -> CoSelectionDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+        cmap : str, default="Greys"
+            Colours.
+
+        Returns
+        -------
+        CoSelectionDisplay
+            Itself, with ``ax_``, ``figure_`` and ``im_`` set.
+        """
+        plt = require("matplotlib.pyplot", "CoSelectionDisplay", extra="plot")
+        ax = plt.subplots()[1] if ax is None else ax
+        self.im_ = ax.imshow(self.matrix, cmap=cmap, vmin=0.0, vmax=1.0)
+        places = np.arange(len(self.matrix))
+        ax.set_xticks(places, self.feature_names, rotation=90)
+        ax.set_yticks(places, self.feature_names)
+        ax.set_title("Share of members that use both features")
+        ax.figure.colorbar(self.im_, ax=ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,6 +1,6 @@
 """The fifteen datasets of the paper's clusterings."""
 
-from ensemblage.papers._paper_table import read_printed
+from ensemblage.papers._declaration import read_printed
 from reference.papers_data import read
 
 

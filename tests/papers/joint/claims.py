@@ -15,11 +15,11 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from ensemblage.datasets import make_quarter_circle
 from ensemblage.fusion import SoftmaxGate
-from ensemblage.kernels import MixtureParameters
-from ensemblage.papers.joint._joint_literal import tuned_logistic
+from ensemblage.papers.joint._tables import tuned_logistic
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
-from ensemblage.subspace._gated_refit import gated_proba, refit_with_gate
-from ensemblage.subspace._member import as_features, as_rows, standardise
+from ensemblage.subspace._kernels import MixtureParameters
+from ensemblage.subspace._objectives import as_features, as_rows, standardise
+from ensemblage.subspace._search import gated_proba, refit_with_gate
 
 TEST_ROWS = 20_000
 COMPARED = ("abalone", "segment", "vehicle", "sonar", "waveform", "pima")

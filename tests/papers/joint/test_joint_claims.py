@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from ensemblage.datasets import load_dataset
-from ensemblage.tables import TableEncoder
+from ensemblage.datasets import TableEncoder, load_dataset
 from papers.joint.claims import (
     COMPARED,
     compare_with_logistic,

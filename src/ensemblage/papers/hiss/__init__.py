@@ -1,3 +1,3 @@
 """The HISS paper."""
 
-from ensemblage.papers.hiss import _hiss_errors as _hiss_errors
+from ensemblage.papers.hiss import _errors as _errors

@@ -1,7 +1,6 @@
 """The inner ensembles paper."""
 
-from ensemblage.papers.inner import _inner_cluster_tables as _inner_cluster_tables
-from ensemblage.papers.inner import _inner_figure2 as _inner_figure2
-from ensemblage.papers.inner import _inner_noise as _inner_noise
-from ensemblage.papers.inner import _inner_table1 as _inner_table1
-from ensemblage.papers.inner import _inner_tree as _inner_tree
+from ensemblage.papers.inner import _clusters as _clusters
+from ensemblage.papers.inner import _figure2 as _figure2
+from ensemblage.papers.inner import _networks as _networks
+from ensemblage.papers.inner import _trees as _trees

@@ -1,0 +1,7 @@
+"""What every package shares."""
+
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = ["Field", "Heading", "TableBlock"]

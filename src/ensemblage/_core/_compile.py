@@ -1,0 +1,225 @@
+"""Numba at the first call, never at import; a cache of machine code that survives damage."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from numbers import Number
+from pathlib import Path
+from types import CellType, CodeType, FunctionType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+logger = logging.getLogger("ensemblage")
+
+
+def keep_machine_code(dispatcher: Any) -> None:
+    """Let a compiled function keep its machine code, if this machine has a folder for it.
+
+    Containers and clusters often have none that can be written: each process compiles for itself.
+    """
+    if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT leaves the function as it is
+        return
+    try:
+        dispatcher._cache = _mending_cache()(dispatcher.py_func)  # noqa: SLF001 (no other way in)
+    except (RuntimeError, OSError):
+        _say_that_nothing_is_kept()
+
+
+@functools.cache
+def _say_that_nothing_is_kept() -> None:
+    logger.info(
+        "Compiled kernels cannot be kept: neither the package's folder nor the user's cache can be "
+        "written, so each process compiles its own. Set NUMBA_CACHE_DIR to a folder that can."
+    )
+
+
+@functools.cache
+def _mending_cache() -> type:
+    """Make Numba's cache of a function, for which damage is no reason to fail."""
+    from numba.core import caching  # noqa: PLC0415
+
+    function_cache: Any = caching.FunctionCache
+
+    class MendingCache(function_cache):
+        """Files that cannot be read are as good as absent; a full disk keeps nothing."""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # unpickling what is damaged may raise anything
+                logger.info("A damaged cache of kernels is discarded: %s", self.cache_path)
+                with contextlib.suppress(OSError):
+                    self.flush()
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except Exception:  # as above: saving reads the old index first
+                logger.info("A compiled kernel could not be kept in %s", self.cache_path)
+
+    return MendingCache
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class CompiledKernel(Generic[P, R]):
+    """A function that Numba compiles when it is first called.
+
+    Importing Numba takes a third of a second, and many users never reach a compiled kernel. The
+    machine code is cached beside the source, so only the first call on a new machine waits for the
+    compiler. A kernel may call other kernels, by a global name or from a closure.
+    """
+
+    def __init__(self, function: Callable[P, R], **options: Any) -> None:
+        functools.update_wrapper(self, function)
+        self._function: Any = function
+        self._options = options
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return self.dispatcher(*args, **kwargs)
+        except SystemError as error:
+            if _was_interrupted(error):
+                raise KeyboardInterrupt from None
+            raise
+
+    @functools.cached_property
+    def python(self) -> Callable[P, R]:
+        """The kernel, and all that it calls, as written, for tests that follow it line by line."""
+        plain: Callable[P, R] = _calling(self._function, lambda kernel: kernel.python)
+        return plain
+
+    @functools.cached_property
+    def dispatcher(self) -> Callable[P, R]:
+        """Numba's own function, to be called from Python."""
+        logger.info("Preparing kernel %s; a new machine compiles it once.", self._function.__name__)
+        return self._compiled("")
+
+    @functools.cached_property
+    def callee(self) -> Callable[P, R]:
+        """Numba's own function, to be called from other kernels; Python has no way into it."""
+        return self._compiled("_callee", no_cpython_wrapper=True)
+
+    def _compiled(self, suffix: str, **options: Any) -> Callable[P, R]:
+        """Give the function to Numba, without ways into it that nobody goes: each is compiled too.
+
+        Numba keeps its machine code under the function's qualified name and discards it when the
+        function's own file has changed. A digest in that name discards it too when a file has
+        changed from which the function has a kernel, a named tuple or a number.
+        """
+        import numba  # noqa: PLC0415
+
+        function = _calling(self._function, lambda kernel: kernel.callee)
+        function.__qualname__ += f"_{_imported_digest(self._function)}{suffix}"
+        usual: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+        compiled: Callable[P, R] = numba.njit(**usual, **options, **self._options)(function)
+        keep_machine_code(compiled)
+        return compiled
+
+    @property
+    def cache_folder(self) -> str | None:
+        """Where the machine code is kept for the next process; None where it cannot be kept."""
+        stats = getattr(self.dispatcher, "stats", None)
+        folder: str | None = getattr(stats, "cache_path", None)
+        return folder
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle by name, as a plain function would be."""
+        name: str = self._function.__qualname__
+        return name
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C came while machine code ran, which Python reports as a system error."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
+def compiled(function: Callable[P, R] | None = None, **options: Any) -> Any:
+    """Compile the decorated kernel with Numba at its first call; options are those of ``njit``."""
+    if function is None:
+        return functools.partial(CompiledKernel, **options)
+    return CompiledKernel(function, **options)
+
+
+def _calling(function: Any, counterpart: Callable[[CompiledKernel[..., Any]], Any]) -> Any:
+    """Copy a function, with counterparts in the place of the kernels that it calls."""
+
+    def seen(value: object) -> object:
+        return counterpart(value) if isinstance(value, CompiledKernel) else value
+
+    namespace = dict(function.__globals__)
+    for name in set(_global_names(function.__code__)) & namespace.keys():
+        namespace[name] = seen(namespace[name])
+    closure = tuple(CellType(seen(cell.cell_contents)) for cell in function.__closure__ or ())
+    copy = FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, closure
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def _imported_digest(function: Any) -> str:
+    """Digest of the numbers in a function's module and of what it imports to be compiled.
+
+    That is the modules which its kernels and named tuples come from, and theirs in turn.
+    """
+    own = function.__globals__
+    numbers = {name: value for name, value in own.items() if isinstance(value, Number)}
+    sources = {function.__module__: repr(sorted(numbers.items()))}
+    waiting = [own]
+    while waiting:
+        for value in waiting.pop().values():
+            if _is_compiled_in(value) and value.__module__ not in sources:
+                module = sys.modules[value.__module__]
+                sources[value.__module__] = inspect.getsource(module)
+                waiting.append(vars(module))
+    text = "\0".join(sources[name] for name in sorted(sources))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _is_compiled_in(value: object) -> bool:
+    """Whether machine code has a value's definition in it: a kernel's, or a named tuple's."""
+    is_tuple = isinstance(value, type) and issubclass(value, tuple) and value is not tuple
+    return isinstance(value, CompiledKernel) or is_tuple
+
+
+HOME = Path(__file__).parents[1]
+RECENT = 10.0
+"""Seconds; one kernel compiled, the next is probably being compiled."""
+
+
+def seem_compiling(since: float) -> bool:
+    """Tell whether no kernel was ever compiled here, or one was since then (by the wall clock)."""
+    times = [path.stat().st_mtime for folder in _folders() for path in folder.glob("_*.nbi")]
+    latest = max(times, default=None)
+    return latest is None or latest > max(since, time.time() - RECENT)
+
+
+def _folders() -> list[Path]:
+    """Folders in which Numba keeps its machine code."""
+    packages = [path.parent for path in HOME.glob("*/__init__.py")]
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if not given:
+        return [package / "__pycache__" for package in packages]
+    # Numba calls the folder of a package's kernels by its name and a hash of where it lies
+    return [folder for package in packages for folder in Path(given).glob(f"{package.name}_*")]

@@ -1,0 +1,66 @@
+"""How much memory is free, and how much a fit may take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SYSTEM = Path("/proc/meminfo")
+CONTAINER = Path("/sys/fs/cgroup")
+KILOBYTE = 1024
+
+
+def free_memory(system: Path = SYSTEM, container: Path = CONTAINER) -> int:
+    """Give the bytes that can be had: what the system can free, within a container's limit."""
+    return min(_of_system(system), _of_container(container))
+
+
+def _of_system(path: Path) -> int:
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+        return int(_fields(lines)["MemAvailable:"]) * KILOBYTE
+    except (OSError, KeyError, ValueError):  # not Linux
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return 2**63
+
+
+def _of_container(folder: Path) -> int:
+    """Read the limit less what is taken; pages of files at rest count as free."""
+    try:
+        limit, taken = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
+        resting = _fields((folder / "memory.stat").read_text().splitlines())["inactive_file"]
+        return int(limit) - int(taken) + int(resting)
+    except (OSError, KeyError, ValueError):  # no limit: "max"
+        return 2**63
+
+
+def _fields(lines: list[str]) -> dict[str, str]:
+    return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
+
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
+
+def memory_at_hand() -> float:
+    """Bytes of the machine's memory, or of this process's limit if that is less."""
+    return min(_of_machine(), _of_process())
+
+
+def _of_machine() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return float("inf")
+
+
+def _of_process() -> float:
+    if resource is None:
+        return float("inf")
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)

@@ -1,0 +1,106 @@
+"""Counts, lists and numbers as text, suggestions, warnings, optional imports."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+MOST_WHOLE = 1e15
+"""Larger numbers have digits that mean nothing."""
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Say how many: ``1 row``, ``3 rows``; ``plural`` where an s is not enough."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Enumerate one or more names: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def listing(names: Iterable[object], limit: int = 12, total: int | None = None) -> str:
+    """Write names in a row, separated by commas, cut short beyond the limit.
+
+    ``total`` is how many there are, if only the first of them are given.
+    """
+    every = [str(name) for name in names]
+    rest = (len(every) if total is None else total) - limit
+    return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def write_number(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, or all of those before the point; no exponent."""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < MOST_WHOLE else text
+
+
+# Signs that move the cursor, ring, or turn the direction of what follows.
+HIDDEN = [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F,
+          *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # fmt: skip
+AS_CODES = {code: f"\\u{code:04x}" for code in HIDDEN}
+
+
+def visible(text: str) -> str:
+    """Write signs that a screen would obey as their codes."""
+    return text.translate(AS_CODES)
+
+
+def no_formula(field: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would compute; numbers are numbers."""
+    if not isinstance(field, str) or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return field
+    try:
+        float(field)
+    except ValueError:
+        return f"'{field}"
+    return field
+
+
+def plain_name(name: str) -> str:
+    """Write a class's name in words: ``scaled logistic regression``; capitals such as SVC stay."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return " ".join(word if word.isupper() else word.lower() for word in words)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Propose the known name closest to a mistyped one: a sentence after a blank, or nothing."""
+    lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return f" Did you mean {lower[close[0]]!r}?" if close else ""
+
+
+def require(module: str, purpose: str, *, extra: str | None = None, otherwise: str = "") -> Any:
+    """Import a module, or say what needs it, how to install it, and what to do otherwise.
+
+    ``purpose`` begins the sentence ("Running on a cluster"); ``extra`` is the extra of
+    Ensemblage that brings the package, if one does.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        remedy = f": pip install {package}."
+        if extra is not None:
+            remedy = f', which comes with the extra `{extra}`: pip install "ensemblage[{extra}]".'
+        raise ImportError(f"{purpose} needs {package}{remedy} {otherwise}".rstrip()) from error
+
+
+PASSED_OVER = {"ensemblage", "sklearn", "joblib"}
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this library, however deep inside of it the cause is."""
+    frame, level = sys._getframe(1), 2  # noqa: SLF001  as warnings does itself
+    while frame.f_back is not None and _package(frame.f_globals) in PASSED_OVER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(variables: dict[str, object]) -> str:
+    return str(variables.get("__name__", "")).partition(".")[0]

@@ -1,0 +1,558 @@
+"""Bayesian network classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage._core import (
+    CallbackSupportMixin,
+    DocLinkMixin,
+    deal_folds,
+    expect,
+    expect_fitted,
+    fit_progress,
+    guarded_fit,
+    set_module,
+    with_callbacks,
+    with_shared,
+)
+from ensemblage.bayes._coding import (
+    MAX_ENTRIES,
+    ProbabilityTable,
+    Sample,
+    Training,
+    code_columns,
+    code_sample,
+    fill_missing,
+    read_training,
+)
+from ensemblage.bayes._network import NETWORK_DOCS, BayesNetwork
+from ensemblage.bayes._score_kernels import CLASS
+from ensemblage.bayes._search import (
+    GLOBAL_CRITERIA,
+    LOCAL_CRITERIA,
+    SEARCHES,
+    NetworkConstraints,
+    Score,
+    SearchSpace,
+    Structure,
+    criterion_of,
+    make_measure,
+    plan_search,
+)
+from ensemblage.bayes._tables import Estimation, FittedNetwork, fit_temperature, marginal_log_joint
+from ensemblage.datasets import MISSING, read_features
+
+FITTED = {
+    "classes_": "labels (classes)",
+    "class_codes_": "integer (classes) 0..<classes",
+    "class_log_prior_": "float (classes) ..0",
+    "modes_": "integer (features)",
+    "order_": "words (nodes)",
+    "temperature_": "number",
+    "target_name_": "word",
+    "parents_": "dict",
+    "categories_": "dict",
+    "cut_points_": "dict",
+}
+N_FOLDS = 5
+"""Folds in which a network without bootstraps is calibrated."""
+ENOUGH_ROWS = 2000
+"""So many held-out rows tell a temperature; of larger data fewer folds are fitted."""
+
+
+class Learned(NamedTuple):
+    """A network, and what tables that had not seen a row say of it, (n_rows, n_classes).
+
+    That is None if there are no such tables, and NaN for a row that all have seen.
+    """
+
+    network: FittedNetwork
+    held_out: NDArray[np.float64] | None = None
+
+
+class Plan(NamedTuple):
+    """How a fit goes on once its rows are coded.
+
+    The score is what the search decides by, ``voices`` what each of a crowd would decide by alone;
+    ``learn`` makes the tables.
+    """
+
+    score: Score
+    learn: Callable[[Structure], Learned]
+    voices: Sequence[Score] = ()
+
+
+class Found(NamedTuple):
+    """A structure, those that each of a crowd would have chosen, and what was learned with it."""
+
+    structure: Structure
+    chosen: list[Structure]
+    learned: Learned
+
+
+class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
+    """Template of a Bayesian network classifier; a subclass may plan in its own way."""
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "max_parents": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [StrOptions({"naive", "empty"})],
+        "criterion": [StrOptions({*GLOBAL_CRITERIA, *LOCAL_CRITERIA})],
+        "search": [StrOptions(set(SEARCHES))],
+        "constraints": [NetworkConstraints, None],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "order": ["array-like", None],
+        "discretizer": [StrOptions({"mdlp"}), None],
+        "missing": [StrOptions({"mode", "marginal", "em"})],
+        "calibration": [StrOptions({"temperature"}), None],
+        "categories": [StrOptions({"auto"}), dict, list, tuple],
+        "max_entries": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    @guarded_fit
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn bins, structure and tables.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            Numbers, categories, truth values; for gaps see ``missing``.
+        y : array-like of shape (n_samples,)
+            Classes; a categorical column keeps the classes that it declares.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight two counts as two rows. Weights below one in the mean, or above a
+            million, are no copies: they are scaled to a mean of one.
+
+        Returns
+        -------
+        self : object
+            Fitted network.
+        """
+        training = read_training(self, X, y, sample_weight)
+        space = plan_search(self, training)
+        n_steps = len(space.order) if self.search in {"k2", "tan"} else None
+        with fit_progress(self, "node" if n_steps else "move", n_steps) as step:
+            found = self._find(training, space, step)
+        self._store(training, space, found)
+        self.temperature_ = 1.0
+        if self.calibration == "temperature":
+            self.temperature_ = self._cool(training, found)
+        return self
+
+    def _find(self, training: Training, space: SearchSpace, step: Callable[[], bool]) -> Found:
+        """Cut the columns, search the structure, estimate the tables."""
+        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
+        if sample.rows.one_class():  # there is nothing to tell apart
+            empty = Structure.start(len(space.order), "empty")
+            return Found(empty, [], Learned(self._estimation.network(training, sample, empty)))
+        score, learn, voices = self._plan(training, sample)
+        search = SEARCHES[self.search]
+        structure = search(score, space, step)
+        chosen = [search(voice, space, lambda: False) for voice in voices]
+        return Found(structure, chosen, learn(structure))
+
+    def _cool(self, training: Training, found: Found) -> float:
+        """Find the temperature, on rows that the bootstraps have left or in folds."""
+        labels, weights = training.target.labels, training.weights
+        held_out = found.learned.held_out
+        if held_out is None:
+            held_out = self._held_out(training, found.structure)
+        known = np.isfinite(held_out).all(axis=1)
+        return fit_temperature(held_out[known], labels[known], weights[known])
+
+    def _held_out(self, training: Training, structure: Structure) -> NDArray[np.float64]:
+        """Let bins and tables from four folds speak of the rows of the fifth."""
+        labels = training.target.labels
+        held_out = np.full((len(labels), len(training.target.categories)), np.nan)
+        folds = deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
+        needed = -(-N_FOLDS * ENOUGH_ROWS // len(labels))
+        for train, test in islice(folds, needed):
+            seen, rest = training.take(train), [column.take(test) for column in training.columns]
+            sample = code_sample(seen, self.discretizer, self.max_entries)
+            network = self._estimation.network(seen, sample, structure)
+            held_out[test] = self._joint(network, code_columns(rest, network.coders))
+        return held_out
+
+    @property
+    def _estimation(self) -> Estimation:
+        """Whence the tables come."""
+        return Estimation(self.smoothing, self.missing == "em")
+
+    def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Log of class and row together, up to a constant per row, classes as coded."""
+        if self.missing != "mode" and (codes == MISSING).any():
+            return marginal_log_joint(network, codes, self.max_entries)
+        return network.log_joint(fill_missing(codes, network.coders))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            As in ``fit``. A category that was not known then has the smoothed probability of
+            a zero count; as a parent it says nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Log probability of each class.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        log_joint = self._log_joint(X) / self.temperature_
+        return log_softmax(log_joint, axis=1)[:, self.class_codes_]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class; of equally probable ones the first.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes.
+        """
+        best = self._log_joint(X).argmax(axis=1)
+        predicted: NDArray[Any] = self._declared_classes()[best]
+        return predicted
+
+    def explain(self, X: Any) -> NDArray[np.float64]:
+        r"""Tell what each node contributes to the decision, in log odds.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            As in ``predict_proba``; gaps are filled with the mode.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features + 1) or (n_samples, n_features + 1, n_classes)
+            First the class's own prior, then each feature. With two classes the contribution to
+            :math:`\log P(c_1 \mid x) - \log P(c_0 \mid x)`; with more, to each class's log
+            probability against the mean over the classes. Rows add up to the decision: softmax
+            over the classes gives ``predict_proba``.
+        """
+        check_is_fitted(self)
+        codes = fill_missing(self._codes(X), self.network_.coders)
+        found = self.network_.contributions(codes)[:, :, self.class_codes_] / self.temperature_
+        odds: NDArray[np.float64] = found - found.mean(axis=2, keepdims=True)
+        return odds if len(self.classes_) != 2 else np.asarray(found[:, :, 1] - found[:, :, 0])
+
+    def graph(self) -> BayesNetwork:
+        """Give the fitted network itself.
+
+        Returns
+        -------
+        BayesNetwork
+            Nodes, states, parents and tables, free of the classifier.
+        """
+        check_is_fitted(self)
+        return BayesNetwork(
+            {name: [str(label) for label in labels] for name, labels in self.categories_.items()},
+            self.tables_,
+            max_entries=self.max_entries,
+        )
+
+    def markov_blanket(self, node: str | None = None) -> list[str]:
+        """Name the nodes that, once known, make all others irrelevant to one.
+
+        Parameters
+        ----------
+        node : str, default=None
+            A node's name; None for the class.
+
+        Returns
+        -------
+        list of str
+            Parents, children, and the children's other parents.
+        """
+        return self.graph().markov_blanket(self.target_name_ if node is None else node)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+        """Draw rows and classes from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState instance or None, default=None
+            For the draw.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Categories, and the ranges of bins as text.
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        drawn = self.graph().sample(n_samples, random_state)
+        X = np.empty((n_samples, len(drawn) - 1), dtype=object)
+        features = [name for name in drawn if name != self.target_name_]
+        for j, name in enumerate(features):
+            labels = np.empty(len(self.categories_[name]), dtype=object)
+            labels[:] = self.categories_[name]
+            X[:, j] = labels[drawn[name]]
+        return X, self._declared_classes()[drawn[self.target_name_]]
+
+    def to_networkx(self) -> Any:
+        """Give the graph to networkx, with states and tables on the nodes.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Node attributes ``states`` and ``table``.
+        """
+        return self.graph().to_networkx()
+
+    def to_dot(self) -> str:
+        """Write the graph as Graphviz text, the class with a double border.
+
+        Returns
+        -------
+        str
+            For ``dot`` or any viewer of its format.
+        """
+        return self.graph().to_dot(self.target_name_)
+
+    def to_xmlbif(self) -> str:
+        """Write the network as XMLBIF 0.3; read it with ``BayesNetwork.from_xmlbif``.
+
+        Returns
+        -------
+        str
+            The document.
+        """
+        return self.graph().to_xmlbif()
+
+    def to_bif(self) -> str:
+        """Write the network as BIF; read it with ``BayesNetwork.from_bif``.
+
+        Returns
+        -------
+        str
+            The document.
+        """
+        return self.graph().to_bif()
+
+    @property
+    def tables_(self) -> dict[str, ProbabilityTable]:  # numpydoc ignore=RT01
+        """Parents, configurations and probabilities of each node."""
+        check_is_fitted(self)
+        return self.network_.describe(list(self.parents_))
+
+    def _plan(self, training: Training, sample: Sample) -> Plan:
+        """Score on all rows as they are, and estimate the tables from them."""
+        measure = make_measure(criterion_of(self), sample.rows, self.smoothing)
+        return Plan(
+            partial(measure, view=sample.weights),
+            lambda structure: Learned(self._estimation.network(training, sample, structure)),
+        )
+
+    def _store(self, training: Training, space: SearchSpace, found: Found) -> None:
+        """Set the fitted attributes."""
+        target, names, network = training.target, training.names, found.learned.network
+        labels = [target.categories.tolist(), *(coder.labels for coder in network.coders)]
+        self.network_ = network
+        self.target_name_ = target.name
+        self.class_codes_ = target.sorted_codes
+        self.classes_ = target.categories[self.class_codes_]
+        order = found.structure.sorted_features(space.order)
+        self.order_ = [names[node] for node in (CLASS, *order)]
+        self.categories_ = dict(zip(names, labels, strict=True))
+        self.cut_points_ = {
+            name: coder.cuts
+            for name, coder in zip(names[CLASS + 1 :], network.coders, strict=True)
+            if coder.cuts is not None
+        }
+        self.modes_ = np.array([coder.mode for coder in network.coders])
+        self.class_log_prior_ = network.log_prior
+        self.parents_: dict[str, list[str]] = {target.name: []}
+        for table in network.tables:
+            self.parents_[names[table.node]] = [names[parent] for parent in table.parents]
+
+    def _declared_classes(self) -> NDArray[Any]:
+        """Classes in the order of their codes."""
+        return self.classes_[np.argsort(self.class_codes_)]
+
+    def _codes(self, X: Any) -> NDArray[np.int32]:
+        return code_columns(read_features(self, X, reset=False), self.network_.coders)
+
+    def _log_joint(self, X: Any) -> NDArray[np.float64]:
+        """Ask the fitted network."""
+        check_is_fitted(self)
+        return self._joint(self.network_, self._codes(X))
+
+    def _check_fitted(self) -> None:
+        """Refuse what does not tell of the network that is asked."""
+        expect(isinstance(self.network_, FittedNetwork), "network_ is no network")
+        self.network_._check_fitted()  # noqa: SLF001  a check of ours, of a part
+        coders, tables = self.network_.coders, self.network_.tables
+        sizes = {"classes": len(self.network_.log_prior), "features": self.n_features_in_}
+        expect_fitted(self, FITTED, nodes=len(tables) + 1, **sizes)
+        expect(self.temperature_ > 0, "its temperature is no positive number")
+        expect(len(tables) == self.n_features_in_, "the network has not one table per column")
+        expect(len(set(self.class_codes_.tolist())) == sizes["classes"], "class_codes_ repeat")
+        expect(self.modes_.tolist() == [coder.mode for coder in coders], "modes_ are others")
+        names = list(self.parents_)
+        expect(names[0] == self.target_name_, "the class is not first")
+        expect(sorted(self.order_) == sorted(names), "order_ names other nodes")
+        expect(list(self.categories_) == names, "categories_ are of other nodes")
+        for name, coder, table in zip(names[1:], coders, tables, strict=True):
+            own = [names[parent] for parent in table.parents]
+            expect(self.parents_[name] == own, "parents_ are others")
+            expect(len(self.categories_[name]) == coder.n_codes, "categories_ are others")
+            cuts = self.cut_points_.get(name)
+            both = [None if each is None else each.tolist() for each in (cuts, coder.cuts)]
+            expect(both[0] == both[1], "cut_points_ are others")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+@set_module("ensemblage.bayes")
+@with_shared(NETWORK_DOCS)
+class BayesNetClassifier(BaseBayesNet):
+    r"""Bayesian network classifier learned by K2 or another search.
+
+    Numeric columns are cut into bins (:class:`MDLPDiscretizer`), gaps are filled with the
+    column's mode, and each feature in turn takes the parents, among the class and the features
+    before it, that raise the score most. The result is a network that can be read: a handful of
+    arrows, and a table of probabilities for each node.
+
+    Parameters
+    ----------
+    {max_parents, init}
+    criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
+        What a candidate parent must raise. The first three judge the whole network by leaving
+        each row out of its own tables: mean probability of the true class, share of rows whose
+        class is most probable, or mean log probability. The others are local scores, which look
+        at one node and do not know that a classifier is wanted: the marginal likelihood with a
+        uniform prior (Cooper and Herskovits), with a BDeu prior of sample size one, or BIC.
+    {smoothing, order, discretizer, missing}
+    max_entries : int, default=2**24
+        Cap on the entries of a table; :class:`EntryCapError` names the table that would exceed it.
+    n_jobs : int, default=None
+        Columns cut into bins at the same time.
+    {categories}
+    calibration : {"temperature"} or None, default="temperature"
+        Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
+        learned in five folds, in which bins and tables of the one structure are fitted again;
+        above 2,000 rows in fewer, one from 10,000 rows on. Decisions stay as they are.
+    {search, constraints}
+
+    Attributes
+    ----------
+    {parents_}
+    tables_ : dict of str to ProbabilityTable
+        Parents and probabilities of each node, for the configurations of the parents' values
+        that occurred, as codes. Others are uniform.
+    {order_, categories_}
+    cut_points_ : dict of str to ndarray
+        Cut points of the numeric columns.
+    {temperature_, modes_, class_log_prior_, target_name_, classes_, class_codes_, network_}
+    {n_features_in_, feature_names_in_}
+
+    See Also
+    --------
+    ensemblage.inner.InnerBayesNetClassifier : The same search with a crowd behind each score.
+    MDLPDiscretizer : The bins on their own.
+
+    Notes
+    -----
+    A table holds :math:`(n + \alpha) / (N + \alpha r)` for each of :math:`r` categories,
+    declared ones included. The leave-one-out score (Algorithm 3 of the paper) takes a row out
+    of its own entries only. A parent must raise the score by more than 1e-10; of equal
+    candidates the earliest wins. With a single class or row the network stays empty and
+    predicts the prior.
+
+    With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. ``predict_proba``,
+    sums over gaps and ``explain`` agree; ``graph`` and its exports hold the network itself,
+    :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T and made to add up to one.
+
+    Rows with an integer weight count as so many rows, and one of them is
+    left out at a time; a weight below one is left out whole.
+
+    References
+    ----------
+    G. Cooper, E. Herskovits. A Bayesian method for the induction of probabilistic networks from
+    data. Machine Learning 9, 1992.
+
+    H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
+    Inside the Learning Algorithm. ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensemblage.bayes import BayesNetClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> network = BayesNetClassifier().fit(X, y)
+    >>> network.parents_["petal width (cm)"]
+    ['target']
+    >>> round(network.score(X, y), 2)
+    0.95
+    """
+
+    def __init__(
+        self,
+        max_parents: int | None = 3,
+        init: str = "naive",
+        criterion: str = "probability",
+        smoothing: float = 0.5,
+        order: Any = None,
+        discretizer: str | None = "mdlp",
+        missing: str = "mode",
+        max_entries: int = MAX_ENTRIES,
+        n_jobs: int | None = None,
+        categories: Any = "auto",
+        calibration: str | None = "temperature",
+        search: str = "k2",
+        constraints: NetworkConstraints | None = None,
+    ) -> None:
+        self.max_parents = max_parents
+        self.init = init
+        self.criterion = criterion
+        self.smoothing = smoothing
+        self.order = order
+        self.discretizer = discretizer
+        self.missing = missing
+        self.max_entries = max_entries
+        self.n_jobs = n_jobs
+        self.categories = categories
+        self.calibration = calibration
+        self.search = search
+        self.constraints = constraints

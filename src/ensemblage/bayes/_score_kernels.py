@@ -1,0 +1,433 @@
+"""Compiled scores of a node and its parents."""
+
+from __future__ import annotations
+
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import compiled
+
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+CLASS = 0
+"""The class is the first of all nodes."""
+
+NO_EXTRA = -1
+"""The candidate that leaves a node's parents as they are."""
+
+ACCURACY, PROBABILITY, LOG = 0, 1, 2
+K2, BDEU, BIC, LIKELIHOOD = 0, 1, 2, 3
+
+
+class Nodes(NamedTuple):
+    """All nodes' codes, of shape (n_nodes, n_rows), the class first; and how many each has."""
+
+    codes: Codes
+    n_categories: Integers
+
+
+class Family(NamedTuple):
+    """A node, and the configurations of its parents.
+
+    In the leave-one-out scores the class is not counted among those parents: ``has_class`` says
+    whether it is one. In the local scores it is a parent like the others.
+    """
+
+    node: int
+    has_class: bool
+    configuration: Codes
+    n_configurations: int
+
+
+class RowViews(NamedTuple):
+    """Compressed views: view ``e`` has the rows ``rows[starts[e]:starts[e + 1]]``.
+
+    ``rows`` and ``weights`` have the length n_entries, ``starts`` n_views + 1.
+    """
+
+    rows: Integers
+    starts: Integers
+    weights: Doubles
+
+
+class Rest(NamedTuple):
+    r"""What the network says without the node under change.
+
+    ``ratios``, of shape (n_entries, n_classes), hold :math:`B_{mk} = P_k / P_y` with row m left
+    out; 1 for the row's own class.
+    """
+
+    ratios: Doubles
+    smoothing: float
+
+
+class Split(NamedTuple):
+    """A candidate's column, and its number of categories: 1 where it splits no configuration."""
+
+    column: Codes
+    n_extra: int
+
+
+class OneView(NamedTuple):
+    """One view's share of :class:`RowViews` and :class:`Rest`."""
+
+    rows: Integers
+    weights: Doubles
+    ratios: Doubles
+
+
+class Places(NamedTuple):
+    """A view's rows: their classes, and where the classes of their entry and group begin."""
+
+    labels: Codes
+    entries: Integers
+    groups: Integers
+
+
+class Tally(NamedTuple):
+    """Weights of the entries and, with all of their smoothing, of the groups, by class; flat."""
+
+    counts: Doubles
+    totals: Doubles
+    smoothing: float
+
+
+@compiled
+def view_of(views: RowViews, rest: Rest, e: int) -> OneView:
+    """Cut one view out."""
+    first, last = views.starts[e], views.starts[e + 1]
+    return OneView(views.rows[first:last], views.weights[first:last], rest.ratios[first:last])
+
+
+@compiled
+def split_by(nodes: Nodes, family: Family, extra: int) -> Split:
+    """Give a candidate's column; the class is told apart in any case, and splits nothing."""
+    if extra in (CLASS, NO_EXTRA):
+        return Split(nodes.codes[family.node], 1)
+    return Split(nodes.codes[extra], nodes.n_categories[extra])
+
+
+@compiled
+def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
+    """Find the most categories among the candidates."""
+    widest = 1
+    for c in range(len(extras)):
+        widest = max(widest, split_by(nodes, family, extras[c]).n_extra)
+    return widest
+
+
+@compiled
+def wins(rival: float, own: float, earlier: bool) -> bool:
+    """Whether a class is predicted instead of the true one: the first of equally probable ones."""
+    return rival > own * (1.0 + 1e-10) or (earlier and rival >= own * (1.0 - 1e-10))
+
+
+@compiled
+def row_score(own: float, others: float, correct: bool, metric: int) -> float:
+    """Score a row whose true class has the weight ``own`` beside the ``others``."""
+    if metric == ACCURACY:
+        return 1.0 if correct else 0.0
+    chance = own / (own + others)
+    return chance if metric == PROBABILITY else np.log(chance)
+
+
+@compiled
+def score_without(labels: Codes, view: OneView, metric: int) -> float:
+    """Score the network of a node that does not have the class as a parent: it cancels."""
+    score, weight = 0.0, 0.0
+    for i in range(len(labels)):
+        y = labels[i]
+        others, correct = 0.0, True
+        for k in range(view.ratios.shape[1]):
+            if k != y:
+                others += view.ratios[i, k]
+                if metric == ACCURACY and wins(view.ratios[i, k], 1.0, k < y):
+                    correct = False
+        score += view.weights[i] * row_score(1.0, others, correct, metric)
+        weight += view.weights[i]
+    return score / weight
+
+
+@compiled
+def score_rows(places: Places, view: OneView, tally: Tally, metric: int) -> float:
+    r"""Add up the rows' weighted scores.
+
+    With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
+    copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
+    :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm.
+    """
+    labels, entries, groups = places
+    counts, totals, smoothing = tally
+    n_classes, score = view.ratios.shape[1], 0.0
+    if metric == PROBABILITY and n_classes == 2:  # the usual case, without a loop inside
+        for i in range(len(labels)):
+            y, entry, total = labels[i], entries[i], groups[i]
+            removed = min(view.weights[i], 1.0)
+            a = counts[entry + y] - removed + smoothing
+            b = totals[total + y] - removed
+            p = (counts[entry + 1 - y] + smoothing) / totals[total + 1 - y]
+            score += view.weights[i] * (a / (a + b * view.ratios[i, 1 - y] * p))
+        return score
+    for i in range(len(labels)):
+        y, entry, total = labels[i], entries[i], groups[i]
+        removed = min(view.weights[i], 1.0)
+        a = counts[entry + y] - removed + smoothing
+        b = totals[total + y] - removed
+        others, correct = 0.0, True
+        for k in range(n_classes):
+            if k != y:
+                p = (counts[entry + k] + smoothing) / totals[total + k]
+                rival = b * view.ratios[i, k] * p
+                others += rival
+                if metric == ACCURACY and wins(rival, a, k < y):
+                    correct = False
+        score += view.weights[i] * row_score(a, others, correct, metric)
+    return score
+
+
+@compiled
+def leave_one_out_scores(
+    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
+) -> Doubles:
+    """Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
+
+    Entries may outnumber the rows by far, so those that rows have are emptied again one by one.
+    """
+    configuration = family.configuration
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    n_groups = family.n_configurations * widest_split(nodes, family, extras)
+    floor = rest.smoothing * n_own
+    counts, totals = np.zeros(n_groups * n_own * n_classes), np.full(n_groups * n_classes, floor)
+    tally = Tally(counts, totals, rest.smoothing)
+    scores = np.empty((len(views.starts) - 1, len(extras)))
+    for e in range(len(scores)):
+        view = view_of(views, rest, e)
+        labels, own = nodes.codes[CLASS][view.rows], nodes.codes[family.node][view.rows]
+        outer, size = configuration[view.rows], len(view.rows)
+        places = Places(labels, np.empty(size, np.int64), np.empty(size, np.int64))
+        without = np.nan if family.has_class else score_without(labels, view, metric)
+        weight = 0.0
+        for i in range(size):
+            weight += view.weights[i]
+        for c in range(len(extras)):
+            if not family.has_class and extras[c] != CLASS:
+                scores[e, c] = without
+                continue
+            column, n_extra = split_by(nodes, family, extras[c])
+            for i in range(size):
+                g = outer[i] * n_extra + (column[view.rows[i]] if n_extra > 1 else 0)
+                places.entries[i] = (g * n_own + own[i]) * n_classes
+                places.groups[i] = g * n_classes
+                counts[places.entries[i] + labels[i]] += view.weights[i]
+                totals[places.groups[i] + labels[i]] += view.weights[i]
+            scores[e, c] = score_rows(places, view, tally, metric) / weight
+            for i in range(size):
+                counts[places.entries[i] + labels[i]] = 0.0
+                totals[places.groups[i] + labels[i]] = floor
+    return scores
+
+
+@compiled
+def fill_factors(counts: Doubles, smoothing: float, n_own: int, factors: Doubles) -> None:
+    r"""Compute the factors :math:`p_k b / a` of each entry that has a row, in place.
+
+    ``counts`` has shape (n_groups, n_own, n_classes) and ``factors`` one more axis of classes,
+    both flat. The factor of the row's own class is 1.
+    """
+    n_classes = len(factors) // len(counts)
+    block, totals = n_own * n_classes, np.empty(n_classes)
+    for start in range(0, len(counts), block):
+        totals[:] = smoothing * n_own
+        for entry in range(start, start + block, n_classes):
+            for k in range(n_classes):
+                totals[k] += counts[entry + k]
+        for entry in range(start, start + block, n_classes):
+            for y in range(n_classes):
+                if counts[entry + y] > 0.0:
+                    odds = (totals[y] - 1.0) / (counts[entry + y] - 1.0 + smoothing)
+                    for k in range(n_classes):
+                        p = (counts[entry + k] + smoothing) / totals[k]
+                        factors[(entry + y) * n_classes + k] = p * odds
+                    factors[(entry + y) * n_classes + y] = 1.0
+
+
+@compiled
+def score_entries(  # noqa: C901  each metric has its own loop: rows are many
+    labels: Codes, view: OneView, entries: Codes, factors: Doubles, metric: int
+) -> float:
+    """Add up the rows' weighted scores by the factors of their entries."""
+    n_classes, score = view.ratios.shape[1], 0.0
+    if metric == ACCURACY:
+        for i in range(len(view.rows)):
+            f, y, correct = entries[i] * n_classes, labels[view.rows[i]], 1.0
+            for k in range(n_classes):
+                if wins(view.ratios[i, k] * factors[f + k], 1.0, k < y):
+                    correct = 0.0
+            score += view.weights[i] * correct
+    elif metric == PROBABILITY and n_classes == 2:
+        for i in range(len(view.rows)):
+            f = entries[i] * 2
+            both = view.ratios[i, 0] * factors[f] + view.ratios[i, 1] * factors[f + 1]
+            score += view.weights[i] / both
+    else:
+        for i in range(len(view.rows)):
+            f, total = entries[i] * n_classes, 0.0
+            for k in range(n_classes):
+                total += view.ratios[i, k] * factors[f + k]
+            if metric == PROBABILITY:
+                score += view.weights[i] / total
+            else:
+                score -= view.weights[i] * np.log(total)
+    return score
+
+
+@compiled
+def leave_one_out_scores_by_entry(
+    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
+) -> Doubles:
+    r"""Do the same for a node under the class, faster where rows outnumber entries.
+
+    What a row contributes depends on its entry and on its ratios only, as long as one whole
+    row is left out, so no weight may be below one: the factors :math:`p_k b / a` are computed
+    once per entry, and a row costs :math:`C` products and one division.
+    """
+    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    block = n_own * n_classes
+    counts = np.empty(family.n_configurations * widest_split(nodes, family, extras) * block)
+    factors = np.empty(len(counts) * n_classes)
+    scores = np.empty((len(views.starts) - 1, len(extras)))
+    for e in range(len(scores)):
+        view = view_of(views, rest, e)
+        size, weight = len(view.rows), 0.0
+        outer, inner = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        entries = np.empty(size, dtype=np.int32)
+        for i in range(size):
+            m = view.rows[i]
+            outer[i] = configuration[m]
+            inner[i] = own[m] * n_classes + labels[m]
+            weight += view.weights[i]
+        for c in range(len(extras)):
+            column, n_extra = split_by(nodes, family, extras[c])
+            n_entries = family.n_configurations * n_extra * block
+            counts[:n_entries] = 0.0
+            if n_extra > 1:
+                for i in range(size):
+                    g = outer[i] * n_extra + column[view.rows[i]]
+                    entries[i] = g * block + inner[i]
+                    counts[entries[i]] += view.weights[i]
+            else:
+                for i in range(size):
+                    entries[i] = outer[i] * block + inner[i]
+                    counts[entries[i]] += view.weights[i]
+            fill_factors(
+                counts[:n_entries], rest.smoothing, n_own, factors[: n_entries * n_classes]
+            )
+            scores[e, c] = score_entries(labels, view, entries, factors, metric) / weight
+    return scores
+
+
+@compiled
+def add_log_ratios(
+    nodes: Nodes,
+    family: Family,
+    views: RowViews,
+    smoothing: float,
+    sign: float,
+    log_ratios: Doubles,
+) -> None:
+    r"""Add a feature under the class to :math:`\log P_k - \log P_y`, row left out, in place.
+
+    ``log_ratios`` has shape (n_entries, n_classes); a sign of -1 takes the feature away again.
+    """
+    rows, weights = views.rows, views.weights
+    n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
+    labels, own, configuration = nodes.codes[CLASS], nodes.codes[family.node], family.configuration
+    block, floor = n_own * n_classes, smoothing * n_own
+    counts = np.empty(family.n_configurations * block)
+    totals = np.empty(family.n_configurations * n_classes)
+    entries = np.empty(len(rows), dtype=np.int64)
+    # as long as one whole row is left out, rows of an entry have their logarithms in common
+    shared = len(counts) <= len(rows)
+    known = np.empty((len(counts) if shared else 1, n_classes))
+    stamps = np.full(len(known), -1)
+    for e in range(len(views.starts) - 1):
+        counts[:] = 0.0
+        totals[:] = 0.0
+        for i in range(views.starts[e], views.starts[e + 1]):
+            m = rows[i]
+            entries[i] = configuration[m] * block + own[m] * n_classes + labels[m]
+            counts[entries[i]] += weights[i]
+            totals[configuration[m] * n_classes + labels[m]] += weights[i]
+        for i in range(views.starts[e], views.starts[e + 1]):
+            entry = entries[i] if shared else 0
+            if stamps[entry] != e or weights[i] < 1.0:
+                removed, y = min(weights[i], 1.0), entries[i] % n_classes
+                stamps[entry] = e if shared and removed == 1.0 else -1
+                first, group = entries[i] - y, entries[i] // block * n_classes
+                a = counts[first + y] - removed + smoothing
+                b = totals[group + y] - removed + floor
+                for k in range(n_classes):
+                    p = (counts[first + k] + smoothing) / (totals[group + k] + floor)
+                    known[entry, k] = np.log(p * b / a) if k != y else 0.0
+            for k in range(n_classes):
+                log_ratios[i, k] += sign * known[entry, k]
+
+
+@compiled
+def local_scores(  # noqa: C901  views, candidates, groups, categories
+    nodes: Nodes, family: Family, n_possible: float, extras: Integers, views: RowViews, metric: int
+) -> Doubles:
+    """Decomposable log score of a node with each extra parent, on each view.
+
+    The metric is ``K2`` (uniform prior), ``BDEU`` (equivalent sample size 1), ``BIC``, or
+    ``LIKELIHOOD``, which is BIC without its penalty; ``n_possible`` counts the possible
+    configurations of the parents, observed or not.
+    """
+    n_views, n_extras, n_own = len(views.starts) - 1, len(extras), nodes.n_categories[family.node]
+    own, configuration = nodes.codes[family.node], family.configuration
+    widest = 1
+    for c in range(n_extras):
+        if extras[c] != NO_EXTRA:
+            widest = max(widest, nodes.n_categories[extras[c]])
+    counts = np.empty(family.n_configurations * widest * n_own)
+    scores = np.empty((n_views, n_extras))
+    by_likelihood = metric in (BIC, LIKELIHOOD)
+    for e in range(n_views):
+        for c in range(n_extras):
+            extra = extras[c]
+            n_extra = nodes.n_categories[extra] if extra != NO_EXTRA else 1
+            column = nodes.codes[extra] if extra != NO_EXTRA else own
+            n_groups = family.n_configurations * n_extra
+            counts[: n_groups * n_own] = 0.0
+            size = 0.0
+            for i in range(views.starts[e], views.starts[e + 1]):
+                m, weight = views.rows[i], views.weights[i]
+                g = configuration[m] * n_extra + (column[m] if n_extra > 1 else 0)
+                counts[g * n_own + own[m]] += weight
+                size += weight
+            prior = 1.0 if metric == K2 else 1.0 / (n_possible * n_extra * n_own)
+            score = 0.0
+            for g in range(n_groups):
+                total = 0.0
+                for v in range(n_own):
+                    n = counts[g * n_own + v]
+                    total += n
+                    if by_likelihood:
+                        score += n * np.log(n) if n > 0.0 else 0.0
+                    elif n > 0.0:
+                        score += lgamma(n + prior) - lgamma(prior)
+                if by_likelihood:
+                    score -= total * np.log(total) if total > 0.0 else 0.0
+                elif total > 0.0:
+                    score += lgamma(n_own * prior) - lgamma(total + n_own * prior)
+            if metric == BIC:
+                score -= 0.5 * np.log(size) * n_possible * n_extra * (n_own - 1)
+            scores[e, c] = score
+    return scores

@@ -1,0 +1,847 @@
+"""Structure search: K2, tree-augmented naive Bayes, hill climbing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import compress
+from operator import ne
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import set_module, suggestion
+from ensemblage.bayes._coding import CodedRows, Training
+from ensemblage.bayes._score_kernels import (
+    ACCURACY,
+    BDEU,
+    BIC,
+    CLASS,
+    K2,
+    LIKELIHOOD,
+    LOG,
+    NO_EXTRA,
+    PROBABILITY,
+    Family,
+    Rest,
+    RowViews,
+    add_log_ratios,
+    leave_one_out_scores,
+    leave_one_out_scores_by_entry,
+    local_scores,
+)
+
+Doubles = NDArray[np.float64]
+TREE_CRITERION = "likelihood"
+
+
+# scores are means of many rounded terms: what differs by less is equal
+TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Parents of every node, in the order in which they were added; the class has none."""
+
+    parents: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def start(cls, n_features: int, init: str) -> Structure:
+        """Begin with the class as every feature's parent ("naive"), or with no parents."""
+        first = (CLASS,) if init == "naive" else ()
+        return cls(((), *(first for _ in range(n_features))))
+
+    @property
+    def features(self) -> range:
+        """All nodes but the class."""
+        return range(CLASS + 1, len(self.parents))
+
+    def others(self, node: int) -> tuple[int, ...]:
+        """Parents of a node besides the class."""
+        return tuple(parent for parent in self.parents[node] if parent != CLASS)
+
+    def add(self, node: int, parent: int) -> Structure:
+        """Give a node one more parent."""
+        return self._with(node, (*self.parents[node], parent))
+
+    def remove(self, node: int, parent: int) -> Structure:
+        """Take a parent from a node."""
+        return self._with(node, tuple(each for each in self.parents[node] if each != parent))
+
+    def _with(self, node: int, family: tuple[int, ...]) -> Structure:
+        return Structure((*self.parents[:node], family, *self.parents[node + 1 :]))
+
+    def above(self, node: int) -> set[int]:
+        """Find all nodes from which arcs lead to a node, over any number of others."""
+        found: set[int] = set()
+        waiting = [node]
+        while waiting:
+            new = set(self.parents[waiting.pop()]) - found
+            found |= new
+            waiting += new
+        return found
+
+    def sorted_features(self, order: Sequence[int]) -> list[int]:
+        """List the features with parents before children, otherwise in the given order."""
+        done: dict[int, None] = {CLASS: None}
+        waiting = list(order)
+        while waiting:
+            ready = next(node for node in waiting if done.keys() >= set(self.parents[node]))
+            done[ready] = None
+            waiting.remove(ready)
+        return list(done)[1:]
+
+
+class Candidates(NamedTuple):
+    """One decision of a search: which of the extras becomes a node's parent, or ``NO_EXTRA``."""
+
+    structure: Structure
+    node: int
+    extras: NDArray[np.int64]
+
+
+Score = Callable[[Candidates], NDArray[np.float64]]
+"""From candidates to one score for each extra: a measure on one view, or an inner ensemble."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArcRules:
+    """Which arcs there may and must be: ``possible[parent, node]``, parents by node, and tiers.
+
+    A node in no tier has rank 0, as one in the first.
+    """
+
+    possible: NDArray[np.bool_]
+    required: tuple[tuple[int, ...], ...]
+    ranks: tuple[int, ...]
+
+    @classmethod
+    def free(cls, n_nodes: int) -> ArcRules:
+        """Allow every arc but those into the class, and require none."""
+        possible = ~np.eye(n_nodes, dtype=bool)
+        possible[:, CLASS] = False
+        return cls(possible, ((),) * n_nodes, (0,) * n_nodes)
+
+    def default_order(self) -> list[int]:
+        """Order the features as the columns are, but earlier tiers and required parents first."""
+        structure = Structure(self.required)
+        by_tier = sorted(structure.features, key=lambda node: self.ranks[node])
+        return structure.sorted_features(by_tier)
+
+
+class SearchSpace(NamedTuple):
+    """Where a search starts and how far it may go; ``max_parents`` counts the class.
+
+    K2 gives a feature parents that come before it in the order; for the other searches the order
+    only decides between equals. ``local`` says that a score is of one node alone.
+    """
+
+    order: list[int]
+    init: str
+    max_parents: int
+    rules: ArcRules
+    local: bool = False
+
+    def start(self, node: int) -> tuple[int, ...]:
+        """Give a node's first parents: those required, and the class in a naive start."""
+        required = self.rules.required[node]
+        wants = self.init == "naive" and CLASS not in required and self.rules.possible[CLASS, node]
+        return (CLASS, *required) if wants and len(required) < self.max_parents else required
+
+    def first(self) -> Structure:
+        """Give all nodes their first parents."""
+        return Structure(((), *(self.start(node) for node in range(1, len(self.order) + 1))))
+
+    def candidates(self, structure: Structure, node: int, among: Sequence[int]) -> list[int]:
+        """Find the nodes that may become one more parent of a node."""
+        parents = structure.parents[node]
+        if len(parents) >= self.max_parents:
+            return []
+        possible = self.rules.possible[:, node].tolist()
+        return [each for each in among if possible[each] and each not in parents]
+
+
+Search = Callable[[Score, SearchSpace, Callable[[], bool]], Structure]
+"""A search; it calls its last argument after each step, and ends there if that is true."""
+
+
+def first_best(scores: Sequence[float]) -> int:
+    """Find the first score that no later one exceeds by more than the tolerance."""
+    best = 0
+    if max(scores) <= scores[0] + TOLERANCE:  # mostly so, where candidates are many
+        return best
+    for position in range(1, len(scores)):
+        if scores[position] > scores[best] + TOLERANCE:
+            best = position
+    return best
+
+
+Arcs = tuple[tuple[str, str], ...]
+
+
+@set_module("ensemblage.bayes")
+@dataclass(frozen=True)
+class NetworkConstraints:
+    """Arcs that a network must have or must not have, and an order of groups of nodes.
+
+    Parameters
+    ----------
+    required : sequence of (str, str), default=()
+        Arcs, parent first, that every search starts from and none removes.
+    forbidden : sequence of (str, str), default=()
+        Arcs that are never added. The other direction stays open.
+    tiers : sequence of sequence of str, default=()
+        Groups of nodes, for instance by time: no arc leads from a later group to an earlier
+        one. Nodes that are in no group are free.
+
+    See Also
+    --------
+    BayesNetClassifier : Takes them as ``constraints``.
+
+    Notes
+    -----
+    Nodes are named as the columns are, ``x0``, ``x1``, ... where they have no names; the class by
+    the name of ``y``, or "class". The class never has parents, so no arc into it can be required.
+    Constraints that contradict each other, the columns or other parameters are refused by ``fit``
+    before any work.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensemblage.bayes import BayesNetClassifier, NetworkConstraints
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> rules = NetworkConstraints(required=[("petal width (cm)", "petal length (cm)")])
+    >>> network = BayesNetClassifier(constraints=rules).fit(X, y)
+    >>> network.parents_["petal length (cm)"][:2]
+    ['target', 'petal width (cm)']
+    """
+
+    required: Arcs = ()
+    forbidden: Arcs = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Keep tuples, whatever was given."""
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, tuple(_arc(name, pair) for pair in getattr(self, name)))
+        object.__setattr__(self, "tiers", tuple(_tier(tier) for tier in self.tiers))
+
+
+def arc_rules(constraints: NetworkConstraints, names: list[str]) -> ArcRules:
+    """Find the nodes that are named, the class first, and refuse what cannot be."""
+    place = _places(constraints, names)
+    rules = ArcRules.free(len(names))
+    for parent, child in constraints.forbidden:
+        rules.possible[place[parent], place[child]] = False
+    tier = _tiers(constraints, place)
+    for node, own in tier.items():
+        rules.possible[[other for other, its in tier.items() if its > own], node] = False
+    required: list[list[int]] = [[] for _ in names]
+    for parent, child in constraints.required:
+        if not rules.possible[place[parent], place[child]]:
+            raise ValueError(_why_not(constraints, parent, child, names[CLASS]))
+        required[place[child]].append(place[parent])
+    parents = tuple(tuple(dict.fromkeys(each)) for each in required)
+    ranks = tuple(tier.get(node, 0) for node in range(len(names)))
+    found = ArcRules(rules.possible, parents, ranks)
+    _check_cycle(found, names)
+    return found
+
+
+def _places(constraints: NetworkConstraints, names: list[str]) -> dict[str, int]:
+    """Give each name its node; refuse a name that is none."""
+    place = {name: node for node, name in enumerate(names)}
+    mentioned = (*constraints.required, *constraints.forbidden, *constraints.tiers)
+    for name in (each for group in mentioned for each in group):
+        if name not in place:
+            raise ValueError(
+                f"constraints name {name!r}, which is no node of this network."
+                f"{suggestion(name, names)} The nodes are {names}."
+            )
+    return place
+
+
+def _tiers(constraints: NetworkConstraints, place: dict[str, int]) -> dict[int, int]:
+    """Give the tier of each node that is in one; it may be in one only."""
+    found: dict[int, int] = {}
+    for number, tier in enumerate(constraints.tiers):
+        for name in tier:
+            if found.setdefault(place[name], number) != number:
+                raise ValueError(
+                    f"constraints put {name!r} into tiers {found[place[name]] + 1} and "
+                    f"{number + 1}. Leave it in one of them."
+                )
+    return found
+
+
+def _why_not(constraints: NetworkConstraints, parent: str, child: str, target: str) -> str:
+    """Say why a required arc cannot be."""
+    if child == target:
+        why = f"{child!r} is the class, which has no parents"
+    elif parent == child:
+        why = "a node is not its own parent"
+    elif (parent, child) in constraints.forbidden:
+        why = "it is forbidden too"
+    else:
+        why = f"{parent!r} is in a later tier than {child!r}"
+    return (
+        f"constraints require the arc {parent!r} -> {child!r}, but {why}. Leave out one of the two."
+    )
+
+
+def _arc(name: str, pair: Any) -> tuple[str, str]:
+    is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
+    if not is_pair or not all(isinstance(each, str) for each in pair):
+        raise TypeError(
+            f"{name} must be pairs of names, parent first, such as [('age', 'pressure')]; "
+            f"got {pair!r} among them."
+        )
+    return (str(pair[0]), str(pair[1]))
+
+
+def _tier(tier: Any) -> tuple[str, ...]:
+    if isinstance(tier, str) or not all(isinstance(each, str) for each in tier):
+        raise TypeError(
+            "tiers must be groups of names such as [['age', 'sex'], ['pressure']]; "
+            f"got {tier!r} among them."
+        )
+    return tuple(map(str, tier))
+
+
+def _check_cycle(rules: ArcRules, names: list[str]) -> None:
+    """Refuse required arcs that lead in a circle."""
+    structure = Structure(rules.required)
+    circle = [names[node] for node in structure.features if node in structure.above(node)]
+    if circle:
+        raise ValueError(
+            f"constraints require arcs that lead in a circle through {circle}. "
+            "Leave out one of them."
+        )
+
+
+def check_order(rules: ArcRules, order: Sequence[int], names: list[str]) -> None:
+    """Refuse an order of the user's in which a required parent comes after its child."""
+    for position, node in enumerate(order):
+        for parent in rules.required[node]:
+            if parent in order[position:]:
+                raise ValueError(
+                    f"constraints require the arc {names[parent]!r} -> {names[node]!r}, but order "
+                    f"puts {names[node]!r} first, and K2 takes parents from before a node. Change "
+                    "order, or set search to 'hill-climbing'."
+                )
+
+
+def check_parents(rules: ArcRules, max_parents: int, tree: bool, names: list[str]) -> None:
+    """Refuse more required parents than a node may have."""
+    for node, required in enumerate(rules.required):
+        listed = [names[parent] for parent in required]
+        if len(required) > max_parents:
+            raise ValueError(
+                f"constraints require the parents {listed} of {names[node]!r}, more than "
+                f"max_parents={max_parents}. Raise max_parents."
+            )
+        if tree and len(set(required) - {CLASS}) > 1:
+            raise ValueError(
+                f"constraints require the parents {listed} of {names[node]!r}, but search='tan' "
+                "gives a feature one parent besides the class. Set search to 'hill-climbing'."
+            )
+
+
+GLOBAL_CRITERIA = {"accuracy": ACCURACY, "probability": PROBABILITY, "log": LOG}
+LOCAL_CRITERIA = {"k2": K2, "bdeu": BDEU, "bic": BIC}
+"""What a tree between the features is judged by; it needs no penalty, as its size is given."""
+
+# exp of what exceeds this overflows; a class this far behind or ahead decides alone anyway
+LOG_LIMIT = 650.0
+
+
+def compress_views(views: Doubles) -> RowViews:
+    """Keep the rows of positive weight in each view of (n_views, n_rows)."""
+    view, rows = np.nonzero(views)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(view, minlength=len(views)))])
+    return RowViews(rows, starts.astype(np.int64), views[view, rows])
+
+
+class NetworkMeasure(ABC):
+    """Scores candidate parents on views of the rows; see :class:`ensemblage.inner.Measure`.
+
+    Views are known again by identity, so that what is kept of them serves many candidates.
+    """
+
+    def __init__(self, rows: CodedRows, metric: int) -> None:
+        self.n_items = rows.n_rows
+        self.rows = rows
+        self.metric = metric
+        self._key: Doubles | None = None
+
+    def __call__(self, candidates: Candidates, view: Doubles) -> Doubles:
+        """Score the candidates on one view, the weight of each row: (n_extras,)."""
+        if view is not self._key:
+            self.see(view[None])
+            self._key = view
+        scores: Doubles = self._score_telling(candidates)[0]
+        return scores
+
+    def score_views(self, candidates: Candidates, views: Doubles) -> Doubles:
+        """Score the candidates on all views of (n_views, n_rows) together: (n_views, n_extras)."""
+        if views is not self._key:
+            self.see(views)
+        return self._score_telling(candidates)
+
+    def see(self, views: Doubles) -> None:
+        """Look at other views from now on."""
+        self._key = views
+        self._see(compress_views(views))
+
+    def _score_telling(self, candidates: Candidates) -> Doubles:
+        """Score the candidates that change something; others score as leaving the node as it is.
+
+        A column that a bootstrap has not cut changes nothing, and of many columns most are such.
+        """
+        structure, node, extras = candidates
+        if self.rows.all_tell or extras[0] != NO_EXTRA:
+            return self._score(candidates)
+        changes = self.rows.telling[extras] & self.rows.telling[node]
+        changes[0] = True
+        found = self._score(Candidates(structure, node, extras[changes]))
+        scores = np.repeat(found[:, :1], len(extras), axis=1)
+        scores[:, changes] = found
+        return scores
+
+    @abstractmethod
+    def _see(self, views: RowViews) -> None:
+        """Prepare for new views."""
+
+    @abstractmethod
+    def _score(self, candidates: Candidates) -> Doubles:
+        """Score the candidates on the views last seen."""
+
+
+class RestOfNetwork:
+    r"""Log ratios :math:`\log P_k - \log P_y` of the network without one node, rows left out.
+
+    They follow the structure as it grows, so a candidate costs one pass over the rows.
+    """
+
+    def __init__(self, rows: CodedRows, views: RowViews, smoothing: float) -> None:
+        self.rows = rows
+        self.views = views
+        self.smoothing = smoothing
+        labels = rows.nodes.codes[CLASS][views.rows]
+        view = np.repeat(np.arange(len(views.starts) - 1), np.diff(views.starts))
+        prior = np.zeros((len(views.starts) - 1, rows.n_classes))
+        np.add.at(prior, (view, labels), views.weights)
+        kept = prior[view, labels] - np.minimum(views.weights, 1.0) + smoothing
+        self._log_ratios = np.log((prior[view] + smoothing) / kept[:, None])
+        self._log_ratios[np.arange(len(labels)), labels] = 0.0
+        self._included: list[tuple[int, ...] | None] = [None] * len(rows.nodes.codes)
+        self._ratios = np.empty_like(self._log_ratios)
+
+    def keep_first(self, n_views: int) -> None:
+        """Forget all but the first views; what is kept belongs to no other copy."""
+        rows, starts, weights = self.views
+        end = starts[n_views]
+        self.views = RowViews(rows[:end], starts[: n_views + 1], weights[:end])
+        self._log_ratios = self._log_ratios[:end].copy()
+        self._ratios = self._ratios[:end].copy()
+
+    def without(self, structure: Structure, node: int) -> Rest:
+        """Give the ratios without a node."""
+        wanted: list[tuple[int, ...] | None] = [*structure.parents]
+        wanted[node] = None
+        if wanted != self._included:
+            for other in compress(range(len(wanted)), map(ne, self._included, wanted)):
+                self._add(other, self._included[other] or (), -1.0)
+                self._add(other, wanted[other] or (), 1.0)
+            np.minimum(np.maximum(self._log_ratios, -LOG_LIMIT), LOG_LIMIT, out=self._ratios)
+            np.exp(self._ratios, out=self._ratios)
+            self._included = wanted
+        return Rest(self._ratios, self.smoothing)
+
+    def _add(self, node: int, parents: tuple[int, ...], sign: float) -> None:
+        if CLASS in parents:
+            configurations = self.rows.configurations([p for p in parents if p != CLASS])
+            add_log_ratios(
+                self.rows.nodes, Family(node, True, *configurations), self.views,
+                self.smoothing, sign, self._log_ratios,
+            )  # fmt: skip
+
+
+class LeaveOneOutMeasure(NetworkMeasure):
+    """Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``."""
+
+    _rest: RestOfNetwork
+
+    def __init__(self, rows: CodedRows, metric: int, smoothing: float) -> None:
+        super().__init__(rows, metric)
+        self.smoothing = smoothing
+
+    @property
+    def n_views(self) -> int:
+        """How many views were last seen."""
+        return len(self._fewest_rows)
+
+    def keep_first(self, n_views: int) -> None:
+        """Forget all but the first views seen; what is kept belongs to no other copy."""
+        self._rest = copy(self._rest)
+        self._rest.keep_first(n_views)
+        self._look_at(self._rest.views)
+
+    def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Doubles]:
+        """Score the candidates on the first views, so many at a time: (size, n_extras) each.
+
+        They are, to the bit, what a measure that has seen no other views gives.
+        """
+        family, widest = self._family(candidates)
+        by_entry = [self._by_entry(family, widest, size) for size in sizes]
+        scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
+        return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
+
+    def _see(self, views: RowViews) -> None:
+        self._rest = RestOfNetwork(self.rows, views, self.smoothing)
+        self._look_at(views)
+
+    def _look_at(self, views: RowViews) -> None:
+        self._views = views
+        # of the first views, by their number; a list is faster to ask than an array
+        self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
+        self._whole_rows = bool(views.weights.min() >= 1.0)
+
+    def _family(self, candidates: Candidates) -> tuple[Family, int]:
+        """Give the node with its parents, and the entries of the widest candidate."""
+        structure, node, extras = candidates
+        parents = structure.parents[node]
+        configurations = self.rows.configurations(structure.others(node))
+        # the class is told apart in any case, and splits nothing
+        splits = [NO_EXTRA if extra == CLASS else extra for extra in extras.tolist()]
+        n_groups = configurations.n_codes * self.rows.n_classes
+        widest = self.rows.count_entries(node, parents, n_groups, splits)
+        return Family(node, CLASS in parents, *configurations), widest
+
+    def _by_entry(self, family: Family, widest: int, n_views: int) -> bool:
+        """By entry, a candidate costs its entries times the classes; by row, its rows."""
+        few = widest <= 2 * self._fewest_rows[n_views - 1]
+        return few and self._whole_rows and family.has_class
+
+    def _score(self, candidates: Candidates) -> Doubles:
+        family, widest = self._family(candidates)
+        by_entry = self._by_entry(family, widest, self.n_views)
+        return self._score_family(candidates, family, by_entry)
+
+    def _score_family(self, candidates: Candidates, family: Family, by_entry: bool) -> Doubles:
+        structure, node, extras = candidates
+        rest = self._rest.without(structure, node)
+        kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
+        scores: Doubles = kernel(self.rows.nodes, family, extras, self._views, rest, self.metric)
+        return scores
+
+
+class LocalMeasure(NetworkMeasure):
+    """Decomposable score of a node given its parents, the class among them."""
+
+    def _see(self, views: RowViews) -> None:
+        self._views = views
+
+    def _score(self, candidates: Candidates) -> Doubles:
+        structure, node, extras = candidates
+        nodes, parents = self.rows.nodes, structure.parents[node]
+        configurations = self.rows.configurations(parents)
+        self.rows.count_entries(node, parents, configurations.n_codes, extras.tolist())
+        possible = float(np.prod([float(nodes.n_categories[p]) for p in parents]))
+        family = Family(node, CLASS in parents, *configurations)
+        scores: Doubles = local_scores(nodes, family, possible, extras, self._views, self.metric)
+        return scores
+
+
+def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMeasure:
+    """Make the measure that the user named; only the global criteria are smoothed."""
+    if criterion in GLOBAL_CRITERIA:
+        return LeaveOneOutMeasure(rows, GLOBAL_CRITERIA[criterion], smoothing)
+    local = {**LOCAL_CRITERIA, TREE_CRITERION: LIKELIHOOD}
+    return LocalMeasure(rows, local[criterion])
+
+
+def add_parents(
+    score: Score, structure: Structure, node: int, earlier: Sequence[int], space: SearchSpace
+) -> Structure:
+    """Give one node its parents (Algorithm 2, lines 3 to 12)."""
+    while possible := space.candidates(structure, node, earlier):
+        extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
+        scores = score(Candidates(structure, node, extras))
+        chosen = int(extras[first_best(scores.tolist())])
+        if chosen == NO_EXTRA:
+            break
+        structure = structure.add(node, chosen)
+    return structure
+
+
+def k2_search(
+    score: Score, space: SearchSpace, step: Callable[[], bool] = lambda: False
+) -> Structure:
+    """Search the structure of a network (Algorithm 2).
+
+    Each feature may have the class and the features before it in the order as parents.
+    """
+    structure = space.first()
+    for position, node in enumerate(space.order):
+        earlier = [CLASS, *space.order[:position]]
+        structure = add_parents(score, structure, node, earlier, space)
+        if step():
+            break
+    return structure
+
+
+PATIENCE = 10
+"""A tabu search ends after so many moves in a row that lead to no better structure."""
+
+
+class Move(NamedTuple):
+    """What a structure becomes by one arc more, one less, or one the other way; and what it gains.
+
+    Gains are differences of scores, so they mean the same whether a score is of the whole network
+    or of a single node.
+    """
+
+    gain: float
+    structure: Structure
+
+
+class Remembered:
+    """A local score that is asked once for each node and its parents."""
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+        self._known: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
+
+    def __call__(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Ask for what is not known yet."""
+        structure, node, extras = candidates
+        known = self._known.setdefault((node, structure.parents[node]), {})
+        new = [extra for extra in extras.tolist() if extra not in known]
+        if new:
+            asked = candidates._replace(extras=np.array(new, dtype=np.int64))
+            known.update(zip(new, self.score(asked).tolist(), strict=True))
+        return np.array([known[extra] for extra in extras.tolist()])
+
+
+def moves_at(
+    score: Score, structure: Structure, node: int, space: SearchSpace, below: set[int]
+) -> Iterator[Move]:
+    """Try all parents that a node may gain, lose, or become a parent of."""
+    among = [each for each in (CLASS, *space.order) if each not in below]
+    extras = space.candidates(structure, node, among)
+    now, *grown = _scores(score, structure, node, [NO_EXTRA, *extras])
+    for extra, value in zip(extras, grown, strict=True):
+        yield Move(value - now, structure.add(node, extra))
+    for parent in structure.parents[node]:
+        if parent in space.rules.required[node]:
+            continue
+        without = structure.remove(node, parent)
+        (value,) = _scores(score, without, node, [NO_EXTRA])
+        yield Move(value - now, without)
+        turns = parent not in without.above(node)
+        if turns and space.candidates(without, parent, [node]):
+            before, after = _scores(score, without, parent, [NO_EXTRA, node])
+            yield Move(value - now + after - before, without.add(parent, node))
+
+
+def _scores(score: Score, structure: Structure, node: int, extras: list[int]) -> list[float]:
+    asked = Candidates(structure, node, np.array(extras, dtype=np.int64))
+    found: list[float] = score(asked).tolist()
+    return found
+
+
+def sorted_moves(score: Score, structure: Structure, space: SearchSpace) -> list[Move]:
+    """Try every node's moves, the best first; equals stay in the order of the nodes."""
+    below: dict[int, set[int]] = {node: set() for node in range(len(structure.parents))}
+    for node in structure.features:
+        for above in structure.above(node):
+            below[above].add(node)
+    moves = [
+        move
+        for node in space.order
+        for move in moves_at(score, structure, node, space, below[node])
+    ]
+    return sorted(moves, key=lambda move: -round(move.gain / TOLERANCE))
+
+
+def hill_climbing(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
+    """Make the best move until none raises the score."""
+    score, structure = Remembered(score) if space.local else score, space.first()
+    while True:
+        moves = sorted_moves(score, structure, space)
+        if not moves or moves[0].gain <= TOLERANCE:
+            return structure
+        structure = moves[0].structure
+        if step():
+            return structure
+
+
+def tabu_search(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
+    """Make the best move to a structure that was not seen, even downhill; keep the best one."""
+    score = Remembered(score) if space.local else score
+    structure = best = space.first()
+    height, highest, waited = 0.0, 0.0, 0
+    seen = {_arcs(structure)}
+    while waited < PATIENCE:
+        moves = sorted_moves(score, structure, space)
+        move = next((each for each in moves if _arcs(each.structure) not in seen), None)
+        if move is None:
+            break
+        structure, height, waited = move.structure, height + move.gain, waited + 1
+        seen.add(_arcs(structure))
+        if height > highest + TOLERANCE:
+            best, highest, waited = structure, height, 0
+        if step():
+            break
+    return best
+
+
+def _arcs(structure: Structure) -> tuple[frozenset[int], ...]:
+    return tuple(map(frozenset, structure.parents))
+
+
+NEVER = -1e300
+"""Gain of an arc that may not be; finite, so that differences of two are."""
+
+
+class Contraction(NamedTuple):
+    """A graph whose cycles have become single nodes.
+
+    ``gains`` are those between the new nodes; ``arcs[a, b]`` is the arc, parent and node, of the
+    old graph that the best one from a to b stands for.
+    """
+
+    gains: Doubles
+    arcs: NDArray[np.int64]
+
+
+def cycles_of(parents: NDArray[np.int64]) -> list[list[int]]:
+    """List the cycles of a graph in which each node but the first has one parent."""
+    visited_by = np.zeros(len(parents), dtype=np.int64)
+    cycles = []
+    for start in range(1, len(parents)):
+        node, way = start, []
+        while node != 0 and not visited_by[node]:
+            visited_by[node] = start
+            way.append(node)
+            node = int(parents[node])
+        if node != 0 and visited_by[node] == start:
+            cycles.append(way[way.index(node) :])
+    return cycles
+
+
+def contract(gains: Doubles, parents: NDArray[np.int64], cycles: list[list[int]]) -> Contraction:
+    """Make each cycle one node; what enters it gains over the arc of the cycle that it replaces."""
+    inside = [node for cycle in cycles for node in cycle]
+    groups = [[node] for node in range(len(gains)) if node not in set(inside)] + cycles
+    relative = gains.copy()
+    relative[:, inside] -= gains[parents[inside], inside]
+    relative[relative < NEVER / 2] = NEVER
+    nodes = np.concatenate(groups)
+    starts = np.cumsum([0, *map(len, groups[:-1])])
+    found = np.full((len(groups), len(groups)), NEVER)
+    arcs = np.zeros((len(groups), len(groups), 2), dtype=np.int64)
+    for b, into in enumerate(groups):
+        at = relative[:, into].argmax(axis=1)
+        gain = relative[np.arange(len(gains)), np.array(into)[at]][nodes]
+        found[:, b] = np.maximum.reduceat(gain, starts)
+        is_best = gain == np.repeat(found[:, b], np.diff([*starts, len(nodes)]))
+        first = np.minimum.reduceat(np.where(is_best, np.arange(len(nodes)), len(nodes)), starts)
+        arcs[:, b, 0] = nodes[first]
+        arcs[:, b, 1] = np.array(into)[at[nodes[first]]]
+    np.fill_diagonal(found, NEVER)
+    return Contraction(found, arcs)
+
+
+def best_branching(gains: Doubles) -> NDArray[np.int64]:
+    """Give each node the parent that makes the sum of gains largest, without a cycle.
+
+    ``gains[p, n]`` is that of p as the parent of n; node 0 is the root, its own parent.
+    (Chu and Liu 1965, Edmonds 1967; all cycles are contracted at once.)
+    """
+    parents: NDArray[np.int64] = gains.argmax(axis=0)
+    parents[0] = 0
+    cycles = cycles_of(parents)
+    if not cycles:
+        return parents
+    smaller = contract(gains, parents, cycles)
+    for b, a in enumerate(best_branching(smaller.gains).tolist()):
+        if b > 0:
+            parent, node = smaller.arcs[a, b]
+            parents[node] = parent
+    return parents
+
+
+def tree_augmented(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
+    r"""Find the tree with the largest conditional mutual information, the first feature its root.
+
+    The score is a node's log likelihood, whose gain by a parent j is
+    :math:`n I(X_i; X_j \mid C)`. Where directions are constrained the best branching is found.
+    """
+    start = space._replace(init="naive").first()
+    gains = np.full((len(start.parents), len(start.parents)), NEVER)
+    for node in start.features:
+        bare = start
+        for parent in start.others(node):
+            bare = bare.remove(node, parent)
+        extras = [NO_EXTRA, *(each for each in start.features if each != node)]
+        asked = Candidates(bare, node, np.array(extras, dtype=np.int64))
+        now, *grown = score(asked).tolist()
+        gains[extras[1:], node] = np.array(grown) - now
+        if step():
+            return start
+    gains[1:, 1:] = (gains[1:, 1:] + gains[1:, 1:].T) / 2  # equal but for rounding
+    gains[gains < TOLERANCE] = NEVER
+    _constrain(gains, start, space)
+    # the first feature is the root, where nothing else speaks for one
+    gains[CLASS, space.order[0]] += 1e-9 * max(float(gains.max()), 1.0)
+    structure = start
+    for node, parent in enumerate(best_branching(gains).tolist()):
+        if parent != CLASS and parent not in start.parents[node]:
+            structure = structure.add(node, parent)
+    return structure
+
+
+def _constrain(gains: Doubles, start: Structure, space: SearchSpace) -> None:
+    """Leave each node the parents that it may have, in place; only its own if it must have one."""
+    gains[~space.rules.possible] = NEVER
+    gains[CLASS] = 0.0
+    for node in start.features:
+        required = start.others(node)
+        room = len(start.parents[node]) < space.max_parents
+        if required or not room:
+            gains[:, node] = NEVER
+            gains[required[0] if required else CLASS, node] = 0.0
+
+
+SEARCHES: dict[str, Search] = {
+    "k2": k2_search,
+    "tan": tree_augmented,
+    "hill-climbing": hill_climbing,
+    "tabu": tabu_search,
+}
+
+
+def plan_search(estimator: Any, training: Training) -> SearchSpace:
+    """Read a classifier's parameters of the search, and refuse what contradicts its columns."""
+    names, constraints = training.names, estimator.constraints
+    rules = ArcRules.free(len(names)) if constraints is None else arc_rules(constraints, names)
+    limit = len(names) if estimator.max_parents is None else estimator.max_parents
+    check_parents(rules, limit, estimator.search == "tan", names)
+    if estimator.order is None:
+        order = rules.default_order()
+    else:
+        order = training.resolve_order(estimator.order)
+        if estimator.search == "k2":
+            check_order(rules, order, names)
+    local = criterion_of(estimator) not in GLOBAL_CRITERIA
+    return SearchSpace(order, estimator.init, limit, rules, local)
+
+
+def criterion_of(estimator: Any) -> str:
+    """Tell what candidates are judged by; a tree between the features has its own criterion."""
+    return TREE_CRITERION if estimator.search == "tan" else str(estimator.criterion)

@@ -1,0 +1,376 @@
+"""Rows in ``.npy`` files, with state and results beside them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, MutableSequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import set_module
+from ensemblage.blocks._blocks import BLOCK_ROWS, BlockSource, LocalBlocks
+
+Array = NDArray[Any]
+Doubles = NDArray[np.float64]
+LOGGER = logging.getLogger("ensemblage")
+NUMBERS = "fiub"
+
+
+def as_bytes(values: Array) -> memoryview:
+    """View a contiguous array as plain bytes."""
+    plain: Any = values.reshape(-1).view(np.uint8)
+    return memoryview(plain)
+
+
+def write_size(n_bytes: float) -> str:
+    """Write a number of bytes in the unit that suits it."""
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"
+
+
+def open_spill(owner: object, folder: Path, n_bytes: int, what: str) -> Any:
+    """Open a file without a name, which ends with its owner or the process; tell its size."""
+    try:
+        free = shutil.disk_usage(folder).free
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  the caller's
+    except OSError as error:
+        raise OSError(
+            f"{what} cannot be kept in {folder} ({error.strerror}): name a folder that you may "
+            "write to, open_blocks(..., spill_folder=...)."
+        ) from error
+    weakref.finalize(owner, file.close)
+    if n_bytes > free:
+        raise OSError(
+            f"{what} takes {write_size(n_bytes)}, and {folder} has {write_size(free)} left: make "
+            "room, or name another folder, open_blocks(..., spill_folder=...)."
+        )
+    LOGGER.info("%s is kept in %s, in a temporary file of %s.", what, folder, write_size(n_bytes))
+    return file
+
+
+class _Stored(NamedTuple):
+    """Where a carry is in a file, and what it is."""
+
+    file: Any
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+class SpilledCarries(MutableSequence[Array | None]):
+    """Carries of blocks in a temporary file, a slot for each.
+
+    A file is made when the first carry comes, and another when carries outgrow their slots.
+    """
+
+    def __init__(self, n_blocks: int, folder: Path) -> None:
+        self._stored: list[_Stored | None] = [None] * n_blocks
+        self._folder = folder
+        self._file: Any = None
+        self._slot = 0
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __getitem__(self, index: Any) -> Any:
+        stored: Any = self._stored[index]
+        if stored is None:
+            return None
+        carry = np.empty(stored.shape, stored.dtype)
+        stored.file.seek(stored.offset)
+        stored.file.readinto(as_bytes(carry))
+        return carry
+
+    def __setitem__(self, index: Any, carry: Any) -> None:
+        if self._file is None or carry.nbytes > self._slot:
+            self._slot = carry.nbytes
+            size = self._slot * len(self._stored)
+            self._file = open_spill(self, self._folder, size, "The state of the rows")
+        offset = index * self._slot
+        self._file.seek(offset)
+        self._file.write(as_bytes(np.ascontiguousarray(carry)))
+        self._stored[index] = _Stored(self._file, offset, carry.dtype, carry.shape)
+
+    def __delitem__(self, index: Any) -> None:
+        self._stored[index] = None
+
+    def insert(self, index: int, value: Any) -> None:
+        """Refuse: there are as many carries as blocks."""
+        raise TypeError("A source has as many carries as blocks.")
+
+
+class RowFile:
+    """A ``.npy`` file of one entry per row, whole at its place at the end or not there at all."""
+
+    def __init__(self, path: Path, n_rows: int) -> None:
+        self._path, self._n_rows = path, n_rows
+        self._part: Path | None = None
+        self._values: Array | None = None
+
+    def write(self, places: Any, values: Array) -> None:
+        """Write the values of some rows, a slice or numbers of them."""
+        whole = (self._n_rows, *values.shape[1:])
+        kept = self._values
+        if kept is None or kept.dtype != values.dtype or kept.shape != whole:
+            self.discard()
+            self._part = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+            self._values = np.lib.format.open_memmap(self._part, "w+", values.dtype, whole)
+        self._values[places] = values  # type: ignore[index]
+
+    def commit(self) -> None:
+        """Put the file at its place."""
+        if self._part is not None:
+            self._values.flush()  # type: ignore[union-attr]
+            self._values = None
+            self._part.replace(self._path)
+            self._part = None
+
+    def discard(self) -> None:
+        """Remove what was written so far."""
+        self._values = None
+        if self._part is not None:
+            self._part.unlink(missing_ok=True)
+            self._part = None
+
+
+"""Kinds of NumPy's dtypes whose values are rows."""
+
+
+class Beside(NamedTuple):
+    """Where to put what belongs to rows on disk."""
+
+    folder: Path
+    """For the state of the rows between passes."""
+    out: Path | None
+    """For what a fit finds for each row."""
+
+
+def place_beside(path: Path, spill_folder: Any, out: Any) -> Beside:
+    """Check where to write, before there is something to write."""
+    home = path if path.is_dir() else path.parent
+    folder = home if spill_folder is None else Path(spill_folder)
+    if not folder.is_dir():
+        raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
+    if out is None:
+        return Beside(folder, None)
+    out = Path(out)
+    if out.suffix != ".npy":
+        raise ValueError(f"out={str(out)!r} must be the name of a .npy file.")
+    if not out.parent.is_dir():
+        raise ValueError(f"out={str(out)!r} is in no folder that exists: make it first.")
+    if out.resolve() == path.resolve():
+        raise ValueError(f"out={str(out)!r} is the file that the rows are in: name another one.")
+    return Beside(folder, out)
+
+
+def row_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """Float32 if all columns are, else float64, as scikit-learn reads arrays."""
+    narrow = all(kind == np.float32 for kind in kinds)
+    return np.dtype(np.float32 if narrow else np.float64)
+
+
+class FileState(NamedTuple):
+    """By what a file that was written to is told from one that was not."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileState:
+        """Ask the file system."""
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            raise FileNotFoundError(f"There is no file {path}: check the name.") from None
+        return cls(path, found.st_size, found.st_mtime_ns)
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        try:
+            same = FileState.of(self.path) == self
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise ValueError(
+                f"{self.path} changed while a model was fitted to it: fit again when nothing "
+                "writes to the file, or to a copy of it."
+            )
+
+
+class RowPlaces(NamedTuple):
+    """Where to write what is found for some rows of more."""
+
+    file: RowFile | None
+    numbers: NDArray[np.intp]
+
+
+class FileBlocks(LocalBlocks):
+    """What all rows in files share; a subclass reads blocks from files that are as they were."""
+
+    _files: tuple[FileState, ...] = ()
+    _row_file: RowFile | None = None
+    _row_numbers: NDArray[np.intp] | None = None
+
+    def _settle(self, beside: Beside) -> None:
+        self._beside = beside
+        self.forget()
+
+    def begin(self, weights: Doubles | None = None) -> Self:
+        fresh = super().begin(weights)
+        out = self._beside.out
+        kept = None if out is None else RowFile(out, self.shape[0])
+        fresh._row_file = kept  # noqa: SLF001  a copy of this one
+        return fresh
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        if self._row_file is not None:
+            self._row_file.commit() if kind is None else self._row_file.discard()
+
+    def forget(self) -> None:
+        self._carries = SpilledCarries(self._n_blocks, self._beside.folder)
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Look at the files before and after a pass."""
+        for file in self._files:
+            file.check()
+        yield
+        for file in self._files:
+            file.check()
+
+    def _keep(self, start: int, values: Array) -> None:
+        if self._row_file is not None:
+            places: Any = slice(start, start + len(values))
+            if self._row_numbers is not None:
+                places = self._row_numbers[places]
+            self._row_file.write(places, values)
+
+    def select(self, indices: NDArray[np.intp]) -> BlockSource:
+        weights = None if self._weights is None else self._weights[indices]
+        shape = len(indices), self.shape[1]
+        copied = _CopiedBlocks(shape, self.dtype, weights, self.block_rows)
+        file = copied.take(self._beside, RowPlaces(self._row_file, indices))
+        for block in self.map(_whole):
+            first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
+            chosen = block.rows[indices[first:last] - block.start]
+            file.write(as_bytes(chosen))
+        return copied
+
+
+def _whole(block: Any) -> Any:
+    return block
+
+
+class _CopiedBlocks(FileBlocks):
+    """Some rows of other blocks, in a file of their own."""
+
+    def take(self, beside: Beside, places: RowPlaces) -> Any:
+        """Give the file to copy the rows to; what is found for them goes to their places."""
+        size = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        what = f"A copy of {self.shape[0]} rows"
+        self._file = open_spill(self, beside.folder, size, what)
+        self._row_file, self._row_numbers = places
+        self._settle(beside)
+        return self._file
+
+    def _read(self) -> Iterator[Array]:
+        for start in range(0, self.shape[0], self.block_rows):
+            n_rows = min(self.block_rows, self.shape[0] - start)
+            yield read_values(self._file, 0, start, (n_rows, self.shape[1]), self.dtype)
+
+
+def read_values(
+    file: Any, offset: int, start: int, shape: tuple[int, int], dtype: np.dtype[Any]
+) -> Array:
+    """Read rows from ``start`` on of a file that holds nothing but rows after an offset."""
+    values = np.empty(shape, dtype)
+    file.seek(offset + start * shape[1] * dtype.itemsize)
+    if file.readinto(as_bytes(values)) != values.nbytes:
+        raise ValueError(f"{getattr(file, 'name', 'The file')} ends within its rows.")
+    return values
+
+
+@set_module("ensemblage.blocks")
+class NpyBlocks(FileBlocks):
+    """Rows in a ``.npy`` file, as :func:`numpy.save` writes it.
+
+    Blocks are read, not mapped: a file that is cut short while it is read is an error then, where
+    a mapped one ends the process.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, a matrix of numbers.
+    block_rows : int, default=8000
+        Rows per block.
+    spill_folder : str or path-like, default=None
+        Folder for the state of the rows between passes; that of the file if not given.
+    out : str or path-like, default=None
+        A ``.npy`` file to write what a fit finds for each row to: memberships, or labels and votes.
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        block_rows: int = BLOCK_ROWS,
+        *,
+        spill_folder: Any = None,
+        out: Any = None,
+    ) -> None:
+        self._path = Path(path)
+        self._files = (FileState.of(self._path),)
+        stored = _mapped(self._path)
+        self._stored = stored.dtype
+        self._by_column = bool(stored.flags.f_contiguous and not stored.flags.c_contiguous)
+        self._offset = int(stored.offset)
+        shape = stored.shape[0], stored.shape[1]
+        super().__init__(shape, row_dtype([stored.dtype]), None, block_rows)
+        self._settle(place_beside(self._path, spill_folder, out))
+
+    def place(self, row: int) -> str:
+        return f"row {row} of {self._path}"
+
+    def _read(self) -> Iterator[Array]:
+        with self._unchanged(), self._path.open("rb") as file:
+            for start in range(0, self.shape[0], self.block_rows):
+                rows = self._read_block(file, start)
+                yield np.ascontiguousarray(rows, self.dtype)
+
+    def _read_block(self, file: Any, start: int) -> Array:
+        n_rows, n_columns = self.shape
+        count = min(self.block_rows, n_rows - start)
+        if not self._by_column:
+            return read_values(file, self._offset, start, (count, n_columns), self._stored)
+        firsts = [self._offset + j * n_rows * self._stored.itemsize for j in range(n_columns)]
+        return np.hstack([read_values(file, at, start, (count, 1), self._stored) for at in firsts])
+
+
+def _mapped(path: Path) -> Any:
+    """Read what a ``.npy`` file says of itself, and refuse one without rows of numbers."""
+    try:
+        stored: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(
+            f"{path} is no .npy file of numbers, or it is cut short ({error}): write it again with "
+            "numpy.save."
+        ) from error
+    if not isinstance(stored, np.memmap) or stored.ndim != 2:
+        raise ValueError(f"{path} must hold one matrix, a row for each sample.")
+    if stored.dtype.kind not in NUMBERS:
+        raise ValueError(f"{path} holds {stored.dtype}; numbers are needed: encode the rest.")
+    if not stored.size:
+        raise ValueError(f"{path} has no rows.")
+    return stored

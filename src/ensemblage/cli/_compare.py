@@ -1,0 +1,228 @@
+"""The command ``ensemblage compare``."""
+
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ensemblage._core import count
+from ensemblage.cli._console import (
+    check_data,
+    check_outputs,
+    csv_text,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    shortened,
+    show_block,
+    show_json,
+    show_reason,
+    write_page,
+)
+from ensemblage.cli._options import (
+    METHOD_NAMES,
+    NUMBER_METHOD_NAMES,
+    Budget,
+    DataDir,
+    Debug,
+    Drop,
+    Jobs,
+    Json,
+    Measure,
+    MeasureName,
+    Read,
+    Report,
+    RetryFailed,
+    Scheduler,
+    Seed,
+    Source,
+    Target,
+    Task,
+    as_reading,
+    complete_method,
+)
+
+if TYPE_CHECKING:
+    from ensemblage.studies import Comparison
+
+
+BUNDLED = "breast-cancer"
+LONG = 200
+QUICK_ROWS = 50_000
+"""So many rows of a large file are enough for a first look."""
+
+
+@guarded
+def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A CSV, TSV, ARFF, Parquet or Excel file, `-` for CSV from standard input, or the "
+            "name of a dataset; a bundled one if left out.",
+        ),
+    ] = None,
+    *,
+    target: Target = None,
+    task: Task = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="METHOD",
+            autocompletion=complete_method,
+            help="A method (may be repeated); left out, all, or the main ones with --quick: "
+            f"{METHOD_NAMES}; for numbers: {NUMBER_METHOD_NAMES}.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds", min=2, metavar="N",
+            help="Folds of the cross-validation: 5, or 3 with --quick.", show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A first look: 3 folds, fewer rows, less tuning; notes say what was left out.",
+        ),
+    ] = False,
+    repeats: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
+    ] = 1,
+    measure: Measure = MeasureName.auto,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
+    ] = None,
+    report: Report = None,
+    source: Source = None,
+    new_sources: Annotated[
+        bool,
+        typer.Option(
+            "--new-sources", help="Test on sources that were not trained on; needs --source."
+        ),
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results", metavar="FILE",
+            help="Keep scores there as they come: stopped, the same command goes on. Without it "
+            "they are kept in memory only.",
+        ),
+    ] = None,
+    budget: Budget = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+    drop: Drop = None,
+    read: Read = None,
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Compare our methods with strong baselines on the same folds."""
+    del debug
+    check_data(data)
+    from ensemblage.datasets import open_dataset
+    from ensemblage.persistence import write_atomically
+    from ensemblage.studies import (
+        ResultStore,
+        check_method_name,
+        compare,
+        get_method,
+        usual_methods,
+    )
+
+    check_outputs(output, report)
+    if data is None:
+        note(f"No data given, so the bundled dataset {BUNDLED!r} is used.")
+    for name in method or ():
+        check_method_name(name)
+    dataset = open_dataset(
+        data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
+        reading=as_reading(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
+    )  # fmt: skip
+    names = method or usual_methods(
+        task=dataset.task, sources=source is not None, quick=quick, n_columns=dataset.X.shape[1]
+    )
+    methods = [get_method(name, dataset.task.name) for name in names]
+    with ExitStack() as stack:
+        store = None if results is None else stack.enter_context(ResultStore(results))
+        progress = stack.enter_context(
+            progress_bar(
+                f"Comparing {count(len(names), 'method')}",
+                results=results,
+                compiles=any(each.ours for each in methods),
+            )
+        )
+        result = compare(
+            dataset, methods=method or None, measure=measure.name,
+            n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed, n_jobs=jobs,
+            new_sources=new_sources, quick=quick, store=store, budget=budget, scheduler=scheduler,
+            retry_failed=retry_failed, progress=progress,
+        )  # fmt: skip
+    _refuse_nothing(result, results)
+    if output is not None:
+        rows = result.rows()
+        write_atomically(output, csv_text([*rows[0]], [[*row.values()] for row in rows]))
+    if report is not None:
+        from ensemblage.report import comparison_page
+
+        write_page(report, comparison_page(result))
+    if as_json:
+        show_json(result)
+    else:
+        _show(result)
+    _show_notes(result)
+    if results is not None and not result.finished:
+        say("Run the same command again to go on.", stderr=True)
+    if output is not None:
+        say(f"Written to {output}.", stderr=True)
+
+
+def _refuse_nothing(result: Comparison, results: Path | None) -> None:
+    """End with an error where there is nothing to show."""
+    n_folds = len(result.methods[0].usual)
+    if n_folds == 0:
+        remedy = "" if results is None else ", or run the same command again to go on"
+        raise ValueError(f"the budget ended before every method had a fold: give more{remedy}.")
+    if all(len(each.failures) == n_folds for each in result.methods):
+        raise ValueError(f"every method failed; the first said: {result.methods[0].failures[0]}")
+
+
+def _show(result: Comparison) -> None:
+    from ensemblage.studies import comparison_block, comparison_title
+
+    block = comparison_block(result)
+    say(comparison_title(result))
+    if result.data is not None:
+        say(f"  {result.data.sentence}")
+        show_reason(result.data)
+    show_block(block)
+    say(block.legend)
+    say(result.verdict, style="bold")
+    if result.choice is not None:
+        say(result.choice.detail)
+
+
+def _show_notes(result: Comparison) -> None:
+    for text in result.notes:
+        note(text)
+    for each in result.methods:
+        folds = len(each.usual)
+        for text, times in each.warnings.items():
+            note(f"{each.label}, {times} of {folds} folds: {shortened(text, LONG)}")
+        if each.failures:
+            first = shortened(next(iter(each.failures.values())), LONG)
+            note(f"{each.label} failed on {len(each.failures)} of {folds} folds: {first}")

@@ -1,0 +1,297 @@
+"""The commands ``ensemblage run`` and ``ensemblage reproduce``."""
+
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ensemblage._core import count
+from ensemblage.cli._console import (
+    check_outputs,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    shortened,
+    show_json,
+    show_table,
+    write_page,
+)
+from ensemblage.cli._options import (
+    RESULTS,
+    Budget,
+    DataDir,
+    Debug,
+    Export,
+    Jobs,
+    Json,
+    Report,
+    Results,
+    RetryFailed,
+    Scheduler,
+    Seed,
+    check_seed,
+)
+from ensemblage.papers import PAPER_EXPERIMENTS
+
+if TYPE_CHECKING:
+    from ensemblage.studies import CellResult, Experiment, ResultRow, ResultTable, RunDocument
+
+
+# The scale of an experiment that no paper has.
+OWN = "declared"
+MOST_FAILURES = 3
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked for, beside the experiment itself; seed and scale are only shown."""
+
+    results: Path
+    jobs: int
+    seed: int
+    scale: str
+    budget: float | None = None
+    scheduler: str | None = None
+    retry_failed: bool = False
+    export: Path | None = None
+    report: Path | None = None
+    as_json: bool = False
+
+
+@guarded
+def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.toml", show_default=False,
+            help="Declares datasets, methods, parameters and repeats.",
+        ),
+    ],
+    *,
+    results: Results = RESULTS,
+    budget: Budget = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+    export: Export = None,
+    report: Report = None,
+    data_dir: DataDir = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, callback=check_seed, metavar="N", help="In place of the file's own.",
+        ),
+    ] = None,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
+    del debug
+    from ensemblage.studies import StudyParams, read_experiment
+
+    folder = None if data_dir is None else str(data_dir)
+    experiment = read_experiment(file, seed=seed, data_dir=folder)
+    own_seed = StudyParams.of(experiment.cells[0]).seed
+    options = RunOptions(
+        results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
+    )  # fmt: skip
+    _check_files(options)
+    _run_and_show(experiment, options)
+
+
+def _known(name: str) -> str:
+    if name not in PAPER_EXPERIMENTS:
+        raise typer.BadParameter(f"{name!r} is none of: {', '.join(PAPER_EXPERIMENTS)}.")
+    return name
+
+
+@guarded
+def reproduce_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help=f"Which table or figure: {', '.join(PAPER_EXPERIMENTS)}.",
+            callback=_known,
+            autocompletion=lambda: list(PAPER_EXPERIMENTS),
+            show_default=False,
+        ),
+    ],
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A declared part of it, in under two minutes.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's whole protocol.")] = False,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this dataset (may be repeated)."),
+    ] = None,
+    results: Results = RESULTS,
+    budget: Budget = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+    export: Export = None,
+    report: Report = None,
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run the experiments behind a paper's table; print the paper's figures beside ours."""
+    del debug
+    if quick and full:
+        raise typer.BadParameter("--quick and --full exclude each other.")
+    from ensemblage.papers import paper_experiment
+
+    scale = "quick" if quick else "full" if full else "standard"
+    folder = None if data_dir is None else str(data_dir)
+    options = RunOptions(
+        results, jobs, seed, scale, budget, scheduler, retry_failed, export, report, as_json
+    )
+    _check_files(options)
+    experiment = paper_experiment(name, scale=scale, seed=seed, data_dir=folder, datasets=dataset)
+    _run_and_show(experiment, options)
+
+
+def _check_files(options: RunOptions) -> None:
+    """Refuse files that could not be written, before any work is done."""
+    if options.export is not None:
+        from ensemblage.studies import check_export
+
+        check_export(options.export)
+    check_outputs(options.export, options.report)
+
+
+def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
+    """Run an experiment as far as asked, then print its tables."""
+    from ensemblage.studies import ResultStore, export_results, run_experiment
+
+    with ExitStack() as stack:
+        store = stack.enter_context(ResultStore(options.results))
+        progress = stack.enter_context(
+            progress_bar(f"Running {experiment.name}", results=options.results, compiles=True)
+        )
+        results = run_experiment(
+            experiment, store, n_jobs=options.jobs, budget=options.budget,
+            scheduler=options.scheduler, progress=progress, retry_failed=options.retry_failed,
+        )  # fmt: skip
+    _refuse_if_all_failed(results)
+    tables = experiment.summarise(results)
+    if options.export is not None:
+        export_results(results, options.export)
+    document = _document(experiment, results, tables, options)
+    if options.report is not None:
+        from ensemblage.report import experiment_page
+
+        write_page(options.report, experiment_page(document))
+    if options.as_json:
+        show_json(document)
+    else:
+        heads = ("dataset", "method") if options.scale == OWN else ("row", "column")
+        for number, table in enumerate(tables):
+            if number:
+                say("")
+            say(_heading(table))
+            _show(table, heads)
+        for text in dict.fromkeys(text for table in tables for text in table.notes):
+            say(f"- {text}")
+    _say_how_it_ended(results, document, options)
+
+
+def _document(
+    experiment: Experiment,
+    results: Sequence[CellResult],
+    tables: Sequence[ResultTable],
+    options: RunOptions,
+) -> RunDocument:
+    from ensemblage.studies import CellCounts, RunDocument, TableDocument
+
+    cells = CellCounts.of(results, len(experiment.cells))
+    return RunDocument(
+        experiment=experiment.name,
+        title=experiment.title,
+        scale=options.scale,
+        seed=options.seed,
+        cells=cells,
+        tables=[TableDocument.of(table) for table in tables],
+        results=str(options.results),
+        report=None if options.report is None else str(options.report),
+        finished=cells.done == cells.total,
+        data=experiment.data,
+    )
+
+
+def _refuse_if_all_failed(results: Sequence[CellResult]) -> None:
+    if results and all(each.error for each in results):
+        raise ValueError(
+            f"all {len(results)} cells failed; the first said: {shortened(results[0].error)} "
+            "(--retry-failed tries them again)"
+        )
+
+
+def _heading(table: ResultTable) -> str:
+    spread = any(row.standard_error is not None for row in table.rows)
+    return f"{table.title}: {table.measure}" + "; ± is a standard error" * spread
+
+
+def _show(table: ResultTable, names: tuple[str, str]) -> None:
+    from ensemblage.studies import entry_notes
+
+    paper = any(row.paper is not None for row in table.rows)
+    heads = [(name, "left") for name in names]
+    heads += [("paper", "right")] * paper + [("ours" if paper else "mean", "right")]
+    heads += [("difference", "right")] * paper + [("values", "right")]
+    values = [value for row in table.rows for value in (row.ours, row.paper) if value is not None]
+    # four decimals for shares, two for what is larger, such as per cents
+    digits = 4 if max(map(abs, values), default=0.0) < 10 else 2
+    show_table(heads, [_fields(row, digits, paper=paper) for row in table.rows])
+    for text in (*table.summary, *entry_notes(table.rows)):
+        say(text)
+
+
+def _fields(row: ResultRow, digits: int, *, paper: bool) -> list[str]:
+    spread = "" if row.standard_error is None else f" ± {row.standard_error:.{digits}f}"
+    ours = _number(row.ours, f".{digits}f") + ("" if row.ours is None else spread)
+    failed = f" ({row.failures} failed)" if row.failures else ""
+    fields = [row.row, row.column]
+    fields += [_number(row.paper, f".{digits}f")] * paper + [ours]
+    difference = _number(row.difference, f"+.{digits}f")
+    return fields + [difference] * paper + [f"{row.repeats}{failed}"]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else f"{value:{form}}"
+
+
+def _say_how_it_ended(
+    results: Sequence[CellResult], document: RunDocument, options: RunOptions
+) -> None:
+    failed = [each for each in results if each.error]
+    for each in failed[:MOST_FAILURES]:
+        note(f"A cell failed ({_params(each)}): {shortened(each.error)}")
+    if failed:
+        note(
+            f"{count(len(failed), 'cell')} of {len(results)} failed; run the same command with "
+            "--retry-failed to try them again."
+        )
+    if not document.finished:
+        say(
+            f"Stopped by the budget after {document.cells.done} of {document.cells.total} cells; "
+            "run the same command again to go on.",
+            stderr=True,
+        )
+    if options.export is not None:
+        say(f"{count(len(results), 'cell')} written to {options.export}.", stderr=True)
+
+
+def _params(result: CellResult) -> str:
+    return shortened(", ".join(f"{name} {value}" for name, value in result.cell.params.items()))

@@ -1,0 +1,148 @@
+"""The command ``ensemblage explain``."""
+
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ensemblage.cli._console import (
+    check_data,
+    check_outputs,
+    guarded,
+    note,
+    say,
+    show_block,
+    show_json,
+    write_page,
+)
+from ensemblage.cli._options import (
+    PAGES,
+    Debug,
+    Json,
+    Read,
+    Report,
+    UnusedJobs,
+    UnusedSeed,
+    as_reading,
+)
+
+if TYPE_CHECKING:
+    from ensemblage.persistence import SavedModel
+    from ensemblage.report import Explanation
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@guarded
+def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
+    ],
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="Rows to look at: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
+            "standard input. Columns are matched by name.",
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE",
+            help="Draw it (.png, .svg or .pdf): the network, the features chosen together, or a "
+            "map of the strata and the rows of DATA. A name in .html is that of a report.",
+        ),
+    ] = None,
+    report: Report = None,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            "--row", min=0, metavar="N",
+            help="Tell what decided about one row of DATA: 0 is the first below the header. Its "
+            "strata, with reasons, and which columns moved the decision.",
+        ),
+    ] = None,
+    read: Read = None,
+    seed: UnusedSeed = 0,
+    jobs: UnusedJobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Show what a model is made of: strata and members, a network, features, coefficients.
+
+    With `--row`, what decided about one row.
+    """
+    del seed, jobs, debug
+    check_data(data)
+    from ensemblage.persistence import load, write_atomically
+    from ensemblage.report import explain_model, kind_of
+
+    output, report = _sort_outputs(output, report)
+    check_outputs(output, report)
+    saved = load(model)
+    _check_usage(data, output if kind_of(saved.model).draws_rows else None, row)
+    X, y, sources = (None, None, None) if data is None else _read_rows(data, saved, read)
+    explained = explain_model(
+        saved.model, X, y, sources=sources, columns=saved.columns, row=row, kinds=saved.kinds,
+        details=saved.details,
+    )  # fmt: skip
+    if output is not None:
+        write_atomically(output, explained.draw(output.suffix.lower().removeprefix(".")))
+    if as_json:
+        show_json(explained.document)
+    else:
+        _show(explained)
+    if output is not None:
+        say(f"Drawn in {output}.", stderr=True)
+    if report is not None:
+        from ensemblage.report import explanation_page
+
+        write_page(report, explanation_page(explained, name=model.name, details=saved.details))
+
+
+def _sort_outputs(output: Path | None, report: Path | None) -> tuple[Path | None, Path | None]:
+    """Take a page that was named as the output for what it is."""
+    if output is None or output.suffix.lower() in PICTURES:
+        return output, report
+    if output.suffix.lower() not in PAGES or report is not None:
+        raise typer.BadParameter(f"{output} must end in .png, .svg or .pdf, or .html for a report.")
+    return None, output
+
+
+def _check_usage(data: str | None, output: Path | None, row: int | None) -> None:
+    if data is None and (output is not None or row is not None):
+        option = "--output" if output is not None else "--row"
+        raise typer.BadParameter(f"{option} needs DATA: the rows to look at.")
+
+
+def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[Any, Any, Any]:
+    """Read the model's columns, the target if it is there and complete, and the sources."""
+    from ensemblage.datasets import is_missing
+    from ensemblage.studies import read_rows
+
+    target = saved.target
+    X, table, notes, _, sources = read_rows(saved, data, reading=as_reading(read))
+    for text in notes:
+        note(text)
+    if target is None or target not in table.names:
+        return X, None, sources
+    y = table.column(target)
+    if is_missing(y).any() or (y.dtype.kind == "f") == bool(saved.classes):
+        return X, None, sources
+    return X, y.astype(str) if saved.classes else y, sources
+
+
+def _show(explained: Explanation) -> None:
+    for part in explained.text():
+        if isinstance(part, str):
+            say(part)
+        else:
+            show_block(part)

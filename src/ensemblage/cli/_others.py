@@ -1,0 +1,184 @@
+"""The commands ``ensemblage audit``, ``datasets`` and ``doctor``."""
+
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ensemblage._core import count, listed
+from ensemblage.cli._console import (
+    check_outputs,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    show_block,
+    show_json,
+    show_table,
+    write_page,
+)
+from ensemblage.cli._options import (
+    METHOD_NAMES,
+    DataDir,
+    Debug,
+    Drop,
+    Folds,
+    Jobs,
+    Json,
+    Read,
+    Report,
+    Seed,
+    Target,
+    Task,
+    UnusedJobs,
+    UnusedSeed,
+    as_reading,
+    complete_method,
+)
+
+if TYPE_CHECKING:
+    from ensemblage.studies import DoctorDocument
+
+
+@guarded
+def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from standard input.",
+        ),
+    ],
+    *,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source", metavar="COLUMN", help="The column that tells where each row comes from."
+        ),
+    ],
+    target: Target = None,
+    task: Task = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", "-m", metavar="METHOD", autocompletion=complete_method,
+            help=f"The model to audit; it does not see the source. One of: {METHOD_NAMES}.",
+        ),
+    ] = "boosting",
+    folds: Folds = 5,
+    drop: Drop = None,
+    read: Read = None,
+    report: Report = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Tell what to expect on a new source, and what each source is like."""
+    del debug
+    from ensemblage.datasets import open_dataset
+    from ensemblage.studies import audit
+
+    check_outputs(report)
+    dataset = open_dataset(
+        data, target, drop=drop or (), source_column=source, reading=as_reading(read), task=task
+    )
+    with progress_bar("Auditing") as progress:
+        document = audit(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)
+    if as_json:
+        show_json(document)
+    else:
+        say(f"{dataset.name}: {document.label}, {len(document.audit.sources)} sources\n")
+        for sentence in document.sentences:
+            say(sentence)
+        table = document.audit.table()
+        show_block(table)
+        say(table.legend)
+    for text in dataset.notes:
+        note(text)
+    if report is not None:
+        from ensemblage.report import audit_page
+
+        write_page(report, audit_page(document))
+
+
+@guarded
+def datasets_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    data_dir: DataDir = None,
+    seed: UnusedSeed = 0,
+    jobs: UnusedJobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List the datasets that can be used by name."""
+    del seed, jobs, debug
+    import msgspec
+
+    from ensemblage.datasets import list_datasets
+
+    known = list_datasets(data_dir)
+    if as_json:
+        show_json(msgspec.to_builtins(known))
+        return
+    columns = [
+        ("name", "left"), ("rows", "right"), ("columns", "right"), ("at hand", "left"),
+        ("comes from", "left"),
+    ]  # fmt: skip
+    rows = [
+        [
+            info.name, _count(info.n_rows), _count(info.n_features),
+            "yes" if info.at_hand else "no", info.origin,
+        ]
+        for info in known
+    ]  # fmt: skip
+    show_table(columns, rows)
+    say("What is not at hand is fetched when asked for; `openml:ID` names any dataset of OpenML.")
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+@guarded
+def doctor_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    seed: UnusedSeed = 0,
+    jobs: UnusedJobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show versions, cores, caches and extras, and try out whether all of it works."""
+    del seed, jobs, debug
+    from ensemblage.studies import examine
+
+    found = examine()
+    if as_json:
+        show_json(found)
+    else:
+        _show(found)
+    if not found.healthy:
+        raise typer.Exit(1)
+
+
+def _show(found: DoctorDocument) -> None:
+    say(", ".join(f"{name} {version or 'missing'}" for name, version in found.versions.items()))
+    threads = found.blas_threads
+    blas = "" if threads is None else f", {count(threads, 'thread')} for products of matrices"
+    say(f"{count(found.cores, 'core')}{blas}")
+    say(f"compiled kernels are kept {'nowhere' if found.cache is None else f'in {found.cache}'}")
+    rows = [
+        [extra.name, "yes" if not extra.missing else f"no: {listed(extra.missing)}", extra.install]
+        for extra in found.extras
+    ]
+    show_table([("extra", "left"), ("installed", "left"), ("to install it", "left")], rows)
+    for test in found.tests:
+        say(f"{test.name}: {'well' if test.error is None else test.error} ({test.seconds:.1f} s)")
+    if not found.cache_writable:
+        note(
+            "compiled kernels cannot be kept there, so that every process compiles again; set "
+            "NUMBA_CACHE_DIR to a folder that can be written."
+        )
+    say("All is well." if found.healthy else "Something is wrong: see above.")

@@ -1,0 +1,133 @@
+"""The command ``ensemblage predict``."""
+
+# ruff: noqa: PLC0415  scikit-learn is imported inside the command, so that --help answers at once
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+
+import typer
+
+from ensemblage.cli._console import (
+    begin_work,
+    check_data,
+    check_outputs,
+    data_name,
+    guarded,
+    late_bar,
+    note,
+    say,
+    show_json,
+)
+from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
+
+if TYPE_CHECKING:
+    from ensemblage.studies import NewRows, PredictionDocument, Predictions
+
+
+LITTLE = 2**24
+
+
+@guarded
+def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.skops", show_default=False, help="A saved model.")
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="The new rows: a CSV, TSV, ARFF, Parquet or Excel file, or `-` for CSV from "
+            "standard input. Columns are matched by name.",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to write the predictions, as Parquet if the name ends in .parquet, else as "
+            "CSV; standard output if left out.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Write a column of the new rows beside the predictions (may be repeated).",
+        ),
+    ] = None,
+    read: Read = None,
+    seed: UnusedSeed = 0,
+    jobs: UnusedJobs = 1,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Predict classes of new rows, with probabilities where the model has them, or numbers."""
+    del seed, jobs, debug
+    check_data(data)
+    from ensemblage.persistence import load
+    from ensemblage.studies import open_rows, write_predictions, writes_parquet
+
+    check_outputs(output)
+    parquet, saved, reading = writes_parquet(output), load(model), as_reading(read)
+    seen: list[tuple[NewRows, Predictions]] = []
+    with late_bar(f"Looking through {data_name(data)} (MB)") as advance:
+        options: dict[str, Any] = {"reading": reading, "keep": keep or (), "whole": as_json}
+        rows = open_rows(saved, data, progress=advance, **options)
+    begin_work()
+    with _opened(output, echo=not as_json) as file, late_bar("Predicting rows") as advance:
+        listen = seen.append if as_json else None
+        done = write_predictions(
+            saved, rows, file, parquet=parquet, progress=advance, listen=listen
+        )
+    if output is not None:
+        say(f"{done.n_rows} predictions written to {output}.", stderr=True)
+    for new, predictions in seen:
+        show_json(_document(predictions, output, new._replace(notes=done.notes)))
+    for sentence in done.notes:
+        note(sentence)
+    if done.classes and not done.has_probabilities:
+        note("This model gives no probabilities.")
+    if done.agreement is not None:
+        note(done.agreement)
+
+
+@contextmanager
+def _opened(output: Path | None, *, echo: bool) -> Iterator[BinaryIO]:
+    """Open the file to write; without one, what is written goes to standard output at the end."""
+    if output is not None:
+        from ensemblage.persistence import open_atomically
+
+        with open_atomically(output) as file:
+            yield file
+        return
+    with SpooledTemporaryFile(LITTLE) as held:
+        yield cast(BinaryIO, held)
+        held.seek(0)
+        while echo and (piece := held.read(LITTLE)):
+            typer.echo(piece, nl=False)
+
+
+def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
+    from ensemblage.studies import PredictionDocument
+
+    shares, spread, ends = predictions.probabilities, predictions.spread, predictions.intervals
+    return PredictionDocument(
+        classes=predictions.classes,
+        predictions=predictions.labels.tolist(),
+        probabilities=None if shares is None else shares.tolist(),
+        output=None if output is None else str(output),
+        kept=dict(new.kept),
+        notes=new.notes,
+        spread=None if spread is None else spread.tolist(),
+        intervals=None if ends is None else ends.tolist(),
+    )

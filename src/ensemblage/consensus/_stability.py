@@ -1,0 +1,303 @@
+"""Stability of clusterings, and the number of clusters it supports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from ensemblage._core import count, draw_seeds, run_tasks, set_module, set_seed
+from ensemblage.consensus._stability_kernels import resampled_pairs
+from ensemblage.evaluation import nmi_score
+
+Array = NDArray[Any]
+Doubles = NDArray[np.float64]
+
+
+def stability_score(
+    estimator: Any,
+    X: Any,
+    y: Any = None,  # noqa: ARG001  a scorer is called with it
+    *,
+    n_starts: int = 8,
+    random_state: Any = 0,
+) -> float:
+    r"""Agreement of a clusterer with itself over random starts.
+
+    The estimator is cloned and fitted on ``X`` from several seeds; the score is the mean NMI of
+    each pair of clusterings. It has the signature of a scorer, so that an ordinary search can
+    choose parameters without labels.
+
+    Parameters
+    ----------
+    estimator : clusterer
+        Anything with ``fit_predict`` and a ``random_state``, a pipeline included.
+    X : array-like of shape (n_samples, n_features)
+        The data; in a search, the test part of a split.
+    y : None
+        Ignored.
+    n_starts : int, default=8
+        How many starts, at least two.
+    random_state : int, RandomState instance or None, default=0
+        Where the seeds come from. The same for each call, so that parameters are compared on
+        the same seeds.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; more is better. A clusterer that puts all rows together is perfectly
+        stable, so compare settings with the same number of clusters.
+
+    Notes
+    -----
+    :math:`\frac{2}{m(m-1)} \sum_{a<b} \mathrm{NMI}(c_a, c_b)` over the clusterings
+    :math:`c_1 \dots c_m`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import GridSearchCV, ShuffleSplit
+    >>> from ensemblage.consensus import stability_score
+    >>> from ensemblage.inner import InnerKMeans
+    >>> X = load_wine().data
+    >>> search = GridSearchCV(
+    ...     InnerKMeans(3, random_state=0), {"n_views": [10, 50], "view_size": [0.3, 0.6]},
+    ...     scoring=stability_score, cv=ShuffleSplit(1, test_size=0.5, random_state=0),
+    ... ).fit(X)
+    >>> sorted(search.best_params_)
+    ['n_views', 'view_size']
+    """
+    if n_starts < 2:
+        raise ValueError(f"n_starts={n_starts} leaves nothing to compare; give at least 2.")
+    labels = [
+        set_seed(clone(estimator), seed).fit_predict(X)
+        for seed in draw_seeds(random_state, n_starts)
+    ]
+    return float(np.mean([nmi_score(one, other) for one, other in combinations(labels, 2)]))
+
+
+MOST_CLUSTERS = 15
+ROWS_PER_CLUSTER = 5
+MOST_PAIRS = 20_000
+SAMPLED_SHARE = 0.8
+N_STARTS = 3
+NEARLY_AS_STEADY = 0.05
+GRID = np.linspace(0, 1, 101)
+UNSURE = (0.1, 0.9)
+
+
+@set_module("ensemblage.consensus")
+@dataclass(frozen=True)
+class StabilityCurve:
+    r"""How steady clusterings of samples are, for each number of clusters.
+
+    Parameters
+    ----------
+    n_clusters : ndarray of shape (n_numbers,)
+        The numbers of clusters that were tried.
+    cdf : ndarray of shape (n_numbers, 101)
+        Share of the pairs of rows whose consensus is at most 0, .01, .02, ..., 1. The consensus
+        of a pair is the share of the clusterings, among those that sampled both rows, that put
+        them in one cluster.
+    references : ndarray of shape (n_references, n_numbers)
+        Ambiguity in data without clusters.
+
+    See Also
+    --------
+    stability_curve : Makes one.
+
+    Notes
+    -----
+    A pair is ambiguous if its consensus is above .1 and below .9; the share of such pairs is the
+    proportion of ambiguous clustering. It falls with the number of clusters in any data, since
+    fewer pairs are ever together, so it is compared with references: normal rows with the
+    covariance of the data.
+
+    References
+    ----------
+    S. Monti, P. Tamayo, J. Mesirov, T. Golub. Consensus Clustering. Machine Learning 52, 2003.
+
+    Y. Senbabaoglu, G. Michailidis, J. Z. Li. Critical Limitations of Consensus Clustering in Class
+    Discovery. Scientific Reports 4, 2014.
+
+    C. R. John et al. M3C: Monte Carlo Reference-Based Consensus Clustering. Scientific Reports
+    10, 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ensemblage.consensus import stability_curve
+    >>> X, _ = make_blobs(120, centers=4, cluster_std=0.5, random_state=2)
+    >>> curve = stability_curve(X, n_clusters=range(2, 8), random_state=0)
+    >>> curve.best_n_clusters
+    4
+    """
+
+    n_clusters: NDArray[np.int64]
+    cdf: Doubles
+    references: Doubles
+
+    @property
+    def ambiguity(self) -> Doubles:
+        """Share of ambiguous pairs, for each number of clusters."""
+        low, high = np.searchsorted(GRID, UNSURE)
+        return np.asarray(self.cdf[:, high - 1] - self.cdf[:, low])
+
+    @property
+    def gap(self) -> Doubles:
+        """Share of the references' mean ambiguity that the data do not have."""
+        expected = np.maximum(self.references.mean(axis=0), 1e-12)
+        return np.asarray(1 - self.ambiguity / expected)
+
+    @property
+    def area(self) -> Doubles:
+        """Area under each distribution of the consensus."""
+        return np.asarray((self.cdf[:, :-1] + self.cdf[:, 1:]).mean(axis=1) / 2)
+
+    @property
+    def delta_area(self) -> Doubles:
+        """Relative growth of the area from each number to the next; at first the area itself."""
+        area = self.area
+        return np.concatenate([area[:1], np.diff(area) / np.maximum(area[:-1], 1e-12)])
+
+    @property
+    def best_n_clusters(self) -> int:
+        """The largest number, steadier than every reference, with nearly the largest gap; else 1.
+
+        Where clusters lie in groups, fewer of them are steady too; nearly is within .05.
+        """
+        gap = np.where(self.ambiguity < self.references.min(axis=0), self.gap, -np.inf)
+        if gap.max() < 0:
+            return 1
+        return int(self.n_clusters[np.flatnonzero(gap >= gap.max() - NEARLY_AS_STEADY)[-1]])
+
+    @property
+    def reason(self) -> str:
+        """One sentence that says why this number."""
+        best, numbers = self.best_n_clusters, self.n_clusters
+        tried = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+        if best == 1:
+            return (
+                f"1 cluster: with {tried} clusters, clusterings of samples are no steadier than "
+                "in data without clusters."
+            )
+        place = int(np.flatnonzero(numbers == best)[0])
+        return (
+            f"{best} clusters: of {tried}, the largest number that is as steady as any beside data "
+            f"without clusters; clusterings of samples disagree on {self.ambiguity[place]:.0%} of "
+            f"the pairs of rows, where {self.references[:, place].mean():.0%} would be expected."
+        )
+
+
+def stability_curve(
+    X: Any,
+    n_clusters: Iterable[int] | None = None,
+    *,
+    n_partitions: int = 30,
+    n_references: int = 5,
+    max_rows: int | None = 1000,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> StabilityCurve:
+    """Cluster many samples of the rows, with each number of clusters, and see how they agree.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows; scale the features as K-means needs them.
+    n_clusters : iterable of int, default=None
+        Numbers to try, from 2 up; by default 2 to 15, fewer if that left less than 5 rows each.
+    n_partitions : int, default=30
+        Samples of 80 % of the rows, each clustered by the best of three starts of K-means.
+    n_references : int, default=5
+        Sets of normal rows with the covariance of the data, treated alike.
+    max_rows : int or None, default=1000
+        Of more rows, so many are drawn at random first; None takes all.
+    n_jobs : int, default=None
+        Sets of rows treated at once, as in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Determines samples, starts and references.
+
+    Returns
+    -------
+    StabilityCurve
+        The distributions of consensus, and the number that they speak for.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from ensemblage.consensus import stability_curve
+    >>> curve = stability_curve(scale(load_wine().data), range(2, 7), random_state=0)
+    >>> curve.best_n_clusters
+    3
+    """
+    X = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    numbers = _numbers(n_clusters, len(X))
+    sample_seed, *seeds = draw_seeds(random_state, n_references + 2)
+    if max_rows is not None and len(X) > max_rows:
+        X = X[np.random.default_rng(sample_seed).choice(len(X), max_rows, replace=False)]
+    rows = _principal(X)
+    tasks = [(rows, index > 0, numbers, n_partitions, seed) for index, seed in enumerate(seeds)]
+    data, *others = run_tasks(_consensus_cdf, tasks, n_jobs)
+    low, high = np.searchsorted(GRID, UNSURE)
+    references = np.array([each[:, high - 1] - each[:, low] for each in others])
+    return StabilityCurve(numbers, data, references)
+
+
+def _numbers(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np.int64]:
+    if n_clusters is None:
+        most = max(2, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
+        return np.arange(2, most + 1)
+    numbers = np.unique(np.array(list(n_clusters), dtype=np.int64))
+    most = int(SAMPLED_SHARE * n_rows)
+    if not len(numbers) or numbers[0] < 2 or numbers[-1] > most:
+        raise ValueError(
+            f"n_clusters={numbers.tolist()} should be numbers from 2 to {most}, which is "
+            f"{SAMPLED_SHARE:.0%} of {count(n_rows, 'row')}. Leave n_clusters out for 2 to "
+            f"{MOST_CLUSTERS}."
+        )
+    return numbers
+
+
+def _principal(X: Array) -> Doubles:
+    """Give the rows in their principal axes, where a covariance is a scale per column."""
+    left, scales, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    kept = scales > 1e-10 * max(scales[0], 1e-300)
+    return np.ascontiguousarray((left * scales)[:, kept if kept.any() else slice(1)])
+
+
+def _consensus_cdf(
+    rows: Doubles, reference: bool, numbers: Array, n_partitions: int, seed: int
+) -> Doubles:
+    """Distribution of the consensus of pairs, on the grid, for each number of clusters."""
+    rng = np.random.default_rng(seed)
+    n_rows = len(rows)
+    if reference:
+        rows = rng.normal(size=rows.shape) * rows.std(axis=0)
+    pairs = _pairs(n_rows, rng)
+    n_sampled = max(2, int(SAMPLED_SHARE * n_rows))
+    cdf = np.empty((len(numbers), len(GRID)))
+    for place, n_clusters in enumerate(numbers):
+        draws = [rng.choice(n_rows, n_sampled, replace=False) for _ in range(n_partitions)]
+        n_trials = 2 + int(np.log(n_clusters))
+        uniforms = rng.random((n_partitions, N_STARTS, int(n_clusters), n_trials))
+        counts = resampled_pairs(rows, np.array(draws), uniforms, pairs)
+        met = counts.sampled > 0
+        consensus = np.sort(counts.together[met] / counts.sampled[met])
+        cdf[place] = np.searchsorted(consensus, GRID, side="right") / max(len(consensus), 1)
+    return cdf
+
+
+def _pairs(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """All pairs of different rows, or so many drawn at random."""
+    if n_rows * (n_rows - 1) // 2 <= MOST_PAIRS:
+        return np.stack(np.triu_indices(n_rows, 1), axis=1)
+    one = rng.integers(n_rows, size=MOST_PAIRS)
+    return np.stack([one, (one + rng.integers(1, n_rows, size=MOST_PAIRS)) % n_rows], axis=1)

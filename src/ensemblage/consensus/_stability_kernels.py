@@ -1,0 +1,150 @@
+"""Compiled counts of pairs in resampled clusterings."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import compiled
+
+Array = NDArray[Any]
+
+
+MOST_PASSES = 50
+
+
+class PairCounts(NamedTuple):
+    """Of shape (n_pairs,) each."""
+
+    together: NDArray[np.int64]  # clusterings that put both rows in one cluster
+    sampled: NDArray[np.int64]  # clusterings that sampled both rows
+
+
+def resampled_pairs(rows: Array, samples: Array, uniforms: Array, pairs: Array) -> PairCounts:
+    """Cluster each sample of rows by K-means, from several starts, and look at pairs of rows.
+
+    Rows are of shape (n_rows, n_features), float64; samples of shape (n_samples, n_sampled) are
+    indices of rows; uniforms of shape (n_samples, n_starts, n_clusters, n_trials) draw the starts,
+    of which the one with the least inertia counts; pairs are of shape (n_pairs, 2).
+    """
+    counts = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
+    _count_pairs(rows, samples, uniforms, pairs, *counts)
+    return PairCounts(*counts)
+
+
+@compiled
+def _count_pairs(
+    rows: Array, samples: Array, uniforms: Array, pairs: Array, together: Array, sampled: Array
+) -> None:
+    """Count into ``together`` and ``sampled``."""
+    n_sampled = samples.shape[1]
+    labels, best_labels = np.empty(n_sampled, np.int64), np.empty(n_sampled, np.int64)
+    whole = np.empty(len(rows), np.int64)
+    for index in range(len(samples)):
+        chosen = rows[samples[index]]
+        best = np.inf
+        for start in range(uniforms.shape[1]):
+            inertia = plain_kmeans(chosen, uniforms[index, start], labels)
+            if inertia < best:
+                best = inertia
+                for place in range(n_sampled):  # assigning arrays would take seconds to compile
+                    best_labels[place] = labels[place]
+        whole[:] = -1
+        for place in range(n_sampled):
+            whole[samples[index, place]] = best_labels[place]
+        for pair in range(len(pairs)):
+            one, other = whole[pairs[pair, 0]], whole[pairs[pair, 1]]
+            if one >= 0 and other >= 0:
+                sampled[pair] += 1
+                together[pair] += one == other
+
+
+@compiled
+def plain_kmeans(rows: Array, uniforms: Array, labels: Array) -> float:
+    """Cluster rows by k-means++ and Lloyd's passes, into ``labels``; give the inertia.
+
+    Uniform numbers, of shape (n_clusters, n_trials), draw the rows to start from. A cluster that
+    loses all of its rows stays where it is.
+    """
+    centers = _spread(rows, uniforms)
+    labels[:] = -1
+    inertia = 0.0
+    for _ in range(MOST_PASSES):
+        inertia, n_changed = _assign(rows, centers, labels)
+        if n_changed == 0:
+            break
+        _move(rows, labels, centers)
+    return inertia
+
+
+@compiled
+def _spread(rows: Array, uniforms: Array) -> Array:
+    """Draw rows far apart, by greedy k-means++.
+
+    Each next one is the best of several drawn in proportion to the squared distance to the nearest
+    one so far, where the best lowers the sum of these distances most.
+    """
+    n_clusters, n_trials = uniforms.shape
+    centers = np.empty((n_clusters, rows.shape[1]))
+    centers[0] = rows[int(uniforms[0, 0] * len(rows))]
+    nearest = _nearer(rows, centers[0], np.full(len(rows), np.inf))
+    for k in range(1, n_clusters):
+        summed, least, best = np.cumsum(nearest), np.inf, nearest
+        for trial in range(n_trials):
+            place = np.searchsorted(summed, uniforms[k, trial] * summed[-1], side="right")
+            candidate = rows[min(place, len(rows) - 1)]
+            tried = _nearer(rows, candidate, nearest)
+            if tried.sum() < least:
+                least, best = tried.sum(), tried
+                centers[k] = candidate
+        nearest = best
+    return centers
+
+
+@compiled
+def _nearer(rows: Array, center: Array, nearest: Array) -> Array:
+    """Squared distances to the nearest centre, one more than before."""
+    found = np.empty(len(rows))
+    for i in range(len(rows)):
+        found[i] = min(nearest[i], _squared(rows[i], center))
+    return found
+
+
+@compiled
+def _assign(rows: Array, centers: Array, labels: Array) -> tuple[float, int]:
+    """Give each row its nearest centre, the lowest of equal ones; inertia, and rows that moved."""
+    inertia, n_changed = 0.0, 0
+    for i in range(len(rows)):
+        best, nearest = np.inf, 0
+        for k in range(len(centers)):
+            distance = _squared(rows[i], centers[k])
+            if distance < best:
+                best, nearest = distance, k
+        inertia += best
+        n_changed += labels[i] != nearest
+        labels[i] = nearest
+    return inertia, n_changed
+
+
+@compiled
+def _move(rows: Array, labels: Array, centers: Array) -> None:
+    """Move each centre to the mean of its rows."""
+    sums, counts = np.zeros(centers.shape), np.zeros(len(centers))
+    for i in range(len(rows)):
+        counts[labels[i]] += 1
+        for j in range(rows.shape[1]):
+            sums[labels[i], j] += rows[i, j]
+    for k in range(len(centers)):
+        if counts[k] > 0:
+            centers[k] = sums[k] / counts[k]
+
+
+@compiled
+def _squared(row: Array, center: Array) -> float:
+    total = 0.0
+    for j in range(len(row)):
+        gap = row[j] - center[j]
+        total += gap * gap
+    return total

@@ -1,0 +1,353 @@
+"""Columns of arrays and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date
+from numbers import Real
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import count, listing, suggestion
+
+DATE = "date"
+NUMBER = "number"
+WORD = "word"
+
+KINDS = (NUMBER, WORD, DATE)
+
+MISSING = -1
+"""Code of a gap."""
+
+TRUTH = {type(None), bool, np.bool_}
+"""Types of truth values, with gaps."""
+
+
+class _Positions(dict[Any, int]):
+    """Codes by category; any other value gets the same code, one more than there are."""
+
+    def __init__(self, categories: Sequence[Any]) -> None:
+        super().__init__((category, code) for code, category in enumerate(categories))
+        self.unseen = len(categories)
+        self[None] = MISSING
+
+    def __missing__(self, value: Any) -> int:
+        return self.unseen
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column, read: as numbers (NaN where missing), or as values (None where missing).
+
+    Dates are numbers, days since 1970-01-01, and ``dated`` tells them from others. If the
+    column's type declares categories, ``declared`` lists them in order, and ``codes``, if the
+    type keeps them at hand, are positions among them.
+    """
+
+    name: str
+    numbers: NDArray[np.float64] | None = None
+    values: list[Any] | None = None
+    declared: list[Any] | None = None
+    codes: NDArray[np.int32] | None = None
+    dated: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Length of the column."""
+        held = (self.numbers, self.values, self.codes)
+        return len(next(each for each in held if each is not None))
+
+    @property
+    def kind(self) -> str:
+        """Tell numbers, dates and words (categories and truth values among them) apart."""
+        if self.dated:
+            return DATE
+        return WORD if self.numbers is None else NUMBER
+
+    def take(self, rows: NDArray[np.int64]) -> Column:
+        """Keep some rows."""
+        return replace(
+            self,
+            numbers=None if self.numbers is None else self.numbers[rows],
+            values=None if self.values is None else [self.values[row] for row in rows],
+            codes=None if self.codes is None else self.codes[rows],
+        )
+
+    def as_words(self, declared: Sequence[Any] | None = None) -> Column:
+        """Take the values for categories, those declared if they are; refuse any other."""
+        known = self.declared if declared is None else list(declared)
+        column = Column(self.name, values=self._values(), declared=known)
+        if declared is not None:
+            allowed = set(declared)
+            strange = [value for value in column.occurring() if value not in allowed]
+            if strange:
+                raise ValueError(
+                    f"Column {self.name!r} holds {strange[0]!r}, which is not among its "
+                    f"`categories`: {listing(map(str, declared))}."
+                )
+        return column
+
+    def coded(self) -> Column:
+        """Keep codes of values that are to be matched several times."""
+        if self.values is None:
+            return self
+        known = self.occurring()
+        return Column(self.name, declared=known, codes=self.match(known))
+
+    def occurring(self) -> list[Any]:
+        """Values that occur, sorted; of different types, by type first."""
+        if self.numbers is not None:
+            return [float(v) for v in np.unique(self.numbers[~np.isnan(self.numbers)])]
+        if self.codes is not None and self.declared is not None:
+            seen = {self.declared[code] for code in np.unique(self.codes) if code != MISSING}
+        else:
+            seen = set(self._values()) - {None}
+        try:
+            return sorted(seen)
+        except TypeError:
+            return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
+
+    def categories(self) -> list[Any]:
+        """Those declared, or else those that occur."""
+        return self.occurring() if self.declared is None else list(self.declared)
+
+    def match(self, categories: Sequence[Any]) -> NDArray[np.int32]:
+        """Code by known categories; ``len(categories)`` for one that is not among them."""
+        position = _Positions(categories)
+        if self.codes is not None and self.declared is not None:
+            known = [position[category] for category in self.declared]
+            return np.array([*known, MISSING], dtype=np.int32)[self.codes]
+        values = self._values()
+        return np.fromiter(map(position.__getitem__, values), dtype=np.int32, count=len(values))
+
+    def field(self, row: int) -> Any:
+        """Give one value: a number, days of a date, or what a word is; None or NaN for a gap."""
+        return self._values()[row] if self.numbers is None else float(self.numbers[row])
+
+    def as_numbers(self) -> NDArray[np.float64]:
+        """Give the numbers; a column of other values has some if it holds gaps or truth only."""
+        if self.numbers is not None:
+            return self.numbers
+        if self.codes is not None and (self.codes == MISSING).all():
+            return np.full(len(self.codes), np.nan)
+        if self.values is not None and set(map(type, self.values)) <= TRUTH:
+            return np.array(self.values, dtype=np.float64)
+        raise ValueError(
+            f"Column {self.name!r} held numbers when the model was fitted and now holds "
+            "categories. Convert it to numbers, or fit again."
+        )
+
+    def _values(self) -> list[Any]:
+        """Give values, also those of codes, and of numbers that were categories in a fit."""
+        if self.values is not None:
+            return self.values
+        if self.codes is not None and self.declared is not None:
+            words = np.empty(len(self.declared) + 1, dtype=object)
+            words[:-1] = self.declared
+            return list(words[self.codes])
+        numbers = self.as_numbers().astype(object)
+        numbers[np.isnan(self.as_numbers())] = None
+        return list(numbers)
+
+
+DAY = 86_400_000
+"""Milliseconds of a day."""
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether the columns may have types of their own, as in pandas, polars and Arrow."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return isinstance(frame, nw.DataFrame)
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Name the features as the user does, or x0, x1 and so on."""
+    default = [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in getattr(estimator, "feature_names_in_", default)]
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
+    """Read rows for an estimator, whose number and names of features are set or checked."""
+    # not at import: predictions of a file read columns without scikit-learn
+    from sklearn.utils import check_array  # noqa: PLC0415
+    from sklearn.utils.validation import validate_data  # noqa: PLC0415
+
+    if is_frame(X) or _kept_by_column(X) is not None:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if min(X.shape) == 0:
+            check_array(np.empty(X.shape))  # says what is missing
+    else:
+        X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+    return read_columns(X, feature_names(estimator))
+
+
+def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
+    """Read a frame or a two-dimensional array column by column."""
+    kept = _kept_by_column(X)
+    if kept is not None:
+        return [_read_array(one, name) for one, name in zip(kept, names, strict=True)]
+    if is_frame(X):
+        series = nw.from_native(X, eager_only=True).iter_columns()
+        return [_read_series(one, name) for one, name in zip(series, names, strict=True)]
+    return [_read_array(X[:, j], name) for j, name in enumerate(names)]
+
+
+def _kept_by_column(X: Any) -> Sequence[NDArray[Any]] | None:
+    """Give the columns of rows that are kept so, as those of files are; None for any others."""
+    return getattr(X, "by_column", None)
+
+
+def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
+    """Give what a user says of each column, in a list or by name; None where nothing is said."""
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return [None] * len(names)
+    if isinstance(given, Mapping):
+        known = set(names)
+        unknown = [str(name) for name in given if name not in known]
+        if unknown:
+            raise ValueError(
+                f"`{parameter}` names {unknown[0]!r}, which is no column."
+                f"{suggestion(unknown[0], names)} The columns are: {listing(names)}."
+            )
+        return [given.get(name) for name in names]
+    if len(given) != len(names):
+        raise ValueError(
+            f"`{parameter}` has {count(len(given), 'entry', 'entries')}, but there are "
+            f"{count(len(names), 'column')}: one for each is needed."
+        )
+    return list(given)
+
+
+def as_kind(column: Column, kind: str | None, declared: Sequence[Any] | None = None) -> Column:
+    """Take a column as the user says: for numbers or dates, also where they are written as text."""
+    if declared is not None or (kind == WORD and column.kind != WORD):
+        return column.as_words(declared)
+    if kind in {None, WORD}:
+        return column
+    if column.kind == WORD:
+        return _parse(column, str(kind))
+    return replace(column, dated=kind == DATE)
+
+
+def _parse(column: Column, kind: str) -> Column:
+    known = column.occurring()
+    try:
+        found = np.array(known, dtype="datetime64[ms]" if kind == DATE else np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {column.name!r} is to hold {kind}s, and holds other values ({error}): correct "
+            "them, or fit again with other `kinds`."
+        ) from None
+    values = np.append(_days(found) if kind == DATE else found, np.nan)
+    column = _read_array(values[column.match(known)], column.name)
+    return replace(column, dated=kind == DATE)
+
+
+def _read_series(series: nw.Series[Any], name: str) -> Column:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        numbers = series.to_numpy()
+        if numbers.dtype.kind not in "iuf":  # decimals, and nullable numbers with gaps
+            numbers = series.cast(nw.Float64).to_numpy()
+        return _read_array(numbers, name)
+    if isinstance(dtype, nw.Enum | nw.Categorical):
+        return _read_categorical(series, name)
+    if dtype.is_temporal():
+        return _read_temporal(series, name)
+    values: list[Any] = series.to_list()
+    gaps = series.is_null().to_numpy()
+    if gaps.any():
+        values = [None if gap else value for value, gap in zip(values, gaps.tolist(), strict=True)]
+    if dtype == nw.Boolean:
+        return Column(name, values=values, declared=[False, True])
+    return _read_objects(values, name)
+
+
+def _read_categorical(series: nw.Series[Any], name: str) -> Column:
+    native = series.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas keeps the codes at hand
+        codes = np.asarray(native.cat.codes, dtype=np.int32)
+        return Column(name, declared=list(native.cat.categories), codes=codes)
+    values = series.cast(nw.String).to_list()
+    if isinstance(series.dtype, nw.Enum):
+        return Column(name, values=values, declared=series.cat.get_categories().to_list())
+    # the other categories of a polars Categorical may come from any column of the session
+    return Column(name, values=values)
+
+
+def _read_temporal(series: nw.Series[Any], name: str) -> Column:
+    """Count days: of a date since 1970-01-01 in universal time, of a duration in all."""
+    if series.dtype == nw.Time:
+        raise TypeError(
+            f"Column {name!r} holds times of day: turn them into numbers, such as hours, first."
+        )
+    lasts = series.dtype == nw.Duration
+    moments = series.dt.total_milliseconds() if lasts else series.dt.timestamp("ms")
+    days = moments.cast(nw.Float64).to_numpy() / DAY
+    return Column(name, days, dated=not lasts)
+
+
+def _read_array(values: NDArray[Any], name: str) -> Column:
+    if values.dtype.kind in "iuf":
+        numbers = np.asarray(values, dtype=np.float64)
+        if np.isinf(numbers).any():
+            raise ValueError(
+                f"Column {name!r} contains infinity. Replace it by a finite number, or by NaN "
+                "for a missing value."
+            )
+        return Column(name, numbers)
+    if values.dtype.kind == "b":
+        return Column(name, values=values.tolist(), declared=[False, True])
+    if values.dtype.kind in "mM":
+        return Column(name, _days(values), dated=values.dtype.kind == "M")
+    return _read_objects(values.tolist(), name)
+
+
+def _days(moments: NDArray[Any]) -> NDArray[np.float64]:
+    whole = moments.astype(f"{moments.dtype.kind}8[ms]")
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / DAY)
+
+
+def _is_gap(value: Any) -> bool:
+    # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
+    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
+
+
+def _read_objects(values: list[Any], name: str) -> Column:
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds == {float}:  # by far the most common; any gap is NaN or None
+        return _read_array(np.array(values, dtype=np.float64), name)
+    if kinds != {str}:
+        values = _without_gaps(values, name)
+        kinds = set(map(type, values)) - {type(None)}
+    if kinds and all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return Column(name, values=values, declared=[False, True])
+    if kinds and all(issubclass(kind, Real) for kind in kinds):
+        return _read_array(np.array(values, dtype=np.float64), name)
+    if kinds and all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
+        moments = np.array([_universal(value) for value in values], dtype="datetime64[ms]")
+        return Column(name, _days(moments), dated=True)
+    return Column(name, values=values)
+
+
+def _without_gaps(values: list[Any], name: str) -> list[Any]:
+    """Put None for every kind of gap; only different values are looked at one by one."""
+    try:
+        gaps = {value for value in set(values) if _is_gap(value)}
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
+        raise TypeError(
+            f"Column {name!r} holds a {kinds[0] if kinds else 'nested value'}; each argument must "
+            "be a string or a number. Unpack such values into columns first."
+        ) from None
+    return [None if value in gaps else value for value in values] if gaps - {None} else values
+
+
+def _universal(moment: Any) -> Any:
+    """Give a moment in universal time, without its zone."""
+    zoned = getattr(moment, "tzinfo", None) is not None
+    return moment.astimezone(UTC).replace(tzinfo=None) if zoned else moment

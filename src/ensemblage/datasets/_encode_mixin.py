@@ -1,0 +1,159 @@
+"""Estimators that take raw tables."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_array, check_X_y
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from ensemblage._core import validate_numbers
+from ensemblage.datasets._encoder import TableEncoder
+
+ENCODE_DOCS = """
+encode : "auto", None or transformer, default="auto"
+    How words, dates and gaps become numbers. "auto" puts a
+    :class:`~ensemblage.datasets.TableEncoder` before the fit where there are any, and nothing where
+    there are numbers only; None leaves the rows as they are; a transformer is always used.
+encoder_ : transformer
+    Fitted; only where one was used.
+"""
+
+ENCODE_CONSTRAINT: list[Any] = [
+    StrOptions({"auto"}),
+    Options(bool, {False}),
+    HasMethods(["fit_transform", "transform"]),
+    None,
+]
+
+
+def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
+    """Tell whether there are words, dates, or gaps if these count, which no array of floats has."""
+    if issparse(X):
+        return False
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        if not all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
+            return True
+        X = frame.to_numpy()
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "cmM":  # complex numbers are refused as they are
+            return values.dtype.kind != "c"
+        numbers = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        return True
+    return gaps and numbers.ndim == 2 and bool(np.isnan(numbers).any())
+
+
+class EncodeMixin:
+    """Gives an estimator with a parameter ``encode`` the rows of any table as numbers.
+
+    ``n_features_in_`` and ``feature_names_in_`` are those of the table.
+    """
+
+    _keeps_gaps: ClassVar[bool] = False
+    """Whether the estimator itself knows what to do with NaN; then only words are encoded."""
+
+    _shows_table: ClassVar[bool] = False
+    """Whether something inside is shown the table itself, so that its numbers alone will not do."""
+
+    encode: Any = None
+
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, **checks: Any
+    ) -> tuple[Any, NDArray[Any]]:
+        """Validate what ``fit`` gets, encoded where need be; rows without weight teach nothing."""
+        self.__dict__.pop("encoder_", None)
+        encoder = self._encoder_for(X)
+        if encoder is None:
+            rows, labels = validate_numbers(self, X, y, **self._allowed(checks))
+            return rows, labels
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
+        X = _with_types(X)
+        validate_data(self, X, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        self.encoder_ = clone(encoder)
+        encoded = _fit_encoder(self.encoder_, X, y, sample_weight)
+        rows, labels = check_X_y(encoded, y, **self._allowed(checks))
+        return rows, labels
+
+    def _new_rows(self, X: Any, **checks: Any) -> Any:
+        """Validate rows to predict, encoded as in ``fit``."""
+        if not hasattr(self, "encoder_"):
+            return validate_numbers(self, X, reset=False, **self._allowed(checks))
+        X = _with_types(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_array(self.encoder_.transform(X), **self._allowed(checks))
+
+    def _encoder_for(self, X: Any) -> Any:
+        """Give the transformer to put before a fit on these rows, or None."""
+        if self.encode is None or self.encode is False:
+            return None
+        if not isinstance(self.encode, str):
+            return self.encode
+        if not is_raw_table(X, gaps=not self._keeps_gaps):
+            return None
+        if self._keeps_gaps:
+            return TableEncoder(scale=False, gaps="keep", random_state=0)
+        return TableEncoder(random_state=0)
+
+    def _allowed(self, checks: dict[str, Any]) -> dict[str, Any]:
+        return {"ensure_all_finite": "allow-nan", **checks} if self._keeps_gaps else checks
+
+    def _encoded_width(self) -> int:
+        """Count the columns that the estimator itself sees."""
+        names = self.encoder_.get_feature_names_out() if hasattr(self, "encoder_") else None
+        return int(self.n_features_in_) if names is None else len(names)  # type: ignore[attr-defined]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        encodes = self.encode is not None and self.encode is not False
+        tags.input_tags.allow_nan = encodes or self._keeps_gaps
+        tags.input_tags.string = encodes
+        tags.input_tags.categorical = encodes
+        return tags
+
+
+def as_pipeline(model: Any) -> Any:
+    """Show a fitted estimator that encodes its table as the pipeline that it is."""
+    if isinstance(model, Pipeline):
+        last, inside = model.steps[-1]
+        return Pipeline([*model.steps[:-1], (last, as_pipeline(inside))])
+    if not isinstance(model, EncodeMixin) or not hasattr(model, "encoder_"):
+        return model
+    if model._shows_table:  # noqa: SLF001
+        return model
+    plain = copy(model)
+    plain.n_features_in_ = model._encoded_width()  # type: ignore[attr-defined]  # noqa: SLF001
+    for name in ("encoder_", "feature_names_in_"):
+        plain.__dict__.pop(name, None)
+    return Pipeline([("table", model.encoder_), ("model", plain)])
+
+
+def _with_types(X: Any) -> Any:
+    """Keep the types of a list's values, which an array of texts would lose."""
+    return X if hasattr(X, "shape") else np.array(X, dtype=object)
+
+
+def _fit_encoder(encoder: Any, X: Any, y: NDArray[Any], sample_weight: Any) -> Any:
+    """Encode training rows by what those with some weight teach."""
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight)
+    absent = weights == 0
+    if weights.shape != y.shape or not absent.any() or absent.all():  # what is wrong is said later
+        return encoder.fit_transform(X, y)
+    present, without = np.flatnonzero(~absent), np.flatnonzero(absent)
+    taught = encoder.fit_transform(_safe_indexing(X, present), y[present])
+    rows = np.empty((len(y), taught.shape[1]), dtype=taught.dtype)
+    rows[present], rows[without] = taught, encoder.transform(_safe_indexing(X, without))
+    return rows

@@ -1,0 +1,140 @@
+"""Options by which a file is read."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from ensemblage._core import listing, set_module, suggestion
+
+AS_WORDS = "words"
+
+
+DAY_FIRST = "day-first"
+MONTH_FIRST = "month-first"
+
+CHOICES = {
+    "decimal": (".", ","),
+    "thousands": ("", ".", ",", " ", "'"),
+    "dates": (DAY_FIRST, MONTH_FIRST, AS_WORDS),
+    "header": (True, False),
+}
+# What a shell makes hard to type.
+SPELLED = {
+    "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ",
+    "point": ".", "apostrophe": "'", "none": "",
+}  # fmt: skip
+ANSWERS = {"yes": True, "no": False}
+
+
+@set_module("ensemblage.datasets")
+@dataclass(frozen=True)
+class Reading:
+    r"""How to read a file; what is None is found out from the whole file.
+
+    Parameters
+    ----------
+    separator : str, default=None
+        The character between values; a blank stands for runs of blanks.
+    decimal : {".", ","}, default=None
+        The decimal mark.
+    thousands : {"", ".", ",", " ", "'"}, default=None
+        The mark between groups of three digits; empty for none.
+    encoding : str, default=None
+        The encoding of the text, such as ``"utf-8"`` or ``"cp1252"``.
+    dates : {"day-first", "month-first", "words"}, default=None
+        What 3/4/2025 means, or that dates stay words.
+    header : bool, default=None
+        Whether the first row holds the names of the columns.
+    sheet : str, default=None
+        The name of the sheet of a spreadsheet, or its number, counted from 1; the first if None.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import Reading
+    >>> Reading.from_options(["separator=tab", "decimal=,"])
+    Reading(separator='\t', decimal=',', thousands=None, ..., sheet=None)
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    dates: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise ValueError(f"`{name}` must be one of {listed_choices(name)}, got {value!r}.")
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise ValueError(
+                f"`separator` must be one character such as ';' or a tab, got {self.separator!r}."
+            )
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise ValueError(f"`decimal` and `thousands` cannot both be {self.decimal!r}.")
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+    @classmethod
+    def from_options(cls, options: Sequence[str]) -> Reading:
+        """Read texts such as ``decimal=,``.
+
+        Parameters
+        ----------
+        options : sequence of str
+            Each the name of a parameter, an equals sign and its value. Marks can be spelled out
+            (``tab``, ``comma``, ``semicolon``, ``bar``, ``blank``, ``point``, ``apostrophe``,
+            ``none``), and ``header`` is ``yes`` or ``no``.
+
+        Returns
+        -------
+        Reading
+            With the values given.
+        """
+        names = [each.name for each in fields(cls)]
+        given: dict[str, Any] = {}
+        for option in options:
+            name, equals, text = option.partition("=")
+            name = name.strip()
+            if not equals or name not in names:
+                raise ValueError(
+                    f"How to read is said by NAME=VALUE, such as decimal=, but got {option!r}."
+                    f"{suggestion(name, names)} The names are: {listing(names)}."
+                )
+            given[name] = _value(name, text)
+        return cls(**given)
+
+
+def _value(name: str, text: str) -> str | bool:
+    if name in {"separator", "decimal", "thousands"}:
+        return SPELLED.get(text.strip().lower(), text)
+    return ANSWERS.get(text.strip().lower(), text) if name == "header" else text.strip()
+
+
+def listed_choices(name: str) -> str:
+    """Write the values that a parameter may have."""
+    return listing(map(repr, CHOICES[name]))
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        usable = codecs.lookup(encoding)._is_text_encoding  # noqa: SLF001  no public way to ask
+    except LookupError:
+        usable = False
+    if not usable:
+        raise ValueError(
+            f"`encoding` {encoding!r} is not known; utf-8, cp1252, latin-1 and utf-16 are."
+        )
+
+
+class Request(NamedTuple):
+    """What is asked of a reader: what messages call the file, known kinds, and how to read."""
+
+    name: str
+    kinds: Mapping[str, str] = {}
+    reading: Reading = Reading()

@@ -1,0 +1,68 @@
+from ._bayes_net import InnerBayesNetClassifier as InnerBayesNetClassifier
+from ._display import PrototypeDisplay as PrototypeDisplay
+from ._display import TreeDisplay as TreeDisplay
+from ._inner_ensemble import InnerEnsemble as InnerEnsemble
+from ._inner_ensemble import InnerScore as InnerScore
+from ._inner_ensemble import Measure as Measure
+from ._inner_ensemble import ViewSampler as ViewSampler
+from ._inner_ensemble import draw_feature_views as draw_feature_views
+from ._inner_ensemble import draw_views as draw_views
+from ._inner_ensemble import inner_score as inner_score
+from ._inner_ensemble import mean_of_views as mean_of_views
+from ._kmeans import InnerKMeans as InnerKMeans
+from ._kmeans import labelled_blocks as labelled_blocks
+from ._kmeans_kernels import ClusterSums as ClusterSums
+from ._kmeans_kernels import Draws as Draws
+from ._kmeans_kernels import add_cluster_sums as add_cluster_sums
+from ._kmeans_kernels import cluster_means as cluster_means
+from ._kmeans_kernels import own_distances as own_distances
+from ._tree import BaseInnerTree as BaseInnerTree
+from ._tree import InnerTreeClassifier as InnerTreeClassifier
+from ._tree import InnerTreeRegressor as InnerTreeRegressor
+from ._tree import TreePath as TreePath
+from ._tree import TreeStep as TreeStep
+from ._tree import TreeWords as TreeWords
+from ._tree import as_text as as_text
+from ._tree import asked as asked
+from ._tree import outline as outline
+from ._tree import tree_words as tree_words
+from ._tree_drawing import TreeDrawing as TreeDrawing
+from ._tree_drawing import TreeNode as TreeNode
+from ._tree_drawing import draw_tree as draw_tree
+from ._tree_drawing import tree_svg as tree_svg
+from ._tree_growth import LARGEST as LARGEST
+from ._tree_growth import STRENGTHS as STRENGTHS
+from ._tree_growth import FittedTree as FittedTree
+from ._tree_growth import FoldPlan as FoldPlan
+from ._tree_growth import GrowthRule as GrowthRule
+from ._tree_growth import NodeValues as NodeValues
+from ._tree_growth import Structure as Structure
+from ._tree_growth import TreeRecipe as TreeRecipe
+from ._tree_growth import TreeRows as TreeRows
+from ._tree_growth import alpha_grid as alpha_grid
+from ._tree_growth import draw_bootstraps as draw_bootstraps
+from ._tree_growth import learn_tree as learn_tree
+from ._tree_growth import pruned as pruned
+from ._tree_kernels import CostedTree as CostedTree
+from ._tree_kernels import RowTargets as RowTargets
+from ._tree_kernels import SoftTree as SoftTree
+from ._tree_kernels import bin_sums as bin_sums
+from ._tree_kernels import bins_of as bins_of
+from ._tree_kernels import candidate_cuts as candidate_cuts
+from ._tree_kernels import link_strengths as link_strengths
+from ._tree_kernels import predict_softly as predict_softly
+
+__all__ = [
+    "InnerBayesNetClassifier",
+    "InnerEnsemble",
+    "InnerKMeans",
+    "InnerScore",
+    "InnerTreeClassifier",
+    "InnerTreeRegressor",
+    "Measure",
+    "PrototypeDisplay",
+    "TreeDisplay",
+    "ViewSampler",
+    "draw_views",
+    "inner_score",
+]

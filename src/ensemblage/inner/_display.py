@@ -1,0 +1,309 @@
+"""Trees and prototypes of clusters, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage._core import FONT, require, set_module
+from ensemblage.inner._tree import outline_of
+from ensemblage.inner._tree_drawing import (
+    BAR,
+    CLASS_COLOURS,
+    DOT,
+    SMALL,
+    PlacedNode,
+    TreeNode,
+    draw_tree,
+)
+
+INK, QUIET, FAINT = "#1c2128", "#5b636e", "#c2bdb0"
+POINTS = 72
+"""In an inch."""
+
+
+@set_module("ensemblage.inner")
+class TreeDisplay:
+    """Drawing of a tree as an outline: children below their parent, the side of "yes" first.
+
+    Parameters
+    ----------
+    nodes : sequence of TreeNode
+        In the order of reading.
+    classes : sequence of str, default=()
+        Behind the colours of the leaves' bars.
+    width : float, default=560
+        Of a new figure, in points; the height is as much as the nodes need.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+    text_ : list of matplotlib Text
+        All lines, from top to bottom.
+
+    See Also
+    --------
+    ensemblage.inner.InnerTreeClassifier : Learns such trees.
+
+    Notes
+    -----
+    The mark of a split is grey where the crowd's thresholds differ, and dark where all are one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from ensemblage.inner import TreeDisplay
+    >>> from ensemblage.inner import InnerTreeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    >>> display = TreeDisplay.from_estimator(tree)
+    >>> display.text_[0].get_text()
+    'proline ≤ 755'
+    """
+
+    def __init__(
+        self, nodes: Sequence[TreeNode], classes: Sequence[str] = (), width: float = 560
+    ) -> None:
+        self.nodes = nodes
+        self.classes = classes
+        self.width = width
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, width: float = 560) -> TreeDisplay:
+        """Draw a fitted tree.
+
+        Parameters
+        ----------
+        estimator : InnerTreeClassifier or InnerTreeRegressor
+            Fitted.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+        width : float, default=560
+            Of a new figure, in points.
+
+        Returns
+        -------
+        TreeDisplay
+            Drawn.
+        """
+        check_is_fitted(estimator, "tree_")
+        classes = [str(label) for label in getattr(estimator, "classes_", ())]
+        return cls(outline_of(estimator), classes, width).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> TreeDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        TreeDisplay
+            Itself.
+        """
+        drawing = draw_tree(self.nodes, self.width)
+        if ax is None:
+            plt = require("matplotlib.pyplot", "TreeDisplay", extra="plot")
+            figure = plt.figure(figsize=(drawing.width / POINTS, drawing.height / POINTS))
+            ax = figure.add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
+        for x, top, bottom, child in drawing.elbows:
+            ax.plot([x, x, child], [top, bottom, bottom], color=FAINT, linewidth=1)
+        box = ax.get_window_extent()
+        scale = min(1.0, box.width * POINTS / ax.figure.dpi / drawing.width,
+                    box.height * POINTS / ax.figure.dpi / drawing.height)  # fmt: skip
+        self.text_ = [text for node in drawing.nodes for text in _draw_node(ax, node, scale)]
+        ax.set_axis_off()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _draw_node(ax: Any, node: PlacedNode, scale: float) -> list[Any]:
+    patches = require("matplotlib.patches", "TreeDisplay", extra="plot")
+    if not node.is_leaf:
+        inside = FAINT if node.soft else INK
+        ax.add_patch(patches.Circle((node.x, node.y), DOT, facecolor=inside, edgecolor=QUIET))
+    for bar in node.bars:
+        colour = CLASS_COLOURS[bar.number % len(CLASS_COLOURS)]
+        ax.add_patch(patches.Rectangle((bar.x, bar.y), bar.width, BAR, facecolor=colour))
+    return [
+        ax.text(
+            text.x, text.y, text.text.replace("$", r"\$"), va="baseline",
+            fontsize=scale * (SMALL if text.is_small else FONT),
+            color=QUIET if text.is_small else INK,
+        )
+        for text in node.texts
+    ]  # fmt: skip
+
+
+@set_module("ensemblage.inner")
+class PrototypeDisplay:
+    """Cluster prototypes as a table of colours, clusters by features.
+
+    Each feature is shown in standard deviations over the prototypes' data scale, so that
+    features of different units can be compared; the numbers written in it are in the units
+    of the data.
+
+    Parameters
+    ----------
+    prototypes : ndarray of shape (n_clusters, n_features)
+        The prototypes, in the units of the data.
+    center : ndarray of shape (n_features,)
+        What counts as neither high nor low.
+    scale : ndarray of shape (n_features,)
+        What counts as one step up.
+    sizes : ndarray of shape (n_clusters,), default=None
+        Rows of each cluster.
+    feature_names : sequence of str, default=None
+        Names of the features.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+    image_ : matplotlib AxesImage
+        The colours.
+    """
+
+    def __init__(
+        self,
+        prototypes: NDArray[Any],
+        *,
+        center: NDArray[Any],
+        scale: NDArray[Any],
+        sizes: NDArray[Any] | None = None,
+        feature_names: Any = None,
+    ) -> None:
+        self.prototypes = prototypes
+        self.center = center
+        self.scale = scale
+        self.sizes = sizes
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, ax: Any = None, cmap: str = "RdBu_r"
+    ) -> PrototypeDisplay:
+        """Draw the prototypes of a fitted clusterer.
+
+        Parameters
+        ----------
+        estimator : clusterer
+            Fitted, with ``cluster_centers_`` and ``predict``.
+        X : array-like of shape (n_samples, n_features)
+            Rows that tell how each feature varies.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        cmap : str, default="RdBu_r"
+            Name of matplotlib's colour map.
+
+        Returns
+        -------
+        PrototypeDisplay
+            With the picture drawn.
+        """
+        check_is_fitted(estimator, "cluster_centers_")
+        names = getattr(estimator, "feature_names_in_", None)
+        labels = estimator.predict(X)
+        return cls.from_predictions(
+            X, labels, prototypes=estimator.cluster_centers_, feature_names=names, ax=ax, cmap=cmap
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        X: Any,
+        labels: Any,
+        *,
+        prototypes: Any = None,
+        feature_names: Any = None,
+        ax: Any = None,
+        cmap: str = "RdBu_r",
+    ) -> PrototypeDisplay:
+        """Draw the prototypes of any clustering.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+        labels : array-like of shape (n_samples,)
+            Their clusters, from 0.
+        prototypes : array-like of shape (n_clusters, n_features), default=None
+            The prototypes; means of the clusters if None.
+        feature_names : sequence of str, default=None
+            Names of the features.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        cmap : str, default="RdBu_r"
+            Name of matplotlib's colour map.
+
+        Returns
+        -------
+        PrototypeDisplay
+            With the picture drawn.
+        """
+        rows, labels = np.asarray(X, dtype=np.float64), np.asarray(labels)
+        if prototypes is None:
+            prototypes = np.stack([rows[labels == k].mean(axis=0) for k in np.unique(labels)])
+        sizes = np.bincount(labels[labels >= 0], minlength=len(prototypes))
+        spread = rows.std(axis=0)
+        display = cls(
+            np.asarray(prototypes, dtype=np.float64), center=rows.mean(axis=0),
+            scale=np.where(spread > 0, spread, 1.0), sizes=sizes, feature_names=feature_names,
+        )  # fmt: skip
+        return display.plot(ax=ax, cmap=cmap)
+
+    def plot(self, *, ax: Any = None, cmap: str = "RdBu_r") -> PrototypeDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        cmap : str, default="RdBu_r"
+            Name of matplotlib's colour map.
+
+        Returns
+        -------
+        PrototypeDisplay
+            Itself.
+        """
+        plt = require("matplotlib.pyplot", "PrototypeDisplay", extra="plot")
+        if ax is None:
+            _, ax = plt.subplots(layout="constrained")
+        steps = (self.prototypes - self.center) / self.scale
+        limit = max(float(np.abs(steps).max()), 1e-12)
+        self.image_ = ax.imshow(steps, cmap=cmap, vmin=-limit, vmax=limit, aspect="auto")
+        self._name_axes(ax)
+        self._write_values(ax, steps, limit)
+        ax.figure.colorbar(self.image_, ax=ax, label="standard deviations from the mean row")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _name_axes(self, ax: Any) -> None:
+        n_clusters, n_features = self.prototypes.shape
+        names = self.feature_names
+        names = [f"x{j}" for j in range(n_features)] if names is None else list(names)
+        rows = [f"cluster {k}" for k in range(n_clusters)]
+        if self.sizes is not None:
+            rows = [f"{name} (n={size})" for name, size in zip(rows, self.sizes, strict=True)]
+        ax.set_xticks(range(n_features), names, rotation=45, ha="right")
+        ax.set_yticks(range(n_clusters), rows)
+
+    def _write_values(self, ax: Any, steps: NDArray[Any], limit: float) -> None:
+        if steps.size > 200:
+            return  # more numbers than this cannot be read
+        for (k, j), value in np.ndenumerate(self.prototypes):
+            color = "white" if abs(steps[k, j]) > 0.6 * limit else "black"
+            ax.text(j, k, f"{value:.3g}", ha="center", va="center", color=color, fontsize=7)

@@ -1,0 +1,233 @@
+"""A tree as a drawing: places of nodes, SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from ensemblage._core import FONT, LINE, printable, set_module, text_width, wrapped
+
+SMALL = 10.5
+"""Size of the letters that say less."""
+SMALL_LINE = 13.0
+MARGIN = 6.0
+DOT = 4.0
+"""Radius of the mark of a split."""
+BAR = 8.0
+"""Height of a leaf's bar."""
+LONGEST_BAR = 150.0
+GAP = 9.0
+"""Between nodes."""
+INDENT, DEEPEST = 22.0, 0.3
+"""By how much a child stands to the right; all together at most this share of the width."""
+
+
+@set_module("ensemblage.inner")
+class TreeNode(NamedTuple):  # numpydoc ignore=PR01
+    """A node of a tree that is to be drawn; nodes stand in the order of reading, parents first.
+
+    Attributes
+    ----------
+    depth : int
+        Splits above it.
+    side : str
+        On which side of its parent it is.
+    said : tuple of str and str
+        What it asks or answers; the second part is never cut.
+    detail : str
+        Said below, in small letters.
+    shares : tuple of float
+        Of the classes in a leaf; none where the tree gives numbers.
+    is_leaf : bool
+        Whether it is a leaf.
+    soft : bool
+        Whether the thresholds of the split differ.
+    """
+
+    depth: int
+    side: str
+    said: tuple[str, str]
+    detail: str
+    shares: tuple[float, ...] = ()
+    is_leaf: bool = False
+    soft: bool = False
+
+
+class PlacedText(NamedTuple):
+    """A line of text: where it starts, and where its letters stand."""
+
+    x: float
+    y: float
+    text: str
+    is_small: bool = False
+
+
+class PlacedBar(NamedTuple):
+    """A part of a leaf's bar, and which class it is of."""
+
+    x: float
+    y: float
+    width: float
+    number: int
+
+
+class PlacedNode(NamedTuple):
+    """A node's mark, its lines of text, and its bar."""
+
+    x: float
+    y: float
+    top: float
+    bottom: float
+    texts: tuple[PlacedText, ...]
+    bars: tuple[PlacedBar, ...]
+    is_leaf: bool
+    soft: bool
+
+
+class TreeDrawing(NamedTuple):
+    """Nodes, elbows as (x, from, to, x of the child), and texts that had to be cut, with whole."""
+
+    width: float
+    height: float
+    nodes: tuple[PlacedNode, ...]
+    elbows: tuple[tuple[float, float, float, float], ...]
+    cut: tuple[tuple[str, str], ...]
+
+
+def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
+    """Put the nodes below each other."""
+    deepest = max(node.depth for node in nodes)
+    indent = min(INDENT, DEEPEST * width / max(deepest, 1))
+    placed: list[PlacedNode] = []
+    cut: dict[str, str] = {}
+    y = MARGIN
+    for node in nodes:
+        x = MARGIN + DOT + indent * node.depth
+        placed.append(_placed(node, x, y, width, cut))
+        y = placed[-1].bottom + GAP
+    elbows, open_nodes = [], list[int]()
+    for k, node in enumerate(nodes):
+        del open_nodes[node.depth :]
+        if open_nodes:
+            parent = placed[open_nodes[-1]]
+            elbows.append((parent.x, parent.y + DOT, placed[k].y, placed[k].x))
+        open_nodes.append(k)
+    return TreeDrawing(width, y - GAP + MARGIN, tuple(placed), tuple(elbows), tuple(cut.items()))
+
+
+def _placed(node: TreeNode, x: float, top: float, width: float, cut: dict[str, str]) -> PlacedNode:
+    left = x + DOT + 6
+    room = width - MARGIN - left
+    lines = _title(node, room / FONT, cut)
+    texts = [PlacedText(left, top + FONT + LINE * k, line) for k, line in enumerate(lines)]
+    y = top + LINE * len(lines)
+    bars: tuple[PlacedBar, ...] = ()
+    if node.shares:
+        bars = _bars(node.shares, left, y + 4, min(room, LONGEST_BAR))
+        y += BAR + 6
+    for line in wrapped(printable(node.detail), room / SMALL, 3).lines:
+        texts.append(PlacedText(left, y + SMALL, line, is_small=True))
+        y += SMALL_LINE
+    middle = top + FONT * 0.65
+    return PlacedNode(x, middle, top, y, tuple(texts), bars, node.is_leaf, node.soft)
+
+
+def _title(node: TreeNode, letters: float, cut: dict[str, str]) -> list[str]:
+    """Break what a node says into lines; the part that may not be cut has a line of its own."""
+    side = f"{node.side}: " if node.side else ""
+    name, rest = printable(node.said[0]), printable(node.said[1])
+    together = wrapped(f"{side}{name}{rest}", letters)
+    if together.whole:
+        return list(together.lines)
+    alone = wrapped(f"{side}{name}", letters, 3)
+    if not alone.whole:
+        cut[alone.lines[-1]] = name
+    return [*alone.lines, *(wrapped(rest.strip(), letters).lines if rest.strip() else ())]
+
+
+def _bars(shares: Sequence[float], x: float, y: float, width: float) -> tuple[PlacedBar, ...]:
+    bars = []
+    for number, share in enumerate(shares):
+        if share * width >= 0.5:
+            bars.append(PlacedBar(x, y, share * width, number))
+        x += share * width
+    return tuple(bars)
+
+
+def right_end(text: PlacedText) -> float:
+    """Estimate where a line of text ends."""
+    return text.x + text_width(text.text) * (SMALL if text.is_small else FONT)
+
+
+CLASS_COLOURS = ("#1a5f6e", "#b3541e", "#6b4fa0", "#5d7f1f", "#b13a6f", "#767b83")
+"""Of the leaves' bars; then they come again."""
+
+# letters and lines are of the notebook's own colour, so that they are seen on dark ones too
+STYLE = (
+    ".ensemblage-tree{margin:1em 0;max-width:640px;font:12px sans-serif}"
+    ".ensemblage-tree svg{display:block;max-width:100%;height:auto}"
+    ".ensemblage-tree text{fill:currentColor}"
+    ".ensemblage-tree .small{font-size:10.5px;opacity:.75}"
+    ".ensemblage-tree .line{fill:none;stroke:currentColor;opacity:.35}"
+    ".ensemblage-tree circle,.ensemblage-tree .leaf{fill:currentColor;stroke:currentColor}"
+    ".ensemblage-tree circle.soft{fill-opacity:.25}"
+    ".ensemblage-tree i{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 1em}"
+)
+
+
+def tree_svg(drawing: TreeDrawing, kind: str = "") -> str:
+    """Write a drawing; its parts have classes: line, leaf, soft, small, and c0 to c5 for bars."""
+    lines = "".join(
+        f"M{x:.1f} {top:.1f}V{bottom:.1f}H{child:.1f}" for x, top, bottom, child in drawing.elbows
+    )
+    nodes = "\n".join(f"<g>{_node(node)}</g>" for node in drawing.nodes)
+    named = f' class="{kind}"' if kind else ""
+    width, height = drawing.width, drawing.height
+    return (
+        f'<svg{named} viewBox="0 0 {width:.1f} {height:.1f}" width="{width:.0f}" '
+        f'height="{height:.0f}" focusable="false"><path class="line" d="{lines}"/>\n{nodes}\n</svg>'
+    )
+
+
+def _node(node: PlacedNode) -> str:
+    parts = []
+    if not node.is_leaf:
+        soft = ' class="soft"' if node.soft else ""
+        parts.append(f'<circle{soft} cx="{node.x:.1f}" cy="{node.y:.1f}" r="{DOT:.0f}"/>')
+    elif not node.bars:
+        parts.append(
+            f'<rect class="leaf" x="{node.x - DOT:.1f}" y="{node.y - DOT:.1f}" '
+            f'width="{2 * DOT:.0f}" height="{2 * DOT:.0f}"/>'
+        )
+    parts += [
+        f'<rect class="c{bar.number % len(CLASS_COLOURS)}" x="{bar.x:.1f}" y="{bar.y:.1f}" '
+        f'width="{bar.width:.1f}" height="{BAR:.0f}"/>'
+        for bar in node.bars
+    ]
+    for text in node.texts:
+        small = ' class="small"' if text.is_small else ""
+        parts.append(f'<text{small} x="{text.x:.1f}" y="{text.y:.1f}">{escape(text.text)}</text>')
+    return "".join(parts)
+
+
+def tree_html(nodes: Sequence[TreeNode], classes: Sequence[str], width: float = 620) -> str:
+    """Draw a tree as a figure that brings its own styles."""
+    colours = "".join(
+        f".ensemblage-tree .c{k}{{fill:{colour};background:{colour}}}"
+        for k, colour in enumerate(CLASS_COLOURS)
+    )
+    signs = "".join(
+        f'<i class="c{k % len(CLASS_COLOURS)}"></i>{escape(name)}' for k, name in enumerate(classes)
+    )
+    drawing = draw_tree(nodes, width)
+    cut = "".join(
+        f"<div><dt>{escape(shown)}</dt><dd>{escape(whole)}</dd></div>"
+        for shown, whole in drawing.cut
+    )
+    legend = f"<div>{signs}</div>" if signs else ""
+    names = f"<dl>{cut}</dl>" if cut else ""
+    return (
+        f"<style>{STYLE}{colours}</style>"
+        f'<figure class="ensemblage-tree">{legend}{tree_svg(drawing)}{names}</figure>'
+    )

@@ -1,0 +1,529 @@
+"""Compiled parts of inner trees: cuts, soft memberships, shrinkage, pruning."""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import compiled
+
+Bytes = NDArray[np.uint8]
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Rows = NDArray[np.float32]
+
+
+GINI, ENTROPY, SQUARED, POISSON = 0, 1, 2, 3
+"""What a cut is judged by; the first two take classes, the others numbers."""
+
+MOST_CUTS = 255
+"""So many cuts at most, that a bin fits into a byte."""
+
+NEAR = np.float32(1e-7)
+"""Scikit-learn's trees do not cut between values so near to each other."""
+
+SLACK = 1e-12
+"""A share of the rows' masses: ranks at the very edge of a window are in it, however it rounds."""
+
+ROUNDING = 1e-12
+"""A cut that is better by less than this share of the score is not better."""
+
+
+class Cuts(NamedTuple):
+    """Candidate cuts in ascending order, and which of them is the tree's own."""
+
+    values: Doubles
+    own: int
+
+
+class RowTargets(NamedTuple):
+    """Weights of rows, and what they are to be told apart by: classes, or numbers.
+
+    Either of ``codes`` and ``numbers`` is read: the latter where ``n_classes`` is 0.
+    """
+
+    weights: Doubles
+    codes: NDArray[np.int32]
+    numbers: Doubles
+    n_classes: int
+
+
+class CutRule(NamedTuple):
+    """How a cut is judged, and how many drawn rows it leaves on each side at least."""
+
+    criterion: int
+    min_rows: int
+
+
+class NodeRows(NamedTuple):
+    """Places of rows among the parent's, and what each view drew of them."""
+
+    places: NDArray[np.int64]
+    counts: Bytes
+
+
+def candidate_cuts(x: NDArray[np.float32], masses: Doubles, own: float, window: float) -> Cuts:
+    """Cuts between distinct values whose rank is at most ``window`` of all from the own cut's.
+
+    Ranks are shares of the rows' masses. Where there are too many, every so manieth rank is kept.
+    Missing values are of no account.
+    """
+    x, below = _ranked(x, masses)
+    n_left = int(np.searchsorted(x, own, side="right"))
+    rank = below[n_left - 1] if n_left else 0.0
+    reach = (window + SLACK) * below[-1] if len(x) else 0.0
+    first = int(np.searchsorted(below, rank - reach))
+    last = min(int(np.searchsorted(below, rank + reach, side="right")), len(x) - 1)
+    places = first + np.flatnonzero(x[first + 1 : last + 1] > x[first:last] + NEAR)
+    places = places[places != n_left - 1]
+    if len(places) > MOST_CUTS - 1:
+        ranks = np.linspace(below[places[0]], below[places[-1]], MOST_CUTS - 1)
+        found = np.searchsorted(below[places], ranks)  # in ascending order
+        places = places[found[np.append(True, found[1:] > found[:-1])]]
+    low, high = x[places].astype(np.float64), x[places + 1].astype(np.float64)
+    middle = low / 2 + high / 2
+    cuts = np.append(np.where(middle == high, low, middle), own)
+    order = np.argsort(cuts, kind="stable")
+    return Cuts(cuts[order], int(np.argmax(order == len(places))))
+
+
+def _ranked(x: NDArray[np.float32], masses: Doubles) -> tuple[NDArray[np.float32], Doubles]:
+    """Sort the known values, with the mass of all up to each."""
+    if (masses == 1.0).all():  # values alone are sorted several times faster than their places
+        x = np.sort(x)  # missing ones last
+        x = x[: int(np.searchsorted(x, np.inf, side="right"))]
+        return x, np.arange(1.0, len(x) + 1)
+    known = ~np.isnan(x)
+    x, masses = x[known], masses[known]
+    order = np.argsort(x, kind="stable")
+    return x[order], np.cumsum(masses[order])
+
+
+@compiled
+def bins_of(x: NDArray[np.float32], cuts: Doubles, missing_left: bool) -> Bytes:
+    """Count the cuts below each value; a missing one lies below or above all of them."""
+    bins = np.empty(len(x), dtype=np.uint8)
+    # a search of as many steps for all values, in which nothing branches on one
+    ends = np.full(MOST_CUTS + 1, np.inf)
+    ends[: len(cuts)] = cuts
+    for i in range(len(x)):
+        value, place, step = np.float64(x[i]), 0, (MOST_CUTS + 1) // 2
+        while step > 0:
+            place += step if ends[place + step - 1] < value else 0
+            step //= 2
+        bins[i] = place
+        if np.isnan(value) and not missing_left:
+            bins[i] = len(cuts)
+    return bins
+
+
+@compiled
+def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Doubles:
+    """Sum up each bin in each view: (n_bins, n_channels, n_views).
+
+    The first channel counts drawn rows. Then follow the weights of the classes; or, for numbers,
+    the weights, and the weights times the numbers.
+    """
+    n_views, n_classes = counts.shape[1], targets.n_classes
+    sums = np.zeros((n_bins, 1 + n_classes if n_classes else 3, n_views))
+    for i in range(len(bins)):
+        here, weight = sums[bins[i]], targets.weights[i]
+        channel = 1 + targets.codes[i] if n_classes else 1
+        for e in range(n_views):
+            here[0, e] += counts[i, e]
+            here[channel, e] += counts[i, e] * weight
+        if not n_classes:
+            moment = weight * targets.numbers[i]
+            for e in range(n_views):
+                here[2, e] += counts[i, e] * moment
+    return sums
+
+
+class SideScores(NamedTuple):
+    """Room for the score of one side of a cut, and for its weight, in each view."""
+
+    scores: Doubles
+    weights: Doubles
+
+
+@compiled(error_model="numpy")
+def score_side(side: Doubles, criterion: int, room: SideScores) -> None:
+    r"""Score one side of a cut in each view, from the channels of :func:`bin_sums`; more is purer.
+
+    Gini: :math:`\sum_k L_k^2 / L`; entropy: :math:`\sum_k L_k \log(L_k / L)`; squared error, with
+    :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`. A side of no
+    row has 0, whatever rounding leaves of its weights.
+    """
+    scores, weights = room
+    n_channels, n_views = side.shape
+    first = 1 if criterion in (GINI, ENTROPY) else 2
+    scores[:], weights[:] = 0.0, 0.0
+    # views are innermost and do not branch, so that several are scored at once
+    for k in range(1, n_channels if first == 1 else 2):
+        for e in range(n_views):
+            weights[e] += side[k, e]
+    for k in range(first, n_channels):
+        for e in range(n_views):
+            part = side[k, e]
+            share = part / (weights[e] if weights[e] > 0.0 else 1.0)
+            if criterion in (ENTROPY, POISSON):
+                share = np.log(share) if share > 0.0 else 0.0
+            counts = side[0, e] >= 1.0 and (part > 0.0 or criterion == SQUARED)
+            scores[e] += part * share if counts else 0.0
+
+
+@compiled
+def leaves_enough(left: Doubles, right: Doubles, e: int, rule: CutRule) -> bool:
+    """Whether both sides have rows enough; under Poisson's deviance also numbers above zero."""
+    if min(left[0, e], right[0, e]) < rule.min_rows:
+        return False
+    if rule.criterion != POISSON:
+        return True
+    least = ROUNDING * (left[2, e] + right[2, e])
+    return bool(min(left[2, e], right[2, e]) > least)
+
+
+@compiled
+def cut_gains(  # noqa: C901  views, cuts
+    sums: Doubles, own: int, rule: CutRule
+) -> Doubles:
+    """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
+
+    Minus infinity stands where there is none, or where a side has too few rows.
+    """
+    n_bins, n_channels, n_views = sums.shape
+    left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
+    room_left = SideScores(np.empty(n_views), np.empty(n_views))
+    room_right = SideScores(np.empty(n_views), np.empty(n_views))
+    scores = np.full((n_bins - 1, n_views), -np.inf)
+    for c in range(n_bins - 1):
+        for k in range(n_channels):
+            for e in range(n_views):
+                left[k, e] += sums[c, k, e]
+                right[k, e] -= sums[c, k, e]
+        score_side(left, rule.criterion, room_left)
+        score_side(right, rule.criterion, room_right)
+        for e in range(n_views):
+            if c == own or leaves_enough(left, right, e, rule):
+                scores[c, e] = room_left.scores[e] + room_right.scores[e]
+    gains = np.full((n_views, n_bins - 1), -np.inf)
+    for e in range(n_views):
+        least = scores[own, e] + ROUNDING * abs(scores[own, e])
+        for c in range(n_bins - 1):
+            if c == own or scores[c, e] > least:
+                gains[e, c] = scores[c, e] - scores[own, e]
+    return gains
+
+
+@compiled
+def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bool) -> NodeRows:
+    """Keep the rows that some view, by the cut that it has chosen, sends to a side."""
+    n_rows, n_views = counts.shape
+    low, high = chosen.min(), chosen.max()
+    n_most = 0
+    for i in range(n_rows):
+        n_most += bins[i] <= high if left else bins[i] > low
+    places, kept = np.empty(n_most, dtype=np.int64), np.empty((n_most, n_views), dtype=np.uint8)
+    n_kept = 0
+    for i in range(n_rows):
+        if bins[i] > high if left else bins[i] <= low:
+            continue
+        some = bins[i] <= low or bins[i] > high  # all views are of one mind
+        if some:
+            kept[n_kept] = counts[i]
+        else:
+            for e in range(n_views):
+                drawn = counts[i, e] if (bins[i] <= chosen[e]) == left else np.uint8(0)
+                kept[n_kept, e] = drawn
+                some = some or drawn > 0
+        if some:
+            places[n_kept] = i
+            n_kept += 1
+    return NodeRows(places[:n_kept], kept[:n_kept])
+
+
+@compiled
+def count_draws(drawn: NDArray[np.uint32], counts: Bytes) -> None:
+    """Count how often each row was drawn, 255 times at most."""
+    for i in drawn:
+        counts[i] += counts[i] < 255
+
+
+LEAF = -1
+"""In the place of a leaf's children and feature."""
+
+
+class SoftTree(NamedTuple):
+    """Nodes with their children after them, the root first.
+
+    ``thresholds`` has the shape (n_nodes, n_views), ascending in each node; the other arrays
+    (n_nodes,). Children and feature of a leaf are -1.
+    """
+
+    left: Integers
+    right: Integers
+    feature: Integers
+    missing_left: NDArray[np.bool_]
+    thresholds: Doubles
+
+
+class Reached(NamedTuple):
+    """Room for the nodes that a row reaches, and its memberships in them."""
+
+    nodes: Integers
+    shares: Doubles
+
+
+class Memberships(NamedTuple):
+    """Row i is in the leaves ``leaves[starts[i]:starts[i + 1]]`` by the shares beside them."""
+
+    starts: Integers
+    leaves: Integers
+    shares: Doubles
+
+
+@compiled
+def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
+    """Count the thresholds below a value."""
+    if np.isnan(x):
+        return 0 if missing_left else len(thresholds)
+    if x <= thresholds[0]:
+        return 0
+    if x > thresholds[-1]:
+        return len(thresholds)
+    return int(np.searchsorted(thresholds, x))
+
+
+@compiled
+def reach(tree: SoftTree, row: Rows, reached: Reached) -> int:
+    """Write down the nodes that a row reaches, parents first, and give their number."""
+    n_views = tree.thresholds.shape[1]
+    reached.nodes[0], reached.shares[0] = 0, 1.0
+    done, found = 0, 1
+    while done < found:
+        node, share = reached.nodes[done], reached.shares[done]
+        done += 1
+        if tree.left[node] == LEAF:
+            continue
+        x = np.float64(row[tree.feature[node]])
+        right = views_right(tree.thresholds[node], x, tree.missing_left[node])
+        if right < n_views:
+            reached.nodes[found] = tree.left[node]
+            reached.shares[found] = share * ((n_views - right) / n_views)
+            found += 1
+        if right > 0:
+            reached.nodes[found] = tree.right[node]
+            reached.shares[found] = share * (right / n_views)
+            found += 1
+    return found
+
+
+@compiled
+def make_room(tree: SoftTree) -> Reached:
+    """Make room for all nodes of a tree."""
+    n_nodes = len(tree.left)
+    return Reached(np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes))
+
+
+@compiled
+def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
+    """Sum up the rows in each node by their memberships: (n_nodes, n_classes) weights.
+
+    For numbers, two columns: weights, and weights times numbers. Rows of no weight are passed over.
+    """
+    n_classes = targets.n_classes
+    sums = np.zeros((len(tree.left), n_classes or 2))
+    reached = make_room(tree)
+    for i in range(len(X)):
+        if targets.weights[i] == 0.0:
+            continue
+        for j in range(reach(tree, X[i], reached)):
+            node, weight = reached.nodes[j], reached.shares[j] * targets.weights[i]
+            sums[node, targets.codes[i] if n_classes else 0] += weight
+            if not n_classes:
+                sums[node, 1] += weight * targets.numbers[i]
+    return sums
+
+
+@compiled
+def predict_softly(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
+    """Average the leaves' values, (n_nodes, n_columns), by each row's memberships."""
+    out = np.zeros((len(X), values.shape[1]))
+    reached = make_room(tree)
+    for i in range(len(X)):
+        for j in range(reach(tree, X[i], reached)):
+            node = reached.nodes[j]
+            if tree.left[node] == LEAF:
+                for k in range(values.shape[1]):
+                    out[i, k] += reached.shares[j] * values[node, k]
+    return out
+
+
+@compiled
+def leaf_memberships(tree: SoftTree, X: Rows) -> Memberships:
+    """Memberships of rows in the leaves that they touch; leaves are numbered as nodes."""
+    reached = make_room(tree)
+    starts = np.zeros(len(X) + 1, dtype=np.int64)
+    for i in range(len(X)):
+        starts[i + 1] = starts[i]
+        for j in range(reach(tree, X[i], reached)):
+            starts[i + 1] += tree.left[reached.nodes[j]] == LEAF
+    leaves, shares = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+    for i in range(len(X)):
+        place = starts[i]
+        for j in range(reach(tree, X[i], reached)):
+            if tree.left[reached.nodes[j]] == LEAF:
+                leaves[place], shares[place] = reached.nodes[j], reached.shares[j]
+                place += 1
+    return Memberships(starts, leaves, shares)
+
+
+LEAST = np.finfo(np.float64).eps
+"""No probability counts as less."""
+
+
+class ShrunkPaths(NamedTuple):
+    """What each node adds to its parent's mean, before and by shrinkage, and from which step on.
+
+    ``changes`` has the shape (n_nodes, n_columns), with the root's mean in its place; ``factors``
+    (n_nodes, n_strengths); ``steps`` (n_nodes,): at step 0 the tree is its root alone.
+    """
+
+    changes: Doubles
+    factors: Doubles
+    steps: NDArray[np.int64]
+    n_steps: int
+
+
+def node_means(tree: SoftTree, sums: Doubles, is_class: bool) -> tuple[Doubles, Doubles]:
+    """Means (n_nodes, n_columns) and weights (n_nodes,) of nodes; an empty one has its parent's."""
+    weights = sums.sum(axis=1) if is_class else sums[:, 0]
+    totals = sums if is_class else sums[:, 1:]
+    means = totals / np.where(weights > 0, weights, 1.0)[:, None]
+    if (weights <= 0).any():
+        for node in np.flatnonzero(tree.left != LEAF):
+            for child in (tree.left[node], tree.right[node]):
+                if weights[child] <= 0:
+                    means[child] = means[node]
+    return means, weights
+
+
+def shrinkage_factors(weights: Doubles, parents: NDArray[np.int64], strengths: Doubles) -> Doubles:
+    r"""Factors :math:`1 / (1 + \lambda / N_{p(t)})`, of shape (n_nodes, n_strengths)."""
+    above = np.maximum(weights[np.maximum(parents, 0)], np.finfo(np.float64).tiny)
+    return above[:, None] / (above[:, None] + strengths)
+
+
+@compiled
+def loss_of(prediction: float, target: float, is_class: bool) -> float:
+    """Log loss of a class's probability, or squared error of a number."""
+    if is_class:
+        return float(-np.log(max(prediction, LEAST)))
+    return (prediction - target) ** 2
+
+
+@compiled
+def sort_by_step(reached: Reached, found: int, steps: NDArray[np.int64]) -> None:
+    """Put the nodes that a row reaches into the order of their steps, by insertion."""
+    nodes, shares = reached
+    for j in range(1, found):
+        node, share, place = nodes[j], shares[j], j
+        while place > 0 and steps[nodes[place - 1]] > steps[node]:
+            nodes[place], shares[place] = nodes[place - 1], shares[place - 1]
+            place -= 1
+        nodes[place], shares[place] = node, share
+
+
+@compiled
+def shrunk_losses(  # noqa: C901  rows, strengths, nodes
+    tree: SoftTree, X: NDArray[np.float32], targets: RowTargets, paths: ShrunkPaths
+) -> Doubles:
+    """Weighted sums of the rows' losses: (n_steps, n_strengths); none for rows of no weight."""
+    n_strengths, is_class = paths.factors.shape[1], targets.n_classes > 0
+    jumps = np.zeros((paths.n_steps, n_strengths))
+    reached = make_room(tree)
+    for i in range(len(X)):
+        if targets.weights[i] == 0.0:
+            continue
+        found = reach(tree, X[i], reached)
+        column = targets.codes[i] if is_class else 0
+        sort_by_step(reached, found, paths.steps)
+        for s in range(n_strengths):
+            prediction, loss = paths.changes[0, column], 0.0
+            for j in range(found):
+                node, share = reached.nodes[j], reached.shares[j]
+                step = paths.steps[node]
+                if step >= paths.n_steps:
+                    break
+                if node > 0:
+                    prediction += share * paths.changes[node, column] * paths.factors[node, s]
+                last = j + 1 == found or paths.steps[reached.nodes[j + 1]] > step
+                if last:
+                    new = loss_of(prediction, targets.numbers[i], is_class)
+                    jumps[step, s] += targets.weights[i] * (new - loss)
+                    loss = new
+    for step in range(1, paths.n_steps):
+        jumps[step] += jumps[step - 1]
+    return jumps
+
+
+class CostedTree(NamedTuple):
+    """Children (-1 at leaves, else after their parent) and what each node costs as a leaf."""
+
+    left: Integers
+    right: Integers
+    costs: Doubles
+
+
+def parents_of(left: Integers, right: Integers) -> Integers:
+    """Parent of each node; -1 for the root."""
+    parents = np.full(len(left), -1)
+    inner = np.flatnonzero(left >= 0)
+    parents[left[inner]] = parents[right[inner]] = inner
+    return parents
+
+
+def link_strengths(tree: CostedTree) -> Doubles:
+    r"""Give the :math:`\alpha` at which each node is collapsed into a leaf; 0 for leaves.
+
+    The weakest link is the node of least :math:`g(t) = (R(t) - R(T_t)) / (|T_t| - 1)`, with
+    :math:`R` the cost and :math:`|T_t|` the leaves below. It is collapsed, and so on to the root.
+    What lies below a collapsed node has its strength or less.
+    """
+    # plain lists and a heap: so few nodes are not worth the compiler's time
+    left, right, costs = tree.left.tolist(), tree.right.tolist(), tree.costs.tolist()
+    parents = parents_of(tree.left, tree.right).tolist()
+    inner = [node for node in range(len(left)) if left[node] >= 0]
+    below, leaves = list(costs), [1] * len(left)
+    for node in reversed(inner):
+        below[node] = below[left[node]] + below[right[node]]
+        leaves[node] = leaves[left[node]] + leaves[right[node]]
+
+    def link(node: int) -> tuple[float, int, int]:
+        return (costs[node] - below[node]) / (leaves[node] - 1), node, leaves[node]
+
+    links = [link(node) for node in inner]
+    heapq.heapify(links)
+    strengths, alpha = [0.0] * len(left), 0.0
+    while links:
+        strength, node, then = heapq.heappop(links)
+        if leaves[node] != then:
+            continue  # this or something below has been collapsed since
+        alpha = max(alpha, strength)
+        saved, lost = costs[node] - below[node], leaves[node] - 1
+        waiting = [node]
+        while waiting:
+            gone = waiting.pop()
+            if leaves[gone] > 1:
+                strengths[gone], leaves[gone] = alpha, 1
+                waiting += [left[gone], right[gone]]
+        above = parents[node]
+        while above >= 0:
+            below[above] += saved
+            leaves[above] -= lost
+            heapq.heappush(links, link(above))
+            above = parents[above]
+    return np.array(strengths)

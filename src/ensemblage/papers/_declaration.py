@@ -1,0 +1,344 @@
+"""A table or figure of a paper as a declaration."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial, wraps
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from threadpoolctl import threadpool_limits
+
+from ensemblage.datasets import Dataset, dataset_fingerprint, find_folder, load_dataset
+from ensemblage.papers._summaries import Repeats, entry
+from ensemblage.studies import (
+    Cell,
+    CellResult,
+    Experiment,
+    ResultRow,
+    ResultTable,
+    recorded_warnings,
+)
+
+
+class Remarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to know when reading a table; several tables of a paper may share some of it.
+
+    Stand-ins are rows of generated data: the paper's figures beside them are of data that cannot
+    be had. The columns of the library's methods are named by how they start.
+    """
+
+    notes: tuple[str, ...] = ()
+    row_note: str = ""
+    row_notes: dict[str, str] = {}
+    stand_ins: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
+
+
+class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table or figure as the paper has it: a line of numbers for each row, one per column.
+
+    ``remarks`` is the stem of a file that holds what it shares with other tables.
+    """
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: dict[str, tuple[float, ...]] = {}
+    remarks: str = ""
+
+    def __post_init__(self) -> None:
+        for row, line in self.rows.items():
+            if len(line) != len(self.columns):
+                raise ValueError(f"{row} has {len(line)} figures for {len(self.columns)} columns.")
+
+    def value(self, row: str, column: str) -> float | None:
+        """Give the paper's figure, or None where it has none."""
+        if row not in self.rows or column not in self.columns:
+            return None
+        return self.rows[row][self.columns.index(column)]
+
+    def note(self, row: str) -> str:
+        """Say what to know of a row: a sentence, or nothing."""
+        return self.row_notes.get(row, self.row_note)
+
+
+@lru_cache(maxsize=32)
+def read_printed(name: str) -> PrintedTable:
+    """Read what the paper has under a table's name, with the remarks that it shares."""
+    paper = name.partition("-")[0]
+    own = _read(paper, name, PrintedTable)
+    if not own.remarks:
+        return own
+    shared = _read(paper, own.remarks, Remarks)
+    return msgspec.structs.replace(
+        own,
+        notes=own.notes + shared.notes,
+        row_notes=shared.row_notes | own.row_notes,
+        stand_ins=own.stand_ins + shared.stand_ins,
+        library=own.library + shared.library,
+    )
+
+
+_Kind = TypeVar("_Kind", bound=Remarks)
+
+
+def _read(paper: str, stem: str, kind: type[_Kind]) -> _Kind:
+    file = files("ensemblage.papers").joinpath(paper, f"{stem}.toml")
+    return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)
+
+
+SEED_STEP = 1000
+
+ScaleT = TypeVar("ScaleT")
+
+
+class Scales(NamedTuple, Generic[ScaleT]):
+    """What a table runs at each scale: a declared part, a substantial run, the whole protocol."""
+
+    quick: ScaleT
+    standard: ScaleT
+    full: ScaleT
+
+    def at(self, scale: str) -> ScaleT:
+        """Give what runs at the scale of that name."""
+        return dict(zip(SCALES, self, strict=True))[scale]
+
+
+SCALES = Scales._fields
+
+
+class PaperRequest(NamedTuple):
+    """What a user asks of a paper's table; no datasets named means all that the scale has."""
+
+    scale: str
+    seed: int
+    data_dir: str | None = None
+    datasets: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class PaperScope:
+    """What to run: ``prints`` are the fingerprints of the datasets at hand, in order.
+
+    Generated data have an empty print. ``missing`` says why a dataset is not at hand.
+    """
+
+    scale: str
+    seed: int
+    prints: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Those to run."""
+        return tuple(self.prints)
+
+    def cell(self, experiment: str, version: int, params: msgspec.Struct) -> Cell:
+        """Declare one cell, with its dataset's fingerprint."""
+        facts: dict[str, Any] = msgspec.to_builtins(params)
+        return Cell(experiment, facts, version, self.prints.get(facts.get("dataset", ""), ""))
+
+    @property
+    def missing_notes(self) -> tuple[str, ...]:
+        """One sentence on each dataset that was left out."""
+        return tuple(f"{name} is left out: {why}" for name, why in self.missing.items())
+
+
+def find_scope(
+    request: PaperRequest,
+    known: Sequence[str],
+    generated: Sequence[str] = (),
+    fingerprint: Callable[[str, str | None], str] | None = None,
+) -> PaperScope:
+    """Look for the datasets before any work starts; at least one is at hand."""
+    fingerprint = fingerprint or dataset_print
+    names = tuple(dict.fromkeys(known if request.datasets is None else request.datasets))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"The table has no dataset {name!r}; it has: {', '.join(known)}.")
+    folder = request.data_dir
+    find_folder(folder)  # a folder that is none is an error at once, not a missing dataset
+    prints, missing = {}, {}
+    for name in names:
+        try:
+            made = name in generated
+            prints[name] = "" if made else fingerprint(name, folder)
+        except (ValueError, OSError) as error:
+            missing[name] = str(error)
+    if names and not prints:
+        raise ValueError(
+            f"None of the datasets is at hand ({', '.join(names)}). {next(iter(missing.values()))}"
+        )
+    return PaperScope(request.scale, request.seed, prints, missing)
+
+
+def dataset_print(name: str, data_dir: str | None) -> str:
+    """Fingerprint of a dataset, read once per process."""
+    return _fingerprint(name, data_dir, _environment())
+
+
+def paper_dataset(name: str, data_dir: str | None) -> Dataset:
+    """Load a dataset, once per process: a cell often takes less time than reading its file.
+
+    It is shared, and not to be written to.
+    """
+    return _loaded(name, data_dir, _environment())
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Seed of one repeat (below 1000), the same for all methods, so that they share its split."""
+    return SEED_STEP * seed + repeat
+
+
+@lru_cache(maxsize=32)
+def _loaded(name: str, data_dir: str | None, environment: str | None) -> Dataset:  # noqa: ARG001
+    return load_dataset(name, data_dir)
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(name: str, data_dir: str | None, environment: str | None) -> str:
+    return dataset_fingerprint(_loaded(name, data_dir, environment))
+
+
+def _environment() -> str | None:
+    return os.environ.get("ENSEMBLAGE_DATA")
+
+
+Compute: TypeAlias = Callable[[Cell, str | None], Mapping[str, Any]]
+ParamsT = TypeVar("ParamsT")
+TableT = TypeVar("TableT", bound="type[PaperTable[Any]]")
+
+
+class PaperTable(ABC, Generic[ScaleT]):
+    """One of a paper's tables or figures: its grid at three scales, its computation, its layout.
+
+    A subclass in a module that ``papers/PAPER/__init__.py`` imports enters the registry by
+    :func:`paper_table`; the file ``PAPER-TABLE.toml`` beside it holds what the paper printed.
+    """
+
+    name: str
+    scales: Scales[ScaleT]
+    quick_datasets: tuple[str, ...] = ()
+    """Those of the quick scale, if it does not have all."""
+    family: str = ""
+    """Name in the keys of the cells, for tables that are made from the same cells."""
+    version: int = 1
+    """Of the protocol: a change that alters values raises it."""
+
+    @property
+    def printed(self) -> PrintedTable:
+        """What the paper has."""
+        return read_printed(self.name)
+
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        """Name the datasets that can be asked for at a scale."""
+        return tuple(self.printed.rows)
+
+    def generated(self, scale: str) -> tuple[str, ...]:
+        """Name those of them that are made, not loaded."""
+        return self.printed.stand_ins
+
+    def fingerprint(self, name: str, data_dir: str | None) -> str:
+        """Tell a dataset's content from any other; a ValueError says why it is not at hand."""
+        return dataset_print(name, data_dir)
+
+    @abstractmethod
+    def grid(self, scope: PaperScope) -> Iterable[msgspec.Struct]:
+        """Parameters of every cell, in the order in which to compute them."""
+
+    @staticmethod
+    @abstractmethod
+    def compute(cell: Cell, data_dir: str | None, /) -> Mapping[str, Any]:
+        """Values of one cell; static, since it is sent to other processes by its name."""
+
+    @abstractmethod
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Put whatever results there are so far beside the paper's."""
+
+    def declare(self, request: PaperRequest) -> Experiment:
+        """Make an experiment of what is asked for, with the data that are at hand."""
+        scale = request.scale
+        if request.datasets is None and scale == "quick" and self.quick_datasets:
+            request = request._replace(datasets=self.quick_datasets)
+        scope = find_scope(request, self.datasets(scale), self.generated(scale), self.fingerprint)
+        family = self.family or self.name
+        cells = [scope.cell(family, self.version, params) for params in self.grid(scope)]
+        summarise = partial(self._tables, scope=scope)
+        return Experiment(
+            self.name, self.printed.title, cells, self.compute, summarise, request.data_dir
+        )
+
+    def _tables(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Summarise, and tell which columns are methods of this library."""
+        return [self._with_library(table) for table in self.summarise(results, scope)]
+
+    def _with_library(self, table: ResultTable) -> ResultTable:
+        columns = dict.fromkeys(row.column for row in table.rows)
+        own = [name for name in columns if name.startswith(self.printed.library)]
+        return msgspec.structs.replace(table, library=own)
+
+    def scale_of(self, scope: PaperScope) -> ScaleT:
+        """Give what is declared for the scale."""
+        return self.scales.at(scope.scale)
+
+    def entry(
+        self,
+        row: str,
+        column: str,
+        values: Repeats | Iterable[float],
+        failures: int = 0,
+        note: str | None = None,
+    ) -> ResultRow:
+        """Average the repeats beside the paper's figure; without a note it has the row's."""
+        printed = self.printed
+        return entry(
+            row, column, values, paper=printed.value(row, column), failures=failures,
+            note=printed.note(row) if note is None else note,
+            comparable=row not in printed.stand_ins,
+        )  # fmt: skip
+
+
+_TABLES: dict[str, PaperTable[Any]] = {}
+
+
+def paper_table(name: str) -> Callable[[TableT], TableT]:
+    """Enter a table in the registry, under the name of its data file."""
+
+    def enter(table: TableT) -> TableT:
+        table.name = name
+        _TABLES[name] = table()
+        return table
+
+    return enter
+
+
+def find_table(name: str) -> PaperTable[Any]:
+    """Import the paper, whose tables enter themselves."""
+    import_module(f"ensemblage.papers.{name.partition('-')[0]}")
+    return _TABLES[name]
+
+
+def paper_cell(
+    kind: type[ParamsT],
+) -> Callable[[Callable[[ParamsT, str | None], Mapping[str, Any]]], Compute]:
+    """Compute from a cell's parameters as a value of their kind.
+
+    On one thread, so that sums have one order, and without warnings.
+    """
+
+    def guard(compute: Callable[[ParamsT, str | None], Mapping[str, Any]]) -> Compute:
+        @wraps(compute)  # with its name it can be sent to another process
+        def guarded(cell: Cell, data_dir: str | None) -> Mapping[str, Any]:
+            params = msgspec.convert(dict(cell.params), kind)
+            with threadpool_limits(limits=1), recorded_warnings():
+                return dict(compute(params, data_dir))
+
+        return guarded
+
+    return guard

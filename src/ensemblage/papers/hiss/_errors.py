@@ -1,0 +1,192 @@
+"""The HISS paper's tables of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+
+from ensemblage.datasets import make_video_standin
+from ensemblage.fusion import MemberStackingClassifier
+from ensemblage.papers._declaration import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    repeat_seed,
+)
+from ensemblage.papers._summaries import (
+    by_repeat,
+    closeness,
+    failed,
+    friedman,
+    grouped,
+    mean_rows,
+    who_wins,
+)
+from ensemblage.strata import MixtureStrata, StrataEnsembleClassifier
+from ensemblage.studies import CellResult, ResultTable, recorded_warnings
+
+Array = NDArray[Any]
+
+
+STAND_IN = "-stand-in"
+PENDIGITS_ROWS = 2000
+N_MEMBERS = 20
+
+
+class BinaryProblem(NamedTuple):
+    """Rows that are not scaled, and one for the most frequent class, else zero."""
+
+    X: Array
+    y: Array
+
+
+class SplitParams(msgspec.Struct, frozen=True):
+    """One method on one split of one dataset."""
+
+    dataset: str
+    method: str
+    repeat: int
+    seed: int
+
+
+class SplitCounts(NamedTuple):
+    """How many splits; of the stand-ins fewer, since they take long and reproduce nothing."""
+
+    public: int
+    stand_ins: int
+
+
+def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
+    """Unfitted classifier of each column, for so many training rows."""
+    linear = SVC(kernel="linear")
+    bagging = BaggingClassifier(linear, n_estimators=N_MEMBERS, random_state=seed)
+    # boosting hands out weights that add up to one; C makes them add up to the number of rows
+    adaboost = AdaBoostClassifier(
+        SVC(kernel="linear", C=n_rows), n_estimators=N_MEMBERS, random_state=seed
+    )
+
+    def clusters(n_strata: int) -> Any:
+        return StrataEnsembleClassifier(
+            MixtureStrata(n_strata), linear, fusion="stacking", final_estimator=SVC(),
+            cv="in-sample", random_state=seed,
+        )  # fmt: skip
+
+    return {
+        "svm": linear,
+        "adaboost": adaboost,
+        "bagging": bagging,
+        "hiss": StrataEnsembleClassifier.paper(random_state=seed)[-1],
+        "bagging-stacked": MemberStackingClassifier(bagging, SVC()),
+        "adaboost-stacked": MemberStackingClassifier(adaboost, SVC()),
+        "em-3": clusters(3),
+        "em-10": clusters(10),
+        "rbf-svm": make_pipeline(StandardScaler(), SVC()),
+        "majority": DummyClassifier(),
+    }
+
+
+def binary_problem(name: str, data_dir: str | None = None) -> BinaryProblem:
+    """Load a dataset as the paper uses it, or generate its stand-in."""
+    if name.endswith(STAND_IN):
+        return BinaryProblem(*make_video_standin(name.removesuffix(STAND_IN), random_state=0))
+    dataset = paper_dataset(name, data_dir)
+    X, labels = dataset.X.astype(float), dataset.y
+    if name == "pendigits":
+        rows = np.random.default_rng(0).permutation(len(X))[:PENDIGITS_ROWS]
+        X, labels = X[rows], labels[rows]
+    names, counts = np.unique(labels, return_counts=True)
+    return BinaryProblem(X, (labels == names[counts.argmax()]).astype(int))
+
+
+def split_error(problem: BinaryProblem, method: str, seed: int) -> float:
+    """Share of the test rows that a method classifies wrongly on one random split."""
+    X_train, X_test, y_train, y_test = train_test_split(*problem, test_size=0.3, random_state=seed)
+    model = make_pipeline(MinMaxScaler(), make_methods(seed, len(y_train))[method])
+    with recorded_warnings():  # strata of one class are part of the experiment
+        return 1.0 - float(model.fit(X_train, y_train).score(X_test, y_test))
+
+
+class HissTable(PaperTable[SplitCounts]):
+    """Errors of the paper's columns, and of some of our own: tables share the cells of HISS."""
+
+    scales = Scales(SplitCounts(3, 3), SplitCounts(10, 3), SplitCounts(10, 10))
+    quick_datasets = ("ecoli", "pendigits", "glass", "yeast", "vehicle")
+    family = "hiss-tables"
+    own_columns: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The paper's, then ours."""
+        return (*self.printed.columns, *self.own_columns)
+
+    def grid(self, scope: PaperScope) -> Iterator[SplitParams]:
+        """Repeats first, so that a budget ends with whole rows."""
+        columns, counts = self.columns, self.scale_of(scope)
+        for repeat in range(max(counts)):
+            for name in scope.datasets:
+                if repeat >= (counts.stand_ins if name.endswith(STAND_IN) else counts.public):
+                    continue
+                for method in columns:
+                    yield SplitParams(name, method, repeat, scope.seed)
+
+    @staticmethod
+    @paper_cell(SplitParams)
+    def compute(params: SplitParams, data_dir: str | None) -> dict[str, float]:
+        """Error of one method on one split of one dataset."""
+        problem = binary_problem(params.dataset, data_dir)
+        seed = repeat_seed(params.seed, params.repeat)
+        return {"error": split_error(problem, params.method, seed)}
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Put the errors beside the paper's."""
+        groups = grouped(results, "dataset", "method")
+        rows = []
+        for name in scope.datasets:
+            for method in self.columns:
+                found = groups.get((name, method), [])
+                rows.append(self.entry(name, method, by_repeat(found, "error"), failed(found)))
+        public = [row for row in rows if row.comparable]
+        theirs = self.printed.columns
+        rivals = [column for column in self.columns if column != "majority"]
+        summary = [
+            *closeness(public),
+            *who_wins(public, theirs, greater_is_better=False),
+            *who_wins(public, rivals, greater_is_better=False),
+            *friedman(public, theirs, greater_is_better=False),
+        ]
+        return [
+            ResultTable(
+                self.name,
+                self.printed.title,
+                "classification error",
+                [*rows, *mean_rows(rows, self.columns)],
+                list(dict.fromkeys(summary)),  # without a column of ours the two winners are one
+                (*self.printed.notes, *scope.missing_notes),
+                greater_is_better=False,
+            )
+        ]
+
+
+@paper_table("hiss-table2")
+class HissTable2(HissTable):
+    """Against a support vector machine, AdaBoost and bagging, and two controls of our own."""
+
+    own_columns = ("rbf-svm", "majority")
+
+
+@paper_table("hiss-table3")
+class HissTable3(HissTable):
+    """Against clusters of a Gaussian mixture; the paper's columns alone."""

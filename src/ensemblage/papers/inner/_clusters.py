@@ -1,0 +1,629 @@
+"""Inner K-means: tables and noise."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import f_classif
+from sklearn.preprocessing import StandardScaler
+
+from ensemblage.consensus import CSPA, HGPA, MCLA, EvidenceAccumulation, stability_score
+from ensemblage.datasets import Dataset
+from ensemblage.evaluation import nmi_score, purity_score
+from ensemblage.inner import Draws, InnerKMeans, draw_feature_views
+from ensemblage.papers._declaration import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    read_printed,
+    repeat_seed,
+)
+from ensemblage.papers._summaries import (
+    Groups,
+    Repeats,
+    averaged,
+    best_of,
+    by_repeat,
+    closeness,
+    complete_scores,
+    failed,
+    friedman,
+    gain_sentence,
+    grouped,
+    mean_rows,
+)
+from ensemblage.papers.inner._networks import (
+    ALL,
+    BEST,
+    IMPROVING,
+    SELECTION_NOTE,
+    selection_rows,
+    setting_values,
+    share_row,
+)
+from ensemblage.studies import CellResult, ResultRow, ResultTable
+
+Array = NDArray[Any]
+IMPROVED = "improved"
+
+Score: TypeAlias = Callable[[Array, Array], float]
+"""Of classes and labels."""
+
+N_ROWS = 500
+# One balanced cut each, as in the paper.
+GRAPH_METHODS: dict[str, Callable[..., Any]] = {
+    "CSPA": partial(CSPA, balance=0.03, n_cuts=1),
+    "MCLA": MCLA,
+    "HGPA": partial(HGPA, balance=0.05, n_cuts=1),
+}
+LINKAGES = ("single", "average", "complete")
+# The cluster ensembles are slow: their starts are spread over several cells.
+CONSENSUS_BLOCK = 10
+
+
+class Views(NamedTuple):
+    """Ensemble size, and sample size of the features, drawn with replacement."""
+
+    n_views: int
+    view_size: float
+
+
+class Ensembles(NamedTuple):
+    """Cluster ensembles of several sizes: a smaller one is the beginning of a larger one."""
+
+    sizes: tuple[int, ...]
+    view_size: float
+
+
+class Start(NamedTuple):
+    """The rows of one start, and the centres that all methods begin with.
+
+    ``centers``, of shape (n_clusters, n_features), are rows drawn at random, one per class; the
+    seed is for whatever else is drawn.
+    """
+
+    X: Array
+    y: Array
+    centers: Array
+    seed: int
+
+
+class Block(NamedTuple):
+    """So many starts, counted from the first."""
+
+    first: int
+    starts: int
+
+
+class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The starts of one dataset that a cell is about."""
+
+    dataset: str
+    first: int
+    starts: int
+    seed: int
+
+
+def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
+    """Draw the starts that a cell is about, the same for all methods."""
+    dataset = paper_dataset(params.dataset, data_dir)
+    X = numeric_features(dataset)
+    numbers = range(params.first, params.first + params.starts)
+    return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
+
+
+def consensus_blocks(n_starts: int) -> list[Block]:
+    """Spread the starts of a slow method over cells."""
+    return [
+        Block(first, min(CONSENSUS_BLOCK, n_starts - first))
+        for first in range(0, n_starts, CONSENSUS_BLOCK)
+    ]
+
+
+def numeric_features(dataset: Dataset) -> Array:
+    """Numbers as they are, categories by their position, as the paper's program read them."""
+    columns = []
+    for name, kind, column in zip(dataset.feature_names, dataset.kinds, dataset.X.T, strict=True):
+        if kind == "word":
+            known = dataset.categories.get(name) or sorted(set(column))
+            place = {word: index for index, word in enumerate(known)}
+            columns.append([place[word] for word in column])
+        else:
+            columns.append(column)
+    return np.array(columns, dtype=np.float64).T.copy()
+
+
+def draw_start(X: Array, y: Array, n_rows: int, seed: int) -> Start:
+    """Draw so many rows at most, without replacement, and starting centres among them."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(len(X))[:n_rows] if len(X) > n_rows else np.arange(len(X))
+    X, y = X[chosen], y[chosen]
+    first = rng.choice(len(X), size=len(np.unique(y)), replace=False)
+    return Start(X, y, X[first].copy(), seed)
+
+
+def add_noise(start: Start, share: float) -> Start:
+    """Replace a share of the entries of the more significant half of the features by uniform noise.
+
+    The starting centres are drawn anew from the noisy rows.
+    """
+    rng = np.random.default_rng(start.seed + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a constant feature has no F statistic
+        strength = np.nan_to_num(f_classif(start.X, start.y)[0])
+    X = start.X.copy()
+    for feature in np.argsort(-strength, kind="stable")[: max(1, round(X.shape[1] / 2))]:
+        hit = rng.random(len(X)) < share
+        low, high = X[:, feature].min(), X[:, feature].max()
+        X[hit, feature] = rng.uniform(low, high, hit.sum())
+    first = rng.choice(len(X), size=len(start.centers), replace=False)
+    return start._replace(X=X, centers=X[first].copy())
+
+
+def standardise(start: Start) -> Start:
+    """Scale the features of rows and centres to mean 0 and variance 1."""
+    scaler = StandardScaler().fit(start.X)
+    return start._replace(X=scaler.transform(start.X), centers=scaler.transform(start.centers))
+
+
+def plain_labels(start: Start) -> Array:
+    """Cluster by K-means."""
+    model = KMeans(len(start.centers), init=start.centers, n_init=1, tol=0.0)
+    return _quietly(model, start.X)
+
+
+def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
+    """Cluster by Inner K-means as in Algorithm 6, views drawn anew in each pass."""
+    model = InnerKMeans(
+        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
+        init=start.centers, max_iter=max_iter, random_state=start.seed,
+    )  # fmt: skip
+    return _quietly(model, start.X)
+
+
+def view_partitions(start: Start, views: Views) -> Array:
+    """Cluster by K-means on each feature view: a cluster ensemble of shape (n_views, n_rows)."""
+    n_features = start.X.shape[1]
+    n_draws = max(1, round(views.view_size * n_features))
+    drawn = draw_feature_views(n_features, Draws(views.n_views, n_draws, True, start.seed))
+    rng = np.random.default_rng(start.seed + 2)
+    partitions = []
+    for view in drawn:
+        seen = np.ascontiguousarray((start.X * np.sqrt(view))[:, view > 0])
+        first = seen[rng.choice(len(seen), size=len(start.centers), replace=False)]
+        partitions.append(_quietly(KMeans(len(first), init=first, n_init=1), seen))
+    return np.array(partitions)
+
+
+def graph_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Array]:
+    """Combine partitions by each graph-based method of the paper."""
+    return {
+        name: method(n_clusters, random_state=seed).fit_partitions(partitions).labels_
+        for name, method in GRAPH_METHODS.items()
+    }
+
+
+def linkage_labels(partitions: Array, n_clusters: int, seed: int) -> dict[str, Array]:  # noqa: ARG001
+    """Combine partitions by each linkage of the paper; nothing is drawn."""
+    return {
+        linkage: EvidenceAccumulation(n_clusters, linkage=linkage)
+        .fit_partitions(partitions)
+        .labels_
+        for linkage in LINKAGES
+    }
+
+
+CONSENSUS: dict[str, Callable[[Array, int, int], dict[str, Array]]] = {
+    "graph": graph_labels,
+    "linkage": linkage_labels,
+}
+CONSENSUS_NAMES = {"graph": tuple(GRAPH_METHODS), "linkage": LINKAGES}
+
+
+def consensus_key(measure: str, name: str, size: int) -> str:
+    """Under which key a cell holds the scores of a consensus method, such as "nmi:MCLA:20"."""
+    return f"{measure}:{name}:{size}"
+
+
+def consensus_scores(
+    groups: Sequence[str],
+    starts: Sequence[Start],
+    ensembles: Ensembles,
+    measures: Mapping[str, Score],
+) -> dict[str, list[float]]:
+    """Score consensus clusterings of many feature views, by methods of the groups of ``CONSENSUS``.
+
+    One number per start under each key.
+    """
+    sizes, view_size = ensembles
+    scores: dict[str, list[float]] = {}
+    for start in starts:
+        partitions = view_partitions(start, Views(max(sizes), view_size))
+        for size, group in product(sizes, groups):
+            found = CONSENSUS[group](partitions[:size], len(start.centers), start.seed)
+            for (name, labels), (measure, score) in product(found.items(), measures.items()):
+                key = consensus_key(measure, name, size)
+                scores.setdefault(key, []).append(score(start.y, labels))
+    return scores
+
+
+def _quietly(model: Any, X: Array) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit_predict(X))
+
+
+PLAIN, STABLE = "K-means", "inner, chosen by stability"
+GRAPH, GRAPH_BEST = "graph-based, all settings", "graph-based, best setting"
+LINKAGE, LINKAGE_BEST = "linkage, all settings", "linkage, best setting"
+COLUMNS = (PLAIN, ALL, IMPROVING, BEST, STABLE, GRAPH, GRAPH_BEST, LINKAGE, LINKAGE_BEST)
+GROUPS = {"graph": (GRAPH, GRAPH_BEST), "linkage": (LINKAGE, LINKAGE_BEST)}
+MODE = "with replacement"
+
+
+class ClusterMeasure(NamedTuple):
+    """Under which name the cells hold a measure, and what it is called."""
+
+    key: str
+    words: str
+
+
+class ClusterResults(NamedTuple):
+    """Results by dataset, method and setting, the measure to show, and the settings."""
+
+    groups: Groups
+    measure: ClusterMeasure
+    settings: Sequence[Views]
+    ensembles: Sequence[Ensembles]
+
+    def plain(self, name: str) -> list[CellResult]:
+        """Cells of K-means."""
+        return self.groups.get((name, "kmeans", None, None), [])
+
+    def inner(self, name: str) -> list[list[CellResult]]:
+        """Cells of the inner ensemble, by setting."""
+        return [self.groups.get((name, "inner", *views), []) for views in self.settings]
+
+    def consensus(self, name: str) -> list[list[CellResult]]:
+        """Cells of the cluster ensembles, by sample size of the features."""
+        shares = [each.view_size for each in self.ensembles]
+        return [self.groups.get((name, "consensus", None, share), []) for share in shares]
+
+
+def cluster_tables(
+    table: PaperTable[Any], found: ClusterResults, scope: PaperScope
+) -> list[ResultTable]:
+    """Lay out the table, and the share of settings that improved."""
+    rows = [row for name in scope.datasets for row in _dataset_rows(table, name, found)]
+    shares = [_share_row(table, name, found) for name in scope.datasets]
+    return [
+        ResultTable(
+            table.name, table.printed.title, found.measure.words,
+            [*rows, *mean_rows(rows, COLUMNS)], _summary(rows),
+            (SELECTION_NOTE, *table.printed.notes, *scope.missing_notes), greater_is_better=True,
+        ),
+        ResultTable(
+            f"{table.name}-improved", "Settings that beat K-means", "share of settings (%)",
+            [*shares, *mean_rows(shares, (MODE,))], closeness(shares, 0),
+            ("A setting of no effect would beat it about half of the time.",),
+        ),
+    ]  # fmt: skip
+
+
+def _dataset_rows(table: PaperTable[Any], name: str, found: ClusterResults) -> list[ResultRow]:
+    key = found.measure.key
+    plain, cells = by_repeat(found.plain(name), key), found.inner(name)
+    inner = setting_values(cells, key)
+    return [
+        table.entry(name, PLAIN, plain, failed(found.plain(name))),
+        *selection_rows(table, name, inner, plain),
+        table.entry(name, STABLE, _most_stable(cells, key), inner.failures),
+        *(row for group in GROUPS for row in _consensus_rows(table, name, group, found)),
+    ]
+
+
+def _share_row(table: PaperTable[Any], name: str, found: ClusterResults) -> ResultRow:
+    key = found.measure.key
+    inner = setting_values(found.inner(name), key)
+    plain = by_repeat(found.plain(name), key)
+    return share_row(name, MODE, inner, plain, table.printed.value(name, IMPROVED))
+
+
+def _most_stable(cells: Sequence[Sequence[CellResult]], key: str) -> dict[int, float]:
+    """Scores of the setting that agrees most with itself."""
+    done = [part for part in cells if part and not failed(part)]
+    if not done:
+        return {}
+    stable: Sequence[CellResult] = max(done, key=_stability)
+    return by_repeat(stable, key)
+
+
+def _stability(part: Sequence[CellResult]) -> float:
+    value: Any = part[0].values["stability"]
+    return float(value)
+
+
+def _consensus_rows(
+    table: PaperTable[Any], name: str, group: str, found: ClusterResults
+) -> list[ResultRow]:
+    """Take the best method of a group at each setting."""
+    parts = found.consensus(name)
+    chosen: list[Repeats] = []
+    for part, ensembles in zip(parts, found.ensembles, strict=True):
+        for size in ensembles.sizes:
+            keys = (consensus_key(found.measure.key, each, size) for each in CONSENSUS_NAMES[group])
+            known = [values for values in (by_repeat(part, key) for key in keys) if values]
+            chosen += [best_of(known)] if known else []
+    failures = sum(map(failed, parts))
+    average, highest = GROUPS[group]
+    return [
+        table.entry(name, average, averaged(chosen), failures),
+        table.entry(name, highest, best_of(chosen), failures),
+    ]
+
+
+def _summary(rows: Sequence[ResultRow]) -> list[str]:
+    sentences = closeness(rows)
+    for column in (ALL, IMPROVING, STABLE):
+        scores = complete_scores(rows, (PLAIN, column)).scores
+        sentences += gain_sentence(column, PLAIN, list(scores[:, 1] - scores[:, 0]), 3)
+    average, best = (PLAIN, IMPROVING, GRAPH, LINKAGE), (PLAIN, BEST, GRAPH_BEST, LINKAGE_BEST)
+    for columns in (average, best):
+        sentences += friedman(rows, columns, "paper")
+        sentences += friedman(rows, columns)
+    sentences += friedman(rows, (PLAIN, STABLE, GRAPH, LINKAGE))
+    if any(row.paper is not None for row in rows):
+        sentences.append(
+            "The paper prints two digits, which makes ties; its own statistics, smaller, are those "
+            "of the printed columns without the correction for ties."
+        )
+    return sentences
+
+
+MEASURES: dict[str, Score] = {"nmi": nmi_score, "purity": purity_score}
+MAX_ITER = 30
+
+
+class ClusterParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
+    """One method with one setting; K-means has none, and only the inner ensemble's is judged.
+
+    The cluster ensembles of all ``sizes`` are prefixes of one, and share a cell.
+    """
+
+    method: str
+    n_views: int | None = None
+    view_size: float | None = None
+    stability_starts: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+class ClusterGrid(NamedTuple):
+    """Settings from so many starts; the cluster ensembles cost most and have fewer of both."""
+
+    settings: tuple[Views, ...]
+    starts: int
+    ensembles: tuple[Ensembles, ...]
+    consensus_starts: int
+    stability_starts: int
+
+
+def _views(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Views, ...]:
+    return tuple(Views(*setting) for setting in product(sizes, shares))
+
+
+def _ensembles(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Ensembles, ...]:
+    return tuple(Ensembles(tuple(sizes), share) for share in shares)
+
+
+QUICK = ClusterGrid(_views([10], [0.5, 0.9]), 10, _ensembles([10], [0.5]), 2, stability_starts=4)
+STANDARD = ClusterGrid(
+    _views([10, 50, 100], [0.1, 0.3, 0.5, 0.7, 0.9]), 30, _ensembles([20], [0.3, 0.5, 0.7]), 5,
+    stability_starts=8,
+)  # fmt: skip
+SIZES, SHARES = range(10, 101, 10), [share / 10 for share in range(1, 11)]
+FULL = ClusterGrid(_views(SIZES, SHARES), 30, _ensembles(SIZES, SHARES), 30, stability_starts=8)
+
+
+class ClusterTable(PaperTable[ClusterGrid]):
+    """One measure of the clusterings: the tables have the same cells."""
+
+    scales = Scales(QUICK, STANDARD, FULL)
+    family = "inner-clusters"
+    measure: ClusterMeasure
+
+    def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
+        """Datasets first; the slow cluster ensembles last."""
+        grid = self.scale_of(scope)
+        blocks = consensus_blocks(grid.consensus_starts)
+        for name in scope.datasets:
+            params = partial(ClusterParams, dataset=name, seed=scope.seed)
+            yield params(method="kmeans", first=0, starts=grid.starts)
+            for n_views, view_size in grid.settings:
+                yield params(
+                    method="inner", n_views=n_views, view_size=view_size, first=0,
+                    starts=grid.starts, stability_starts=grid.stability_starts,
+                )  # fmt: skip
+            for ensembles, block in product(grid.ensembles, blocks):
+                yield params(method="consensus", **ensembles._asdict(), **block._asdict())
+
+    @staticmethod
+    @paper_cell(ClusterParams)
+    def compute(params: ClusterParams, data_dir: str | None) -> dict[str, Any]:
+        """Score one method from each start; the ``stability`` of a setting needs no classes."""
+        starts = starts_of(params, data_dir)
+        if params.view_size is None:
+            return _scores(starts, [plain_labels(start) for start in starts])
+        if params.n_views is None or params.stability_starts is None:
+            ensembles = Ensembles(params.sizes, params.view_size)
+            return consensus_scores(list(CONSENSUS), starts, ensembles, MEASURES)
+        views = Views(params.n_views, params.view_size)
+        values = _scores(starts, [inner_labels(start, views, MAX_ITER) for start in starts])
+        return {
+            **values,
+            "stability": _stability_summary(starts[0], views, params.stability_starts),
+        }
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Put the scores beside the paper's."""
+        groups = grouped(results, "dataset", "method", "n_views", "view_size")
+        grid = self.scale_of(scope)
+        found = ClusterResults(groups, self.measure, grid.settings, grid.ensembles)
+        return cluster_tables(self, found, scope)
+
+
+def _scores(starts: Sequence[Start], labels: Sequence[Array]) -> dict[str, list[float]]:
+    pairs = list(zip(starts, labels, strict=True))
+    return {
+        measure: [score(start.y, each) for start, each in pairs]
+        for measure, score in MEASURES.items()
+    }
+
+
+def _stability_summary(start: Start, views: Views, n_starts: int) -> float:
+    model = InnerKMeans(
+        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
+        init="random", n_init=1, max_iter=MAX_ITER,
+    )  # fmt: skip
+    return float(stability_score(model, start.X, n_starts=n_starts, random_state=start.seed))
+
+
+@paper_table("inner-table2")
+class InnerTable2(ClusterTable):
+    """Clusterings by their normalised mutual information with the classes."""
+
+    measure = ClusterMeasure("nmi", "normalised mutual information")
+
+
+@paper_table("inner-table3")
+class InnerTable3(ClusterTable):
+    """Clusterings by their purity in the classes."""
+
+    measure = ClusterMeasure("purity", "purity")
+
+
+NOISE_COLUMNS = {
+    "kmeans": "K-means",
+    "inner": "inner ensemble",
+    "graph": "graph-based",
+    "linkage": "linkage",
+}
+SCALINGS = {False: "raw", True: "standardised"}
+INNER_VIEWS, NOISE_MAX_ITER = Views(50, 0.5), 50
+CONSENSUS_SIZE, CONSENSUS_VIEW = 20, 0.5
+
+
+class NoiseParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
+    """One method at one share of noise, on raw or scaled features."""
+
+    method: str
+    noise: float
+    scaled: bool
+
+
+class NoiseCounts(NamedTuple):
+    """Shares of noise, and starts; the graph-based methods cost most."""
+
+    noise: tuple[float, ...]
+    starts: int
+    graph_starts: int
+
+
+LEVELS = (0.0, 0.2, 0.4, 0.6)
+
+
+@paper_table("inner-noise")
+class InnerNoise(PaperTable[NoiseCounts]):
+    """Starts of five sets with and without noise; of the 15 sets of Table 2 at four levels."""
+
+    scales = Scales(
+        NoiseCounts((0.0, 0.4), 4, 1), NoiseCounts(LEVELS, 10, 2), NoiseCounts(LEVELS, 30, 30)
+    )
+    quick_datasets = ("ecoli", "iris", "segment", "vehicle", "wine")
+
+    def datasets(self, scale: str) -> tuple[str, ...]:
+        """Those of Table 2."""
+        return tuple(read_printed("inner-table2").rows)
+
+    def grid(self, scope: PaperScope) -> Iterator[NoiseParams]:
+        """Datasets first; the slow graph-based methods last."""
+        counts = self.scale_of(scope)
+        for name, noise, scaled in product(scope.datasets, counts.noise, SCALINGS):
+            params = partial(NoiseParams, dataset=name, noise=noise, scaled=scaled, seed=scope.seed)
+            for method in ("kmeans", "inner", "linkage"):
+                yield params(method=method, first=0, starts=counts.starts)
+            for first, starts in consensus_blocks(counts.graph_starts):
+                yield params(method="graph", first=first, starts=starts)
+
+    @staticmethod
+    @paper_cell(NoiseParams)
+    def compute(params: NoiseParams, data_dir: str | None) -> dict[str, list[float]]:
+        """Score one method by NMI from each start."""
+        starts = [add_noise(start, params.noise) for start in starts_of(params, data_dir)]
+        if params.scaled:
+            starts = [standardise(start) for start in starts]
+        if params.method in CONSENSUS:
+            ensembles = Ensembles((CONSENSUS_SIZE,), CONSENSUS_VIEW)
+            return consensus_scores([params.method], starts, ensembles, {"nmi": nmi_score})
+        if params.method == "kmeans":
+            labels = [plain_labels(start) for start in starts]
+        else:
+            labels = [inner_labels(start, INNER_VIEWS, NOISE_MAX_ITER) for start in starts]
+        return {"nmi": [nmi_score(s.y, each) for s, each in zip(starts, labels, strict=True)]}
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Average over the starts; compare over the datasets; once for each scaling."""
+        groups = grouped(results, "scaled", "noise", "dataset", "method")
+        tables = []
+        for scaled, words in SCALINGS.items():
+            rows: list[ResultRow] = []
+            summary: list[str] = []
+            for noise in self.scale_of(scope).noise:
+                level = [
+                    self._entry(name, noise, method, groups.get((scaled, noise, name, method), []))
+                    for name, method in product(scope.datasets, NOISE_COLUMNS)
+                ]
+                means = mean_rows(level, tuple(NOISE_COLUMNS.values()), f"mean, {noise:.0%} noise")
+                rows += [*level, *means]
+                summary += _sentences(level, noise)
+            tables.append(
+                ResultTable(
+                    f"{self.name}-{words}", f"{self.printed.title}, {words} features",
+                    "normalised mutual information", rows, summary,
+                    (*self.printed.notes, *scope.missing_notes), greater_is_better=True,
+                    ranked=False,
+                )
+            )  # fmt: skip
+        return tables
+
+    def _entry(
+        self, name: str, noise: float, method: str, found: Sequence[CellResult]
+    ) -> ResultRow:
+        """Of a group of cluster ensembles, the best."""
+        names = CONSENSUS_NAMES.get(method, ())
+        keys = [consensus_key("nmi", each, CONSENSUS_SIZE) for each in names] or ["nmi"]
+        known = [values for values in (by_repeat(found, key) for key in keys) if values]
+        row = f"{name}, {noise:.0%} noise"
+        return self.entry(row, NOISE_COLUMNS[method], best_of(known), failed(found))
+
+
+def _sentences(level: Sequence[ResultRow], noise: float) -> list[str]:
+    """Say what the inner ensemble gains over each of the others."""
+    sentences = []
+    for method in ("kmeans", "graph", "linkage"):
+        columns = (NOISE_COLUMNS[method], NOISE_COLUMNS["inner"])
+        gains = np.diff(complete_scores(level, columns).scores, axis=1)[:, 0]
+        title = f"{noise:.0%} noise: {columns[1]}"
+        sentences += gain_sentence(title, columns[0], list(gains), 3)
+    return sentences

@@ -1,0 +1,586 @@
+"""Inner Bayesian networks: Table 1 and its significance."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from ensemblage._core import Fold, draw_seeds, make_folds
+from ensemblage.bayes import (
+    CLASS,
+    NO_EXTRA,
+    BayesNetClassifier,
+    Candidates,
+    FittedNetwork,
+    LeaveOneOutMeasure,
+    Sample,
+    SearchSpace,
+    Structure,
+    Training,
+    code_columns,
+    code_sample,
+    fill_missing,
+    first_best,
+    fit_network,
+    k2_search,
+    make_measure,
+    plan_search,
+    read_training,
+)
+from ensemblage.datasets import Dataset, read_features
+from ensemblage.inner import InnerBayesNetClassifier, draw_views, mean_of_views
+from ensemblage.papers._declaration import (
+    PaperScope,
+    PaperTable,
+    Scales,
+    paper_cell,
+    paper_dataset,
+    paper_table,
+    repeat_seed,
+)
+from ensemblage.papers._summaries import (
+    Repeats,
+    averaged,
+    best_of,
+    by_repeat,
+    closeness,
+    entry,
+    failed,
+    friedman,
+    gain_sentence,
+    grouped,
+    improving,
+    mean_rows,
+    paired_gain,
+)
+from ensemblage.studies import CellResult, ResultRow, ResultTable
+
+Doubles = NDArray[np.float64]
+IMPROVED = "improved"
+
+
+ALL, IMPROVING, BEST = "inner, all settings", "inner, improving settings", "inner, best setting"
+"""The paper's column of the share of the settings that improved."""
+
+SELECTION_NOTE = (
+    f"'{IMPROVING}' is the paper's average: it leaves out the settings that did not beat the plain "
+    f"method on the very data that are reported, and so cannot lose. '{BEST}' is chosen in the "
+    f"same way. '{ALL}' leaves nothing out."
+)
+
+
+class SettingValues(NamedTuple):
+    """Values by repeat of each setting that has any, and how many cells failed."""
+
+    values: list[Repeats]
+    failures: int
+
+
+def setting_values(cells: Sequence[Sequence[CellResult]], value: str) -> SettingValues:
+    """Collect a value from the cells of each setting."""
+    found = [by_repeat(part, value) for part in cells]
+    return SettingValues([each for each in found if each], sum(map(failed, cells)))
+
+
+def selection_rows(
+    table: PaperTable[Any], row: str, inner: SettingValues, plain: Repeats
+) -> list[ResultRow]:
+    """Average over a grid, over its improving settings, and take its best.
+
+    Where no setting improved, the second is the plain method, as in the paper.
+    """
+    settings, failures = inner
+    better = improving(settings, plain)
+    mean = averaged(settings)
+    chosen = averaged(better) if better else {r: plain[r] for r in mean if r in plain}
+    none = None if better or not settings else "No setting improved: the plain method's value."
+    return [
+        table.entry(row, ALL, mean, failures),
+        table.entry(row, IMPROVING, chosen, failures, none),
+        table.entry(row, BEST, best_of(settings), failures),
+    ]
+
+
+def share_row(
+    row: str, column: str, inner: SettingValues, plain: Repeats, paper: float | None
+) -> ResultRow:
+    """Share of the settings that improved on the plain method, in per cent.
+
+    ``repeats`` counts the settings; a standard error would mean nothing.
+    """
+    known = inner.values if plain else []
+    share = 100.0 * len(improving(known, plain)) / len(known) if known else None
+    return ResultRow(row, column, paper, share, None, len(known), inner.failures)
+
+
+PLAIN, NESTED = "plain network", "inner, nested choice"
+BAGGING, BAGGING_BEST = "bagging, all sizes", "bagging, best size"
+CROWD, DEFAULT = "pooled tables (ours)", "default network (ours)"
+COLUMNS = (PLAIN, ALL, IMPROVING, BEST, NESTED, BAGGING, BAGGING_BEST, CROWD, DEFAULT)
+GRIDS = ("inner", "bagging")
+"""Methods whose cells hold the accuracies of a grid of settings."""
+MODES = {False: "without replacement", True: "with replacement"}
+
+
+class NetworkGrid(NamedTuple):
+    """Ensemble sizes by sample sizes, and how many cross-validations: of the plain network more."""
+
+    sizes: tuple[int, ...]
+    shares: tuple[float, ...]
+    repeats: int
+    plain_repeats: int
+
+
+def by_setting(result: CellResult) -> Iterator[CellResult]:
+    """Take a cell apart, into one for each of its settings; a choice among them has none."""
+    params: Mapping[str, Any] = result.cell.params
+    lists = {name: params[name] for name in ("n_views", "view_size") if name in params}
+    rest = {name: value for name, value in params.items() if name not in lists}
+    settings = list(product(*lists.values())) if params["method"] in GRIDS else [()]
+    for i, setting in enumerate(settings):
+        own = rest | dict(zip(lists, setting, strict=False))
+        accuracies: Any = result.values.get("accuracy")
+        values = {"accuracy": accuracies[i]} if isinstance(accuracies, list) else result.values
+        cell = dataclasses.replace(result.cell, params=own)
+        yield dataclasses.replace(result, cell=cell, values=values)
+
+
+class NetworkResults:
+    """Results of the grid by dataset, method and setting."""
+
+    def __init__(self, results: Sequence[CellResult], grid: NetworkGrid) -> None:
+        single = [one for result in results for one in by_setting(result)]
+        self.grid = grid
+        self._groups = grouped(single, "dataset", "method", "n_views", "view_size", "replace")
+
+    def cells(self, name: str, method: str, *setting: Any) -> list[CellResult]:
+        """Give the cells of a method; what a setting leaves out is None in their key."""
+        return self._groups.get((name, method, *(*setting, None, None, None)[:3]), [])
+
+    def values(self, name: str, method: str, *setting: Any) -> dict[int, float]:
+        """Accuracies by repeat."""
+        return by_repeat(self.cells(name, method, *setting), "accuracy")
+
+    def inner(self, name: str, replace: bool) -> SettingValues:
+        """Accuracies of the whole grid, sampled in one way."""
+        settings = product(self.grid.sizes, self.grid.shares)
+        return setting_values(
+            [self.cells(name, "inner", *setting, replace) for setting in settings], "accuracy"
+        )
+
+    def bags(self, name: str) -> SettingValues:
+        """Accuracies of bagging, of each size."""
+        return setting_values(
+            [self.cells(name, "bagging", size) for size in self.grid.sizes], "accuracy"
+        )
+
+
+def network_tables(
+    table: PaperTable[Any], results: Sequence[CellResult], scope: PaperScope, grid: NetworkGrid
+) -> list[ResultTable]:
+    """Lay out the table; the share of settings that improved; the grid for each way of sampling."""
+    found = NetworkResults(results, grid)
+    rows = [row for name in scope.datasets for row in _dataset_rows(table, name, found)]
+    summary = [*closeness(rows, 2), *_gains(scope, found)]
+    for columns in ((PLAIN, IMPROVING, BAGGING), (PLAIN, BEST, BAGGING_BEST)):
+        summary += friedman(rows, columns, "paper")
+        summary += friedman(rows, columns)
+    summary += friedman(rows, (PLAIN, NESTED, BAGGING))
+    return [
+        ResultTable(
+            table.name, table.printed.title, "accuracy (%)", [*rows, *mean_rows(rows, COLUMNS)],
+            summary, (SELECTION_NOTE, *table.printed.notes, *scope.missing_notes),
+            greater_is_better=True,
+        ),
+        _share_table(table, scope, found),
+        *(_grid_table(table, scope, found, replace) for replace in MODES),
+    ]  # fmt: skip
+
+
+def _dataset_rows(table: PaperTable[Any], name: str, found: NetworkResults) -> list[ResultRow]:
+    plain, bags = found.values(name, "plain"), found.bags(name)
+
+    def single(column: str, method: str) -> ResultRow:
+        return table.entry(
+            name, column, found.values(name, method), failed(found.cells(name, method))
+        )
+
+    return [
+        single(PLAIN, "plain"),
+        *selection_rows(table, name, found.inner(name, replace=False), plain),
+        single(NESTED, "nested"),
+        table.entry(name, BAGGING, averaged(bags.values), bags.failures),
+        table.entry(name, BAGGING_BEST, best_of(bags.values), bags.failures),
+        single(CROWD, "crowd"),
+        single(DEFAULT, "default"),
+    ]
+
+
+def _gains(scope: PaperScope, found: NetworkResults) -> list[str]:
+    """Compare methods with the plain network on the same folds."""
+    gains: dict[str, list[float]] = {ALL: [], NESTED: [], BAGGING: [], CROWD: []}
+    for name in scope.datasets:
+        plain = found.values(name, "plain")
+        compared = {
+            ALL: averaged(found.inner(name, replace=False).values),
+            NESTED: found.values(name, "nested"),
+            BAGGING: averaged(found.bags(name).values),
+            CROWD: found.values(name, "crowd"),
+        }
+        for column, values in compared.items():
+            gain = paired_gain(values, plain)
+            gains[column] += [] if gain is None else [gain]
+    return [text for column, known in gains.items() for text in gain_sentence(column, PLAIN, known)]
+
+
+def _share_table(table: PaperTable[Any], scope: PaperScope, found: NetworkResults) -> ResultTable:
+    rows = []
+    for name in scope.datasets:
+        plain = found.values(name, "plain")
+        for replace, title in MODES.items():
+            paper = None if replace else table.printed.value(name, IMPROVED)
+            rows.append(share_row(name, title, found.inner(name, replace), plain, paper))
+    means = mean_rows(rows, tuple(MODES.values()))
+    shown = ", ".join(f"{row.ours:.0f} % {row.column}" for row in means if row.ours is not None)
+    summary = [f"Settings that beat the plain network: {shown}; the paper: 62 % and 46 %."]
+    return ResultTable(
+        f"{table.name}-improved", "Settings that beat the plain network", "share of settings (%)",
+        [*rows, *means], summary if shown else [],
+        ("A setting of no effect would beat it about half of the time, less the ties.",),
+    )  # fmt: skip
+
+
+def _grid_table(
+    table: PaperTable[Any], scope: PaperScope, found: NetworkResults, replace: bool
+) -> ResultTable:
+    rows = []
+    for share, size in product(found.grid.shares, found.grid.sizes):
+        setting = (size, share, replace)
+        gains = [
+            paired_gain(found.values(name, "inner", *setting), found.values(name, "plain"))
+            for name in scope.datasets
+        ]
+        known = [gain for gain in gains if gain is not None]
+        failures = sum(failed(found.cells(name, "inner", *setting)) for name in scope.datasets)
+        rows.append(entry(f"{share:.0%} of the rows", f"{size} samples", known, failures=failures))
+    values = [row.ours for row in rows if row.ours is not None]
+    mode, summary = MODES[replace], []
+    if values:
+        span = f"between {min(values):+.2f} and {max(values):+.2f} points"
+        mean = f"{np.mean(values):+.2f} on average"
+        summary = [f"Gains over the plain network, sampling {mode}: {span}, {mean}."]
+    return ResultTable(
+        f"{table.name}-grid-{mode.replace(' ', '-')}", f"Sensitivity, sampling {mode}",
+        "gain over the plain network on the same folds (points)", rows, summary,
+        ("Mean over datasets; the standard error is over them. The paper prints no such grid.",),
+        greater_is_better=True, ranked=False,
+    )  # fmt: skip
+
+
+class Branch(NamedTuple):
+    """Sizes that have decided alike so far; the measure has the views of the largest."""
+
+    structure: Structure
+    sizes: list[int]
+    measure: LeaveOneOutMeasure
+
+
+def search_prefixes(
+    measure: LeaveOneOutMeasure, views: Doubles, sizes: Sequence[int], space: SearchSpace
+) -> dict[int, Structure]:
+    """Run K2 on the first views, for each size; sizes part where they first decide differently."""
+    if (views == views[0]).all():  # all of the rows: one view speaks for all
+        views = views[:1]
+    measure.see(views)
+    branches = [Branch(space.first(), list(sizes), measure)]
+    for position, node in enumerate(space.order):
+        earlier = [CLASS, *space.order[:position]]
+        branches = [
+            grown for each in branches for grown in _add_parents(each, node, earlier, space)
+        ]
+    return {size: branch.structure for branch in branches for size in branch.sizes}
+
+
+def _add_parents(
+    branch: Branch, node: int, earlier: Sequence[int], space: SearchSpace
+) -> Iterator[Branch]:
+    """Give one node its parents, in as many ways as the sizes choose."""
+    waiting = [branch]
+    while waiting:
+        branch = waiting.pop()
+        possible = space.candidates(branch.structure, node, earlier)
+        if not possible:
+            yield branch
+            continue
+        extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
+        for choice, part in _part_by_choice(branch, Candidates(branch.structure, node, extras)):
+            if choice == NO_EXTRA:
+                yield part
+            else:
+                waiting.append(part._replace(structure=branch.structure.add(node, choice)))
+
+
+def _part_by_choice(branch: Branch, candidates: Candidates) -> Iterator[tuple[int, Branch]]:
+    """Let each size choose among the candidates; those that agree stay together."""
+    structure, sizes, measure = branch
+    n_views = [min(size, measure.n_views) for size in sizes]
+    parts: dict[int, list[int]] = {}
+    for size, scores in zip(sizes, measure.score_first(candidates, n_views), strict=True):
+        whole = scores if len(scores) == size else np.repeat(scores, size, axis=0)
+        best = first_best(mean_of_views(whole).tolist())
+        parts.setdefault(int(candidates.extras[best]), []).append(size)
+    for choice, part in parts.items():
+        own = measure
+        if len(parts) > 1:
+            own = copy(measure)
+            own.keep_first(min(max(part), measure.n_views))
+        yield choice, Branch(structure, part, own)
+
+
+class FoldNetworks:
+    """The paper's networks on one fold, whose rows are read and cut into bins once."""
+
+    def __init__(self, X: Any, y: Any, fold: Fold) -> None:
+        self.model = paper_model("plain", 0)
+        train = _safe_indexing(X, fold.train), _safe_indexing(y, fold.train)
+        self.training: Training = read_training(self.model, *train, None)
+        self.test = read_features(self.model, _safe_indexing(X, fold.test), reset=False)
+        self.truth = np.asarray(_safe_indexing(y, fold.test))
+        self.space = plan_search(self.model, self.training)
+        self.sample = self._code(self.training)
+        self._known: dict[Structure, float] = {}
+
+    def inner(self, sizes: Sequence[int], share: float, replace: bool, seed: int) -> list[float]:
+        """Accuracies in per cent of networks with the inner score, of each size."""
+        found = self._structures(sizes, share, replace, seed)
+        for structure in found.values():
+            if structure not in self._known:
+                network = fit_network(self.sample, self.model.smoothing, structure)
+                self._known[structure] = self._accuracy(self._log_joint(network).argmax(axis=1))
+        return [self._known[found[size]] for size in sizes]
+
+    def bags(self, sizes: Sequence[int], seed: int) -> list[float]:
+        """Accuracies in per cent of bags of each size."""
+        by_name, n_rows = self.training.target.sorted_codes, len(self.training.weights)
+        found, total = {}, np.zeros((len(self.truth), len(by_name)))
+        for size, own in enumerate(draw_seeds(seed, max(sizes)), start=1):
+            rows = np.random.default_rng(own).integers(n_rows, size=n_rows)
+            joint = self._log_joint(self._learn(self.training.take(rows)))
+            total += np.exp(log_softmax(joint, axis=1)[:, by_name])
+            if size in sizes:
+                found[size] = self._accuracy(by_name[total.argmax(axis=1)])
+        return [found[size] for size in sizes]
+
+    def _structures(
+        self, sizes: Sequence[int], share: float, replace: bool, seed: int
+    ) -> dict[int, Structure]:
+        rows = self.sample.rows
+        if rows.one_class():  # there is nothing to tell apart
+            return dict.fromkeys(sizes, self.space.first())
+        # a network's views have the first of the seeds that it draws
+        views = draw_views(rows.n_rows, draw_seeds(seed, max(sizes)), share, replace)
+        return search_prefixes(self._measure(self.sample), views, sizes, self.space)
+
+    def _learn(self, training: Training) -> FittedNetwork:
+        """Fit the plain network."""
+        sample, structure = self._code(training), self.space.first()
+        if not sample.rows.one_class():
+            structure = k2_search(partial(self._measure(sample), view=sample.weights), self.space)
+        return fit_network(sample, self.model.smoothing, structure)
+
+    def _code(self, training: Training) -> Sample:
+        return code_sample(training, self.model.discretizer, self.model.max_entries)
+
+    def _measure(self, sample: Sample) -> Any:
+        return make_measure(self.model.criterion, sample.rows, self.model.smoothing)
+
+    def _log_joint(self, network: FittedNetwork) -> Doubles:
+        """Ask a network about the test rows."""
+        codes = code_columns(self.test, network.coders)
+        return network.log_joint(fill_missing(codes, network.coders))
+
+    def _accuracy(self, predicted: NDArray[np.intp]) -> float:
+        right = self.training.target.categories[predicted] == self.truth
+        return 100.0 * float(np.mean(right))
+
+
+PAPER_NETWORK: dict[str, Any] = {
+    "init": "empty", "criterion": "probability", "max_parents": None, "calibration": None,
+}  # fmt: skip
+"""The network that reproduces the paper's column BN."""
+
+
+class BaggedNetworks:
+    """Bagging that hands frames on by rows, so that declared categories survive."""
+
+    def __init__(self, estimator: Any, n_estimators: int, random_state: int) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> BaggedNetworks:
+        """Fit each member on its bootstrap."""
+        self.members_ = []
+        for seed in draw_seeds(self.random_state, self.n_estimators):
+            rows = np.random.default_rng(seed).integers(len(y), size=len(y))
+            member = clone(self.estimator)
+            self.members_.append(member.fit(_safe_indexing(X, rows), _safe_indexing(y, rows)))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Take the class of the highest mean probability."""
+        total = np.asarray(sum(member.predict_proba(X) for member in self.members_))
+        return np.asarray(self.members_[0].classes_[total.argmax(axis=1)])
+
+
+def as_frame(dataset: Dataset) -> tuple[Any, Any]:
+    """Give a dataset its declared categories: a pandas frame, and a series of classes."""
+    import pandas as pd  # noqa: PLC0415  optional; only frames can declare categories
+
+    columns = {}
+    for j, (name, kind) in enumerate(zip(dataset.feature_names, dataset.kinds, strict=True)):
+        values = dataset.X[:, j]
+        if kind != "word":
+            columns[name] = pd.Series(values.astype(float))
+        else:
+            known = dataset.categories.get(name) or sorted({v for v in values if v is not None})
+            columns[name] = pd.Series(pd.Categorical(values, categories=list(known)))
+    classes = dataset.categories.get(dataset.target) or np.unique(dataset.y).tolist()
+    y = pd.Series(pd.Categorical(dataset.y, categories=list(classes)), name=dataset.target)
+    return pd.DataFrame(columns), y
+
+
+def paper_model(method: str, seed: int, **setting: Any) -> Any:
+    """Make one of the networks that the paper compares, or one of ours.
+
+    "plain", "inner" and "bagging" are the paper's network, alone, with the inner score, or bagged;
+    "crowd" and "default" are ours with pooled tables, and alone. ``setting`` has ``n_views`` (the
+    bag's size), ``view_size`` and ``replace``.
+    """
+    if method == "inner":
+        return InnerBayesNetClassifier(
+            **setting, tables="plain", random_state=seed, arc_confidence=False, **PAPER_NETWORK
+        )
+    if method == "bagging":
+        return BaggedNetworks(BayesNetClassifier(**PAPER_NETWORK), setting["n_views"], seed)
+    if method == "crowd":
+        return InnerBayesNetClassifier(random_state=seed, arc_confidence=False, **setting)
+    return BayesNetClassifier(**(PAPER_NETWORK if method == "plain" else {}))
+
+
+N_FOLDS, INNER_FOLDS = 10, 3
+
+
+class NetworkParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One cross-validation of one method; a grid of settings is in lists."""
+
+    dataset: str
+    method: str
+    repeat: int
+    seed: int
+    n_views: list[int] = []
+    view_size: list[float] = []
+    replace: bool | None = None
+
+
+def folds_of(y: Any, n_folds: int, seed: int) -> list[Fold]:
+    """Stratified folds; a class may have fewer rows than there are folds."""
+    codes = np.unique(np.asarray(y), return_inverse=True)[1]
+    return make_folds(codes, n_folds, seed)
+
+
+def accuracy(model: Any, X: Any, y: Any, fold: Fold) -> float:
+    """Fit on the training rows and score on the test rows, in per cent."""
+    model.fit(_safe_indexing(X, fold.train), _safe_indexing(y, fold.train))
+    truth = np.asarray(_safe_indexing(y, fold.test))
+    return 100.0 * float(np.mean(model.predict(_safe_indexing(X, fold.test)) == truth))
+
+
+def fold_scores(params: NetworkParams, X: Any, y: Any, fold: Fold, seed: int) -> list[float]:
+    """Accuracies of the method in per cent, of each setting."""
+    if params.method == "inner":
+        return inner_accuracies(FoldNetworks(X, y, fold), params, seed)
+    if params.method == "bagging":
+        return FoldNetworks(X, y, fold).bags(params.n_views, seed)
+    if params.method == "nested":
+        return [nested_accuracy(X, y, fold, params, seed)]
+    return [accuracy(paper_model(params.method, seed), X, y, fold)]
+
+
+def inner_accuracies(networks: FoldNetworks, params: NetworkParams, seed: int) -> list[float]:
+    """Accuracies with the inner score, of all sizes by shares."""
+    replace = bool(params.replace)
+    by_share = [networks.inner(params.n_views, share, replace, seed) for share in params.view_size]
+    return [each for by_size in zip(*by_share, strict=True) for each in by_size]
+
+
+def nested_accuracy(X: Any, y: Any, fold: Fold, params: NetworkParams, seed: int) -> float:
+    """Choose a setting on inner folds of the training rows, then score it on the test rows."""
+    inner = [
+        Fold(fold.train[part.train], fold.train[part.test])
+        for part in folds_of(np.asarray(y)[fold.train], INNER_FOLDS, seed)
+    ]
+    scores = [inner_accuracies(FoldNetworks(X, y, part), params, seed) for part in inner]
+    means = [np.mean(each) for each in zip(*scores, strict=True)]
+    size, share = list(product(params.n_views, params.view_size))[int(np.argmax(means))]
+    return FoldNetworks(X, y, fold).inner([size], share, replace=False, seed=seed)[0]
+
+
+QUICK = NetworkGrid((10,), (0.3, 0.7), repeats=1, plain_repeats=4)
+STANDARD = NetworkGrid((10, 30), (0.1, 0.3, 0.5, 0.7, 0.9), repeats=2, plain_repeats=10)
+FULL = NetworkGrid(
+    tuple(range(10, 101, 10)), tuple(share / 10 for share in range(1, 11)), 10, plain_repeats=10
+)
+
+
+@paper_table("inner-table1")
+class InnerTable1(PaperTable[NetworkGrid]):
+    """Ten-fold cross-validations over a grid, with and without replacement; in full the paper's."""
+
+    scales = Scales(QUICK, STANDARD, FULL)
+
+    def grid(self, scope: PaperScope) -> Iterator[NetworkParams]:
+        """Repeats first; the plain network is cheap and has more of them."""
+        grid = self.scale_of(scope)
+        for repeat, name in product(range(grid.plain_repeats), scope.datasets):
+            params = partial(NetworkParams, dataset=name, repeat=repeat, seed=scope.seed)
+            yield params(method="plain")
+            if repeat < grid.repeats:
+                yield from _ensembles(params, grid)
+
+    @staticmethod
+    @paper_cell(NetworkParams)
+    def compute(params: NetworkParams, data_dir: str | None) -> dict[str, Any]:
+        """Mean accuracy in per cent of one ten-fold cross-validation; of a grid, all in a list."""
+        X, y = as_frame(paper_dataset(params.dataset, data_dir))
+        seed = repeat_seed(params.seed, params.repeat)
+        scores = [fold_scores(params, X, y, fold, seed) for fold in folds_of(y, N_FOLDS, seed)]
+        means = [float(np.mean(each)) for each in zip(*scores, strict=True)]
+        return {"accuracy": means if params.method in GRIDS else means[0]}
+
+    def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
+        """Put the accuracies beside the paper's."""
+        return network_tables(self, results, scope, self.scale_of(scope))
+
+
+def _ensembles(params: Callable[..., NetworkParams], grid: NetworkGrid) -> Iterator[NetworkParams]:
+    """Everything but the plain network, on the same folds."""
+    yield params(method="default")
+    yield params(method="crowd")
+    sizes, shares = list(grid.sizes), list(grid.shares)
+    yield params(method="bagging", n_views=sizes)
+    for replace in (False, True):
+        yield params(method="inner", n_views=sizes, view_size=shares, replace=replace)
+    nested = STANDARD if grid is FULL else grid  # the whole grid would say little more
+    yield params(method="nested", n_views=list(nested.sizes), view_size=list(nested.shares))

@@ -1,0 +1,406 @@
+"""Models saved without pickle."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import numpy as np
+import sklearn
+import skops
+from numpy.typing import NDArray
+
+import ensemblage
+from ensemblage._core import expect, set_module
+from ensemblage.datasets import Familiar
+from ensemblage.persistence._atomic import write_atomically
+from ensemblage.persistence._trusted import check_parts, is_trusted
+
+READER, LISTS = "skops.io", "skops.io._trusted_types"
+# They import scikit-learn's trees, clusterings and linear models for the types to dispatch on.
+OF_TREES = ("skops.io._sklearn", "skops.io._quantile_forest")
+
+
+@cache
+def skops_io(*, trees: bool = True) -> Any:
+    """Import a copy; the one without trees and compiled losses cannot write."""
+    package = import_module("skops")
+    theirs = _take_out()
+    attribute = vars(package).pop("io", None)
+    sys.modules[LISTS] = _plain_lists()
+    sys.modules.update({} if trees else {name: _no_nodes(name) for name in OF_TREES})
+    try:
+        return import_module(READER)
+    finally:
+        _take_out()
+        sys.modules.update(theirs)
+        vars(package).pop("io", None)
+        if attribute is not None:
+            vars(package)["io"] = attribute
+
+
+def _take_out() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name == READER or name.startswith(f"{READER}.")]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def _plain_lists() -> ModuleType:
+    """Make the module of trusted types: plain Python values, and what NumPy's arrays consist of."""
+    random = [name for name, kind in vars(np.random).items() if _is_bit_generator(kind)]
+    lists = ModuleType(LISTS)
+    vars(lists).update(
+        PRIMITIVE_TYPE_NAMES=["builtins.int", "builtins.float", "builtins.str", "builtins.bool"],
+        CONTAINER_TYPE_NAMES=["builtins.list", "builtins.set", "builtins.map", "builtins.tuple"],
+        NUMPY_DTYPE_TYPE_NAMES=sorted({f"numpy.{t.__name__}" for t in np.sctypeDict.values()}),
+        NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES=[f"numpy.random.{name}" for name in random],
+        __getattr__=_empty,
+    )
+    return lists
+
+
+def _no_nodes(name: str) -> ModuleType:
+    """Make a module of skops's that reads no nodes."""
+    module = ModuleType(name)
+    vars(module)["NODE_TYPE_MAPPING"] = {}
+    return module
+
+
+def _is_bit_generator(kind: Any) -> bool:
+    base = np.random.BitGenerator
+    return isinstance(kind, type) and issubclass(kind, base) and kind is not base
+
+
+def _empty(name: str) -> list[str]:
+    """Trust nothing of any other list."""
+    if not name.endswith("_NAMES"):
+        raise AttributeError(name)
+    return []
+
+
+FORMAT = 1
+HEADER = "ensemblage.json"
+LITTLE = 50_000_000
+PART, MOST_PARTS = b"PK\x01\x02", 100_000
+"""What an archive's directory has before each of its parts, and how many there may be."""
+TIMES = 20
+"""A file may unpack to so many bytes, or to so many times its own size, if that is more."""
+
+
+class _Version(msgspec.Struct, frozen=True):
+    """The one field that the headers of all formats have."""
+
+    format: int
+
+
+class SourceColumn(msgspec.Struct, frozen=True):
+    """The column that tells a model where rows come from.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    known : tuple of str
+        The sources in training.
+
+    Examples
+    --------
+    >>> from ensemblage.persistence import SavedModel, SourceColumn
+    >>> SavedModel(None, source=SourceColumn("clinic", ("Bern", "Basel"))).source.name
+    'clinic'
+    """
+
+    name: str
+    known: tuple[str, ...]
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside the model in its file."""
+
+    format: int = FORMAT
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    target: str | None
+    classes: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    source: SourceColumn | None = None
+    familiar: Familiar | None = None
+    details: dict[str, Any]
+    versions: dict[str, str]
+
+
+@set_module("ensemblage.persistence")
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted model and what it needs to know about its columns.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model, preprocessing included.
+    columns : tuple of str
+        The columns that it was fitted on, in their order.
+    kinds : tuple of {"number", "word", "date"}
+        The kind of each column.
+    target : str or None, default=None
+        The name of the column that it predicts.
+    classes : tuple of str, default=()
+        The classes in the order of the model's probabilities.
+    ignored : tuple of str, default=()
+        The columns of the training file that were left out; new files may have them.
+    source : SourceColumn or None, default=None
+        The column that tells where rows come from, for a model that asks; new files may have it.
+    familiar : Familiar or None, default=None
+        What the model has seen of each column, if that was saved.
+    details : mapping, default={}
+        Anything else that was saved along: the method, the cross-validated score.
+    versions : mapping of str to str, default={}
+        The versions of the libraries that wrote the file.
+    """
+
+    model: Any
+    columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    target: str | None = None
+    classes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    source: SourceColumn | None = None
+    familiar: Familiar | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def save(
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    target: str | None = None,
+    ignored: Sequence[str] = (),
+    source: tuple[str, Iterable[Any]] | None = None,
+    X: NDArray[Any] | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a fitted model in one file.
+
+    The file is complete or not there. Only types that ``load`` trusts are written.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted scikit-learn estimator, usually a pipeline with its preprocessing.
+    path : str or path-like
+        Where to write, by custom with the suffix ``.skops``.
+    columns : sequence of str, default=()
+        The names of the columns that the model was fitted on.
+    kinds : sequence of {"number", "word", "date"}, default=()
+        The kind of each column.
+    target : str, default=None
+        The name of the column that it predicts.
+    ignored : sequence of str, default=()
+        Columns of the training file that were left out.
+    source : tuple of str and iterable, default=None
+        For a model that is told where rows come from: the column that tells, and its values.
+    X : ndarray of shape (n_rows, n_columns), default=None
+        The training rows, of which the range of each column and the words in it are saved, so
+        that ``read_rows`` can tell what is new to the model.
+    details : mapping, default=None
+        Anything else to keep, of the types that JSON has.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.persistence import load, save
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder) / "model.skops", columns=["age"], kinds=["number"])
+    ...     saved = load(Path(folder) / "model.skops")
+    >>> saved.columns, saved.classes, saved.model.predict([[2.0]]).tolist()
+    (('age',), ('no', 'yes'), ['yes'])
+    """
+    versions = {
+        "ensemblage": ensemblage.__version__,
+        "scikit-learn": sklearn.__version__,
+        "skops": skops.__version__,
+    }
+    header = _Header(
+        columns=tuple(columns),
+        kinds=tuple(kinds),
+        target=target,
+        classes=_class_names(model),
+        ignored=tuple(ignored),
+        source=None if source is None else SourceColumn(source[0], _distinct(source[1])),
+        familiar=None if X is None else Familiar.of(X, kinds),
+        details=dict(details or {}),
+        versions=versions,
+    )
+    skops_whole = skops_io()
+    data = skops_whole.dumps(model, compression=zipfile.ZIP_DEFLATED)
+    named = skops_whole.get_untrusted_types(data=data)
+    foreign = [name for name in named if not is_trusted(name)]
+    if foreign:
+        raise ValueError(
+            f"The model holds {', '.join(foreign)}, which load() does not trust: "
+            "use scikit-learn's or Ensemblage's own classes as its parts."
+        )
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(HEADER, msgspec.json.format(msgspec.json.encode(header), indent=1))
+    write_atomically(path, buffer.getvalue())
+
+
+def _class_names(model: Any) -> tuple[str, ...]:
+    return tuple(str(label) for label in getattr(model, "classes_", ()))
+
+
+def _distinct(values: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(sorted({str(value) for value in values}))
+
+
+def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedModel:
+    """Load a model that ``save`` wrote.
+
+    No code from the file is run: it may hold only scikit-learn's and Ensemblage's own types.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    max_bytes : int, default=None
+        How large its parts may be when unpacked; None for 50 MB or twenty times the file, which
+        models stay below, and files made to fill the memory do not.
+
+    Returns
+    -------
+    SavedModel
+        The model with the names and kinds of its columns.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a model file is expected.")
+    if not path.exists():
+        raise ValueError(f"There is no model file {path}.")
+    data = path.read_bytes()
+    limit = max(LITTLE, TIMES * len(data)) if max_bytes is None else max_bytes
+    header = _read_header(data, path, limit)
+    model = _construct(data, path)
+    if header.classes != _class_names(model):
+        raise ValueError(f"{path} names other classes than its model: it was not loaded.")
+    return SavedModel(
+        model=model,
+        columns=header.columns,
+        kinds=header.kinds,
+        target=header.target,
+        classes=header.classes,
+        ignored=header.ignored,
+        source=header.source,
+        familiar=header.familiar,
+        details=header.details,
+        versions=header.versions,
+    )
+
+
+def _read_header(data: bytes, path: Path, limit: int) -> _Header:
+    if not data.startswith(b"PK"):
+        raise ValueError(f"{path} is not a model file: `save()` writes one.")
+    try:
+        expect(data.count(PART) <= MOST_PARTS, "there are too many parts")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            # no part is unpacked beyond the size that the archive's directory has for it
+            size = sum(part.file_size for part in archive.infolist())
+            intact = size <= limit and archive.testzip() is None
+            text = archive.read(HEADER) if intact and HEADER in archive.namelist() else None
+    except Exception as error:
+        # A damaged archive can fail in as many ways as there are bytes.
+        raise _damaged(path) from error
+    if size > limit:
+        raise ValueError(
+            f"{path} unpacks to {size / 1e6:,.0f} MB, more than the {limit / 1e6:,.0f} MB expected "
+            f"of it. If you trust it, load it with `max_bytes={size}`."
+        )
+    if not intact:
+        raise _damaged(path)
+    if text is None:
+        raise ValueError(f"{path} is not a model file of Ensemblage: it has no {HEADER} in it.")
+    return _decode(text, path)
+
+
+def _decode(text: bytes, path: Path) -> _Header:
+    """Read the header; one of a newer format is told apart from damage."""
+    try:
+        version = msgspec.json.decode(text, type=_Version).format
+        if 0 < version <= FORMAT:
+            return _sound(msgspec.json.decode(text, type=_Header))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+    if version <= 0:
+        raise _damaged(path)
+    raise ValueError(
+        f"{path} has format {version}, written by a newer Ensemblage; this one reads up to "
+        f"{FORMAT}: upgrade it."
+    )
+
+
+def _sound(header: _Header) -> _Header:
+    """Give a header whose fields go together; refuse others."""
+    width, familiar = len(header.columns), header.familiar
+    expect(len(header.kinds) in {0, width}, "kinds are not one per column")
+    expect(set(header.kinds) <= {"number", "word", "date"}, "a kind is none")
+    expect(len(set(header.columns)) == width, "two columns have the same name")
+    if familiar is not None:
+        lengths = {len(familiar.reaches), len(familiar.words)}
+        expect(lengths == {width}, "what is familiar is not one per column")
+        expect(0 <= familiar.radius < math.inf, "the radius is none")
+        for reach in filter(None, familiar.reaches):
+            ordered = -math.inf < reach.low <= reach.centre <= reach.high < math.inf
+            expect(ordered and 0 < reach.scale < math.inf, "a column's reach is none")
+    return header
+
+
+def _named_types(data: bytes) -> tuple[Any, list[str]]:
+    """Give a skops that reads a file, and the types in there that are more than plain values."""
+    reader = skops_io(trees=False)
+    try:
+        return reader, reader.get_untrusted_types(data=data)
+    except TypeError:  # what it has no loader for
+        reader = skops_io()
+        return reader, reader.get_untrusted_types(data=data)
+
+
+def _construct(data: bytes, path: Path) -> Any:
+    try:
+        reader, named = _named_types(data)
+        foreign = [name for name in named if not is_trusted(name)]
+    except Exception as error:
+        raise _damaged(path) from error
+    if foreign:
+        raise ValueError(
+            f"{path} holds types that are not trusted: {', '.join(foreign)}. Nothing was loaded; "
+            "a model that `save()` wrote holds none."
+        )
+    try:
+        model = reader.loads(data, trusted=named)
+    except Exception as error:
+        raise _damaged(path) from error
+    try:
+        check_parts(model)
+    except ValueError as error:
+        raise ValueError(f"{path} {error}: it was not loaded.") from None
+    return model
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} is truncated or damaged: copy it again, or fit the model anew.")

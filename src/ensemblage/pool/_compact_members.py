@@ -1,0 +1,362 @@
+"""Forests and support vector machines as plain arrays: fast to predict with, safe to save."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.utils import gen_batches
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage._core import compiled, expect, expect_array, set_module
+
+Doubles = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+
+class PackedTrees(NamedTuple):
+    """Trees one after the other; a node below zero is a leaf, ``-1 - leaf`` of all trees' leaves.
+
+    ``roots`` are (n_trees,), ``features`` and ``thresholds`` of the inner nodes (n_nodes,), their
+    ``children`` (n_nodes, 2), ``leaves`` (n_leaves, n_classes). A row goes to the second child
+    whose feature is above the threshold.
+    """
+
+    roots: NDArray[np.int32]
+    features: NDArray[np.int32]
+    thresholds: Floats
+    children: NDArray[np.int32]
+    leaves: Floats
+
+
+def forest_shares(trees: PackedTrees, rows: Floats) -> NDArray[np.float64]:
+    """Average each row's leaves over the trees, (n_rows, n_classes)."""
+    totals = np.zeros((len(rows), trees.leaves.shape[1]))
+    if len(rows):
+        _add_leaves(trees, rows, totals)
+    totals /= len(trees.roots)
+    return totals
+
+
+@compiled
+def _add_leaves(trees: PackedTrees, rows: Floats, totals: NDArray[Any]) -> None:  # noqa: C901  four at once
+    """Add each tree's leaf, in place; four rows walk side by side, as each waits for memory."""
+    roots, features, thresholds, children, leaves = trees
+    last, n_classes = len(rows) - 1, totals.shape[1]
+    for tree in range(len(roots)):
+        for i in range(0, len(rows), 4):
+            j, k, m = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            a = b = c = d = roots[tree]
+            while a >= 0 or b >= 0 or c >= 0 or d >= 0:
+                if a >= 0:
+                    a = children[a, int(rows[i, features[a]] > thresholds[a])]
+                if b >= 0:
+                    b = children[b, int(rows[j, features[b]] > thresholds[b])]
+                if c >= 0:
+                    c = children[c, int(rows[k, features[c]] > thresholds[c])]
+                if d >= 0:
+                    d = children[d, int(rows[m, features[d]] > thresholds[d])]
+            for label in range(n_classes):
+                totals[i, label] += leaves[-1 - a, label]
+                if j > i:
+                    totals[j, label] += leaves[-1 - b, label]
+                if k > j:
+                    totals[k, label] += leaves[-1 - c, label]
+                if m > k:
+                    totals[m, label] += leaves[-1 - d, label]
+
+
+class PackedForest(BaseEstimator):
+    """A random forest, or extra trees on bootstraps; ``judged`` keeps its out-of-bag answers."""
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        extra: bool = False,
+        min_leaf: int = 1,
+        judged: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.extra = extra
+        self.min_leaf = min_leaf
+        self.judged = judged
+        self.random_state = random_state
+
+    def _grow(self, kind: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Grow a forest of scikit-learn, and pack its trees."""
+        forest = kind(
+            self.n_trees,
+            min_samples_leaf=self.min_leaf,
+            bootstrap=True,
+            oob_score=self.judged,
+            random_state=self.random_state,
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            forest.fit(X, y, sample_weight)
+        self.n_features_in_ = forest.n_features_in_
+        packed = pack_trees([each.tree_ for each in forest.estimators_])
+        for name, values in packed._asdict().items():
+            setattr(self, f"{name}_", values)
+        return forest
+
+    @property
+    def _trees(self) -> PackedTrees:
+        return PackedTrees(*(getattr(self, f"{name}_") for name in PackedTrees._fields))
+
+    def _mean_leaves(self, X: Any) -> Doubles:
+        """Give the mean of the leaves that rows reach, (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        with np.errstate(over="ignore"):  # beyond what four bytes hold is infinite, as it may be
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+        return forest_shares(self._trees, rows)
+
+    def _check_trees(self, n_outputs: int) -> None:
+        """Refuse nodes that point elsewhere: they are followed without looking."""
+        nodes, leaves = len(self.features_), len(self.leaves_)
+        high = self.n_features_in_ - 1
+        expect_array(self, "features_", [None], "integer", low=0, high=high)
+        expect_array(self, "thresholds_", [nodes])
+        expect_array(self, "leaves_", [None, n_outputs])
+        expect_array(self, "roots_", [None], "integer", low=-leaves, high=nodes - 1)
+        expect_array(self, "children_", [nodes, 2], "integer", low=-leaves, high=nodes - 1)
+        later = (self.children_ < 0) | (self.children_ > np.arange(nodes)[:, None])
+        expect(bool(later.all()), "children_ lead back")
+        expect(len(self.roots_) > 0, "there are no trees")
+        sizes = {each.dtype.itemsize for each in self._trees}
+        expect(sizes == {4}, "its trees have numbers of another size")
+
+
+@set_module("ensemblage.pool")
+class Forest(ClassifierMixin, PackedForest):
+    """A forest of classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees, and pack them."""
+        kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
+        forest = self._grow(kind, X, y, sample_weight)
+        self.classes_ = forest.classes_
+        if self.judged:
+            self.out_of_bag_ = forest.oob_decision_function_
+        return self
+
+    def predict_proba(self, X: Any) -> Doubles:
+        """Give the mean of the trees' probabilities, (n_samples, n_classes)."""
+        return self._mean_leaves(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give classes."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def _check_fitted(self) -> None:
+        """Refuse trees that do not belong together."""
+        self._check_trees(len(self.classes_))
+        expect_array(self, "leaves_", [None, len(self.classes_)], low=0, high=1)
+
+
+@set_module("ensemblage.pool")
+class ForestRegressor(RegressorMixin, PackedForest):
+    """A forest of numbers; its trees know them in standard deviations from their mean."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees, and pack them."""
+        kind = ExtraTreesRegressor if self.extra else RandomForestRegressor
+        self.mean_, self.scale_ = centre_and_scale(y, sample_weight)
+        forest = self._grow(kind, X, (y - self.mean_) / self.scale_, sample_weight)
+        if self.judged:
+            # zero, the mean, for a row that every tree knows
+            self.out_of_bag_ = self.mean_ + self.scale_ * forest.oob_prediction_
+        return self
+
+    def predict(self, X: Any) -> Doubles:
+        """Give the mean of the trees' numbers."""
+        return np.asarray(self.mean_ + self.scale_ * self._mean_leaves(X)[:, 0])
+
+    def _check_fitted(self) -> None:
+        """Refuse trees that do not belong together."""
+        self._check_trees(1)
+        check_centre_and_scale(self)
+
+
+def centre_and_scale(y: Doubles, sample_weight: Any) -> tuple[float, float]:
+    """Give mean and standard deviation; one, where numbers do not vary."""
+    mean = float(np.average(y, weights=sample_weight))
+    scale = float(np.sqrt(np.average((y - mean) ** 2, weights=sample_weight)))
+    return mean, scale if scale > 0 else 1.0
+
+
+def check_centre_and_scale(member: Any) -> None:
+    """Refuse a mean or a standard deviation that no fit finds."""
+    sound = np.isfinite(member.mean_) and 0 < member.scale_ < np.inf
+    expect(bool(sound), "mean_ and scale_ are not those of numbers")
+
+
+def pack_trees(trees: list[Any]) -> PackedTrees:
+    """Put scikit-learn's trees into arrays: inner nodes and leaves apart, in their order."""
+    roots, n_nodes, n_leaves, parts = [], 0, 0, []
+    for tree in trees:
+        inner = tree.children_left >= 0
+        places = np.where(inner, np.cumsum(inner) - 1 + n_nodes, -np.cumsum(~inner) - n_leaves)
+        roots.append(places[0])
+        values = tree.value[~inner, 0]
+        of_classes = tree.n_classes[0] > 1
+        parts.append(
+            (
+                tree.feature[inner],
+                rounded_down(tree.threshold[inner]),
+                places[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
+                values / values.sum(axis=1, keepdims=True) if of_classes else values,
+            )
+        )
+        n_nodes, n_leaves = n_nodes + inner.sum(), n_leaves + (~inner).sum()
+    features, thresholds, children, leaves = map(np.concatenate, zip(*parts, strict=True))
+    return PackedTrees(
+        np.array(roots, dtype=np.int32),
+        features.astype(np.int32),
+        thresholds.astype(np.float32),
+        children.astype(np.int32),
+        leaves.astype(np.float32),
+    )
+
+
+def rounded_down(thresholds: Doubles) -> NDArray[np.float32]:
+    """Give the next lower numbers of four bytes: rows of such numbers fall to the same sides."""
+    near = thresholds.astype(np.float32)
+    lower: NDArray[np.float32] = np.nextafter(near, np.float32(-np.inf))
+    return np.where(near > thresholds, lower, near)
+
+
+MOST_ENTRIES = 4_000_000
+"""Of the matrix of rows and support vectors at one time."""
+
+
+class SupportVectors(BaseEstimator):
+    """A support vector machine with an RBF kernel on standardised columns."""
+
+    def __init__(self, C: float = 1.0, *, gamma: Any = "scale") -> None:
+        self.C = C
+        self.gamma = gamma
+
+    def _find(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Fit a machine of scikit-learn, and keep its vectors."""
+        scaler = StandardScaler().fit(X, sample_weight=sample_weight)
+        machine.fit(scaler.transform(X), y, sample_weight=sample_weight)
+        self.n_features_in_ = machine.n_features_in_
+        self.means_, self.scales_ = scaler.mean_, scaler.scale_
+        self.width_ = float(machine._gamma)  # noqa: SLF001  what "scale" has come to
+        self.vectors_ = machine.support_vectors_
+        return machine
+
+    def _sums(self, X: Any) -> Doubles:
+        """Add up what the vectors say of rows, (n_samples, n_intercepts)."""
+        check_is_fitted(self)
+        rows = (np.asarray(X, dtype=np.float64) - self.means_) / self.scales_
+        most = max(1, MOST_ENTRIES // max(1, len(self.vectors_)))
+        return np.concatenate([self._near(rows[part]) for part in gen_batches(len(rows), most)])
+
+    def _near(self, rows: Doubles) -> Doubles:
+        """Add up what the vectors say of some standardised rows, by how near they are."""
+        near = 2 * rows @ self.vectors_.T
+        near -= (self.vectors_**2).sum(axis=1)
+        near -= (rows**2).sum(axis=1)[:, None]
+        near *= self.width_
+        np.minimum(near, 0, out=near)  # distances below zero are rounding
+        return np.asarray(np.exp(near, out=near) @ self.weights_ + self.intercepts_)
+
+    def _check_vectors(self, n_sums: int) -> None:
+        """Refuse arrays that do not belong together."""
+        n_features = self.n_features_in_
+        for name in ("means_", "scales_"):
+            expect_array(self, name, [n_features])
+        expect(bool((self.scales_ > 0).all()), "scales_ are not above zero")
+        expect_array(self, "vectors_", [None, n_features])
+        expect_array(self, "weights_", [len(self.vectors_), n_sums])
+        expect_array(self, "intercepts_", [n_sums])
+        expect(0 <= self.width_ < np.inf, "width_ is no width")
+
+
+@set_module("ensemblage.pool")
+class KernelMachine(ClassifierMixin, SupportVectors):
+    """A support vector machine of classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the support vectors."""
+        machine = self._find(SVC(C=self.C, gamma=self.gamma), X, y, sample_weight)
+        self.classes_ = machine.classes_
+        self.weights_ = pairwise_weights(machine)
+        self.intercepts_ = machine.intercept_
+        return self
+
+    def decision_function(self, X: Any) -> Doubles:
+        """Give decision values: (n_samples,) for two classes, else (n_samples, n_classes)."""
+        pairs = self._sums(X)
+        if len(self.classes_) == 2:
+            return np.asarray(pairs[:, 0])
+        return np.asarray(_ovr_decision_function(pairs < 0, -pairs, len(self.classes_)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give classes."""
+        values = self.decision_function(X)
+        numbers = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[numbers])
+
+    def _check_fitted(self) -> None:
+        """Refuse arrays that do not belong together."""
+        n_classes = len(self.classes_)
+        self._check_vectors(n_classes * (n_classes - 1) // 2)
+
+
+@set_module("ensemblage.pool")
+class KernelMachineRegressor(RegressorMixin, SupportVectors):
+    """A support vector machine of numbers, which it learns standardised."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the support vectors."""
+        mean, scale = centre_and_scale(y, sample_weight)
+        standard = (y - mean) / scale
+        machine = self._find(SVR(C=self.C, gamma=self.gamma), X, standard, sample_weight)
+        self.weights_ = scale * machine.dual_coef_.T
+        self.intercepts_ = mean + scale * machine.intercept_
+        return self
+
+    def predict(self, X: Any) -> Doubles:
+        """Give numbers."""
+        return np.asarray(self._sums(X)[:, 0])
+
+    def _check_fitted(self) -> None:
+        """Refuse arrays that do not belong together."""
+        self._check_vectors(1)
+
+
+def pairwise_weights(machine: SVC) -> Doubles:
+    """Write out what each support vector counts in each pair of classes, (n_vectors, n_pairs).
+
+    scikit-learn keeps them packed: a vector's coefficients are in the order of the other classes.
+    """
+    n_classes = len(machine.classes_)
+    coefficients = machine.dual_coef_
+    if n_classes == 2:
+        return np.asarray(coefficients.T)
+    ends = np.append(0, np.cumsum(machine.n_support_))
+    own = [slice(*each) for each in pairwise(ends)]
+    pairs = list(combinations(range(n_classes), 2))
+    weights = np.zeros((coefficients.shape[1], len(pairs)))
+    for k, (first, second) in enumerate(pairs):
+        weights[own[first], k] = coefficients[second - 1, own[first]]
+        weights[own[second], k] = coefficients[first, own[second]]
+    return weights

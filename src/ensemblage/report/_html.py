@@ -1,0 +1,204 @@
+"""Pages as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ensemblage import __version__
+from ensemblage._core import MINUS, pieces_of, visible
+from ensemblage.report._blocks import Bar, BarsBlock, Page, RanksBlock
+from ensemblage.report._svg import (
+    drawn_svg,
+    map_pictures,
+    need,
+    network_pictures,
+    numbered,
+    tree_pictures,
+)
+
+# Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
+FAR_FROM_ZERO = 0.4
+SHORT = 4
+"""A text of so many signs does not reach beyond the figure."""
+MOST_RANKS = 10
+"""Written on an axis."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis between two round numbers, its ticks written with ``digits`` after the point.
+
+    Numbers are drawn as bars from zero if ``bars``, otherwise as points.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    digits: int
+    bars: bool
+    percent: bool = False
+
+    def place(self, value: float) -> str:
+        """Give a number's place in per cent of the axis, cut at its ends."""
+        share = (value - self.low) / (self.high - self.low)
+        return f"{100 * min(max(share, 0.0), 1.0):.2f}".rstrip("0").rstrip(".")
+
+    def span(self, value: float) -> tuple[str, str]:
+        """Give a bar's left end and length, from zero or the nearer end, in per cent."""
+        start, end = sorted(float(self.place(each)) for each in (0.0, value))
+        return f"{start:.2f}".rstrip("0").rstrip("."), f"{end - start:.2f}".rstrip("0").rstrip(".")
+
+    def anchor(self, tick: float) -> str:
+        """Tell which part of a tick's text is at its place; long ones stay inside at the ends."""
+        if len(self.label(tick)) <= SHORT:
+            return "middle"
+        return {self.ticks[0]: "start", self.ticks[-1]: "end"}.get(tick, "middle")
+
+    def label(self, tick: float) -> str:
+        """Write a tick."""
+        if self.percent:
+            return f"{tick:.{max(self.digits - 2, 0)}%}"
+        return f"{tick + 0.0:.{self.digits}f}".replace("-", MINUS)
+
+
+def bar_axis(block: BarsBlock) -> Axis:
+    """Choose an axis: from zero if the numbers come near it, else from a round one below them."""
+    values = [value for bar in block.bars for value in _extent(bar, block.signed)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if block.percent and all((bar.value or 0.0) <= 1 for bar in block.bars):
+        high = min(high, 1.0)  # an error beyond all is no reason to draw what cannot be
+    if block.signed:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if high <= low:
+        low, high = min(low, 0.0), max(high, low + 1.0)
+    near = 1.0 if block.from_zero else FAR_FROM_ZERO
+    bars = not block.signed and 0 <= low <= high * near
+    ticks = _round_ticks(0.0 if bars else low, high)
+    if block.signed:
+        bars = all(bar.error is None for bar in block.bars)
+    digits = next(
+        (d for d in range(12) if all(abs(round(t, d) - t) < 1e-9 * (high - low) for t in ticks)), 12
+    )
+    return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
+
+
+def rank_axis(block: RanksBlock) -> Axis:
+    """Choose an axis from the first rank to the last."""
+    last = max(len(block.methods), 2)
+    step = 1 if last <= MOST_RANKS else -(-last // MOST_RANKS)
+    ticks = tuple(float(rank) for rank in range(1, last + 1, step))
+    return Axis(1.0, float(last), ticks, 0, bars=False)
+
+
+def _extent(bar: Bar, signed: bool) -> Sequence[float]:
+    found = [] if bar.value is None else [bar.value]
+    if bar.value is not None and bar.error is not None:
+        # an error below zero is no reason to draw what cannot be
+        least = -np.inf if signed else min(bar.value, 0.0)
+        found += [max(bar.value - bar.error, least), bar.value + bar.error]
+    return found if bar.reference is None else [*found, bar.reference]
+
+
+def _round_ticks(low: float, high: float) -> list[float]:
+    rough = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * min((f for f in (1, 2, 2.5, 5, 10) if f * power >= rough), default=10)
+    first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
+    count = int(max(last - first, 1))
+    return [float(np.round((first + k) * step, 12)) for k in range(count + 1)]
+
+
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+EXPONENT = re.compile(r"(\de)-(?=\d)")
+SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
+
+
+def render(page: Page) -> str:
+    """Write a page as HTML.
+
+    Parameters
+    ----------
+    page : Page
+        What to say.
+
+    Returns
+    -------
+    str
+        The whole file. It asks for nothing from elsewhere: styles, script and pictures are inside,
+        and its security policy allows these and no others. Every text is escaped.
+    """
+    jinja2 = need("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ensemblage.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_with_whole_numbers,
+    )
+    environment.globals |= {
+        "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
+        "map_pictures": map_pictures, "tree_pictures": tree_pictures,
+        "rank_axis": rank_axis,
+    }  # fmt: skip
+    environment.tests["block"] = _is_block
+    environment.filters["breakable"] = _breakable
+    style, script = (_source(environment, name) for name in ("page.css", "page.js"))
+    markup = need("markupsafe").Markup
+    numbers = count(1)
+    # drawn by this package, which has escaped what the user wrote
+    environment.globals["drawn"] = lambda block: markup(numbered(drawn_svg(block), next(numbers)))
+    text: str = environment.get_template("page.html.j2").render(
+        page=page,
+        sections=[section for section in page.sections if section.blocks],
+        version=__version__,
+        policy=POLICY.format(script=_allowed(script), style=_allowed(style)),
+        # both are files of this package, without a word of the user's
+        style=markup(style),
+        script=markup(script),
+    )
+    return visible(text)
+
+
+def _breakable(text: str) -> Any:
+    """Let a long name break between its words, inside them only if they are too long."""
+    markupsafe = need("markupsafe")
+    return markupsafe.Markup("<wbr>").join(markupsafe.escape(part) for part in pieces_of(text))
+
+
+def _source(environment: Any, name: str) -> str:
+    text: str = environment.loader.get_source(environment, name)[0]
+    return text.replace("\r\n", "\n")
+
+
+def _allowed(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """Let no line end inside 3.4e-05, ± 0.12 or p = 0.03; what is markup stays as it is."""
+    if type(value) is not str:
+        return value
+    whole = EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value)
+    return SIGNED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)
+
+
+def _is_block(block: Any, kind: str) -> bool:
+    return type(block).__name__ == kind
+
+
+def _anchors(count: int) -> list[str]:
+    return [f"section-{number}" for number in range(1, count + 1)]

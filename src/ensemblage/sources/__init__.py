@@ -1,0 +1,19 @@
+"""Rows whose source is known: partial pooling, audit, recalibration, prediction sets."""
+
+import lazy_loader
+
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "AuditedSource",
+    "ColumnShift",
+    "Deviation",
+    "PartialPoolingClassifier",
+    "PartialPoolingRegressor",
+    "RecalibratedClassifier",
+    "SourceAudit",
+    "SourceDisplay",
+    "SourceStrata",
+    "recalibrate",
+    "source_audit",
+]

@@ -1,0 +1,166 @@
+"""Errors and calibration of each source, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from ensemblage._core import require, set_module
+from ensemblage.sources._audit import AuditedSource, SourceAudit, source_audit
+
+DARK, LIGHT, WARNING = "0.25", "0.7", "tab:red"
+ROW_INCHES = 0.28
+NAME_PLACES = (0.3, 0.6, 0.45, 0.75)
+"""Where the names of the sources furthest from the diagonal stand, apart from each other."""
+
+
+@set_module("ensemblage.sources")
+class SourceDisplay:
+    """Two pictures of an audit: a forest plot of errors, and a fan of calibrations.
+
+    Parameters
+    ----------
+    audit : SourceAudit
+        What :func:`source_audit` found.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        The two, side by side.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    See Also
+    --------
+    source_audit : Finds the figures.
+
+    Notes
+    -----
+    Left: errors when left out, with 95 % bounds in which small sources are drawn towards the
+    others, and the error by ordinary folds as a tick; lines are the promise for a new source and
+    what nine in ten stay below. Right: the rate to expect of each source where the model, which has
+    not seen it, says the probability below; on the diagonal it is right.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.datasets import make_multi_source
+    >>> from ensemblage.sources import SourceDisplay, source_audit
+    >>> X, y, sources = make_multi_source(3, n_samples=300, random_state=0, return_sources=True)
+    >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
+    >>> SourceDisplay(audit).plot().axes_.shape
+    (2,)
+    """
+
+    def __init__(self, audit: SourceAudit) -> None:
+        self.audit = audit
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, sources: Any, *, axes: Any = None, **options: Any
+    ) -> SourceDisplay:
+        """Audit a classifier and draw what was found.
+
+        Parameters
+        ----------
+        estimator : classifier
+            With ``predict_proba``; not fitted.
+        X : array-like or dataframe of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sources : array-like of shape (n_samples,)
+            Where each row comes from.
+        axes : sequence of two matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+        **options : dict
+            For :func:`source_audit`.
+
+        Returns
+        -------
+        SourceDisplay
+            Drawn.
+        """
+        return cls(source_audit(estimator, X, y, sources, **options)).plot(axes=axes)
+
+    def plot(self, *, axes: Any = None) -> SourceDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        axes : sequence of two matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        SourceDisplay
+            Itself, with ``axes_`` and ``figure_`` set.
+        """
+        plt = require("matplotlib.pyplot", "SourceDisplay", extra="plot")
+        if axes is None:
+            height = max(4.0, 1.0 + ROW_INCHES * len(self.audit.sources))
+            axes = plt.subplots(1, 2, figsize=(11, height), layout="constrained")[1]
+        draw_source_errors(self.audit, axes[0])
+        draw_calibration_fan(self.audit, axes[1])
+        self.axes_, self.figure_ = np.asarray(axes), axes[0].figure
+        return self
+
+
+def draw_source_errors(audit: SourceAudit, ax: Any) -> None:
+    """Draw the errors of all sources with their bounds, the worst on top."""
+    shown = sorted(audit.sources, key=lambda each: each.left_out_error)
+    ax.axvline(audit.new_error, color=LIGHT, zorder=0)
+    if audit.error_bound < 1:
+        ax.axvline(audit.error_bound, color=LIGHT, linestyle="--", zorder=0)
+    for place, each in enumerate(shown):
+        colour = _colour(each)
+        ax.plot([each.expected_low, each.expected_high], [place, place], color=colour, zorder=1)
+        ax.plot(each.expected, place, "s", color=colour, markersize=5)
+        ax.plot(each.left_out_error, place, "o", markeredgecolor=colour, markerfacecolor="none")
+        ax.plot(each.error, place, "|", color=DARK, markersize=10)
+    ax.set_yticks(range(len(shown)), [each.name for each in shown])
+    ax.set(xlabel="error when left out", xlim=(0, None))
+    ax.set_title(f"New source: {audit.new_error:.3f}; ordinary folds: {audit.error:.3f}")
+
+
+def draw_calibration_fan(audit: SourceAudit, ax: Any, ink: str = DARK) -> None:
+    """Draw the rate to expect of each source against what the model says.
+
+    Those furthest off have their names in the corners, above or below all lines.
+    """
+    said = np.linspace(0.01, 0.99, 99)
+    ax.plot([0, 1], [0, 1], color=LIGHT, zorder=0)
+    for each in audit.sources:
+        ax.plot(said, calibrated_rate(each, said), color=_colour(each, ink), linewidth=1)
+    named = list(zip(_furthest(audit.sources), NAME_PLACES, strict=False))
+    above = sorted((pair for pair in named if pair[0].offset >= 0), key=lambda pair: -pair[1])
+    below = sorted((pair for pair in named if pair[0].offset < 0), key=lambda pair: pair[1])
+    for place, side, first, step, pairs in (
+        (0.04, "left", 0.93, -0.08, above), (0.96, "right", 0.04, 0.08, below)
+    ):  # fmt: skip
+        for k, (each, said_there) in enumerate(pairs):
+            colour = _colour(each, ink)
+            ax.annotate(
+                each.name, (said_there, calibrated_rate(each, said_there)),
+                (place, first + k * step), ha=side, fontsize="small", color=colour,
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5},
+            )  # fmt: skip
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.label!s}")
+    ax.set(ylabel="rate to expect there", title="Calibration when left out")
+
+
+def calibrated_rate(source: AuditedSource, said: Any) -> Any:
+    """Rate of the class in a source where the model says a probability (two classes)."""
+    return expit(source.slope * logit(said) + source.offset)
+
+
+def _furthest(sources: Sequence[AuditedSource]) -> list[AuditedSource]:
+    """Order sources by how far their rate is from one half where the model says so."""
+    return sorted(sources, key=lambda each: -abs(each.offset))
+
+
+def _colour(source: AuditedSource, ink: str = DARK) -> str:
+    return WARNING if source.suspect else ink

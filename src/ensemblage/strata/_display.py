@@ -1,0 +1,418 @@
+"""A map of strata and the rows that each member learns from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from ensemblage._core import encoded_rows, final_step, require, rows_at_final_step, set_module
+
+Doubles = NDArray[np.float64]
+
+
+NO_STRATUM = -1
+
+
+class Projection(NamedTuple):
+    """Rows on the map, (n_samples, 2), and what its axes show."""
+
+    points: Doubles
+    axis_names: tuple[str, str]
+
+
+class Outlines(NamedTuple):
+    """Centres, (n_strata, 2), and covariances, (n_strata, 2, 2), of strata on the map."""
+
+    centres: Doubles
+    covariances: Doubles
+
+
+def project(rows: Doubles, names: NDArray[np.str_] | None) -> Projection:
+    """Two columns as they are, of more columns the two main components."""
+    if rows.shape[1] == 2:
+        first, second = ("column 0", "column 1") if names is None else map(str, names)
+        return Projection(rows, (first, second))
+    pca = PCA(2, svd_solver="full").fit(rows)
+    first, second = (
+        f"component {k + 1} ({share:.0%} of the variance)"
+        for k, share in enumerate(np.nan_to_num(pca.explained_variance_ratio_))
+    )
+    return Projection(pca.transform(rows), (first, second))
+
+
+def strongest_stratum(memberships: Doubles, affinity: Doubles | None) -> NDArray[np.intp]:
+    """Find each row's strongest stratum, of equals the one it is closest to, or ``NO_STRATUM``."""
+    best = memberships.max(axis=1, keepdims=True)
+    leading = memberships >= best - 1e-9
+    closeness = np.zeros_like(memberships) if affinity is None else affinity
+    winners = np.where(leading, closeness, -np.inf).argmax(axis=1)
+    return np.where(best[:, 0] > 0, winners, NO_STRATUM)
+
+
+def outline_strata(points: Doubles, memberships: Doubles) -> Outlines:
+    """Place and spread of the strata's rows, weighted by membership."""
+    sizes = np.maximum(memberships.sum(axis=0), np.finfo(float).tiny)
+    centres = memberships.T @ points / sizes[:, None]
+    covariances = np.empty((len(sizes), 2, 2))
+    for j, centre in enumerate(centres):
+        offsets = points - centre
+        covariances[j] = (memberships[:, j, None] * offsets).T @ offsets / sizes[j]
+    return Outlines(centres, covariances)
+
+
+def push_apart(places: Doubles, gap: float) -> Doubles:
+    """Move places that are closer than ``gap``, as little as fifty small steps do."""
+    places = places.copy()
+    # equal places need a direction to part in
+    angles = 2 * np.pi * np.arange(len(places)) / max(len(places), 1)
+    places += 1e-3 * gap * np.column_stack([np.cos(angles), np.sin(angles)])
+    for _ in range(50):
+        between = places[:, None] - places
+        distance = np.linalg.norm(between, axis=2) + np.eye(len(places))
+        push = np.maximum(gap - distance, 0) / distance
+        places += 0.5 * (push[:, :, None] * between).sum(axis=1)
+    return places
+
+
+MARK = "#a4481c"
+"""Colour of the ring around a row that is pointed at."""
+BADGE = 0.035
+"""Room that a stratum's number needs, as a share of the map's width."""
+
+
+class _Stratified(NamedTuple):
+    """The stratifier inside a model, and the rows as they reach it."""
+
+    stratifier: Any
+    rows: Any
+    names: Any = None
+
+
+def _unfold(model: Any, X: Any) -> _Stratified:
+    last = final_step(model)
+    rows = encoded_rows(last, rows_at_final_step(model, X))
+    names = getattr(last, "feature_names_in_", None)
+    if hasattr(last, "encoder_"):
+        names = last.encoder_.get_feature_names_out()
+    if hasattr(last, "stratifier_"):
+        inner = last.stratifier_
+        if not hasattr(inner, "feature_names_in_"):  # the ensemble read a frame of numbers
+            rows = np.asarray(rows)
+        found = _unfold(inner, rows)
+        prepared = final_step(inner) is not inner
+        return found if prepared or found.names is not None else found._replace(names=names)
+    if not (hasattr(last, "transform") and hasattr(last, "log_affinity")):
+        raise TypeError(
+            f"model={type(last).__name__} has no strata. Use a fitted stratifier such as HISS, a "
+            "StrataEnsembleClassifier, or a pipeline that ends in one."
+        )
+    return _Stratified(last, rows, names)
+
+
+def _as_numbers(X: Any) -> Doubles:
+    try:
+        rows = np.asarray(X).astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "X holds words, which have no place on a map. Put an encoder before the strata, in a "
+            "pipeline."
+        ) from None
+    if rows.shape[1] < 2:
+        raise ValueError(f"A map needs at least two columns; the strata see {rows.shape[1]}.")
+    return rows
+
+
+def _pyplot() -> Any:
+    return require("matplotlib.pyplot", "StrataDisplay", extra="plot")
+
+
+@set_module("ensemblage.strata")
+class StrataDisplay:
+    """A map of strata: the rows, and where each stratum lies.
+
+    Make one by :meth:`from_estimator`. Of more than two columns the map shows the two main
+    components.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, 2)
+        Rows on the map.
+    memberships : ndarray of shape (n_samples, n_strata)
+        Their memberships.
+    affinity : ndarray of shape (n_samples, n_strata), default=None
+        Log affinities, which decide between strata where a row is equally at home.
+    classes : ndarray of shape (n_samples,), default=None
+        Their classes.
+    axis_names : tuple of (str, str), default=("", "")
+        What the axes show.
+    stratum_names : list of str, default=None
+        Names of the strata; their numbers if not given.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (n_strata, 2)
+        Mean place of each stratum's rows, weighted by membership.
+    covariances : ndarray of shape (n_strata, 2, 2)
+        Their spread.
+    sizes : ndarray of shape (n_strata,)
+        Sum of each stratum's memberships over the rows shown.
+    strongest : ndarray of shape (n_samples,)
+        Each row's strongest stratum; -1 for a row in none.
+    ax_ : matplotlib Axes
+        After :meth:`plot`.
+    figure_ : matplotlib Figure
+        After :meth:`plot`.
+
+    See Also
+    --------
+    ensemblage.strata.HISS : Strata to draw.
+
+    Notes
+    -----
+    Outlines are drawn from the memberships of the rows given, not from a stratifier's own
+    Gaussians, so that strata of any kind can be drawn. An ellipse spans ``n_std`` standard
+    deviations of a stratum's rows. Strata that lie apart in many dimensions may overlap on the
+    map.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ensemblage.strata import StrataDisplay
+    >>> from ensemblage.strata import HISS
+    >>> X = load_iris().data
+    >>> strata = HISS(n_strata=3, stratum_size=0.3, random_state=0).fit(X)
+    >>> display = StrataDisplay.from_estimator(strata, X)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        points: Doubles,
+        memberships: Doubles,
+        *,
+        affinity: Doubles | None = None,
+        classes: NDArray[Any] | None = None,
+        axis_names: tuple[str, str] = ("", ""),
+        stratum_names: Any = None,
+    ) -> None:
+        self.points = points
+        self.memberships = memberships
+        self.classes = classes
+        self.axis_names = axis_names
+        self.stratum_names = stratum_names
+        self.sizes = memberships.sum(axis=0)
+        self.centres, self.covariances = outline_strata(points, memberships)
+        self.strongest = strongest_stratum(memberships, affinity)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        colour_by: str | None = None,
+        n_std: float = 1.5,
+        ax: Any = None,
+    ) -> StrataDisplay:
+        """Draw the strata of a fitted model.
+
+        Parameters
+        ----------
+        model : stratifier, StrataEnsembleClassifier or Pipeline
+            Fitted; a pipeline ends in one of the others.
+        X : array-like of shape (n_samples, n_features)
+            Rows to show.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+        colour_by : {"stratum", "class"}, default=None
+            What colours mean; the class if ``y`` is given.
+        n_std : float, default=1.5
+            Half the length of an ellipse's axis, in standard deviations.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StrataDisplay
+            Drawn.
+        """
+        _pyplot()
+        return cls.of_model(model, X, y).plot(colour_by=colour_by, n_std=n_std, ax=ax)
+
+    @classmethod
+    def of_model(cls, model: Any, X: Any, y: Any = None) -> StrataDisplay:
+        """Place the rows and strata of a fitted model on a map that is not drawn yet.
+
+        Parameters
+        ----------
+        model : stratifier, StrataEnsembleClassifier or Pipeline
+            Fitted; a pipeline ends in one of the others.
+        X : array-like of shape (n_samples, n_features)
+            Rows to show.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+
+        Returns
+        -------
+        StrataDisplay
+            To be drawn by :meth:`plot`.
+        """
+        check_is_fitted(model)
+        stratifier, rows, names = _unfold(model, X)
+        memberships = np.asarray(stratifier.transform(rows), dtype=float)
+        affinity = np.asarray(stratifier.log_affinity(rows), dtype=float)
+        if affinity.shape[1] > 1 and not np.ptp(affinity, axis=1).any():
+            raise ValueError(
+                f"No row is closer to one stratum of {type(stratifier).__name__} than to another: "
+                "there is no map of them."
+            )
+        if y is not None:
+            y = column_or_1d(y)
+            check_consistent_length(X, y)
+        points, axis_names = project(_as_numbers(rows), names)
+        return cls(
+            points, memberships, affinity=affinity, classes=y, axis_names=axis_names,
+            stratum_names=getattr(stratifier, "sources_", None),
+        )  # fmt: skip
+
+    def plot(
+        self,
+        *,
+        colour_by: str | None = None,
+        n_std: float = 1.5,
+        strata: Any = None,
+        mark: int | None = None,
+        ax: Any = None,
+    ) -> StrataDisplay:
+        """Draw the map.
+
+        Parameters
+        ----------
+        colour_by : {"stratum", "class"}, default=None
+            What colours mean; the class if classes are known.
+        n_std : float, default=1.5
+            Half the length of an ellipse's axis, in standard deviations.
+        strata : sequence of int, default=None
+            Strata to outline; all if not given.
+        mark : int, default=None
+            A row to point at, by its place among the rows shown.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StrataDisplay
+            Itself.
+        """
+        plt = _pyplot()
+        colour_by = self._colour_by(colour_by)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8.5, 6), layout="constrained")
+        if colour_by == "class":
+            self._draw_classes(ax, plt)
+        else:
+            self._draw_strongest(ax, plt)
+        shown = np.flatnonzero(self.sizes > 0)
+        if strata is not None:
+            shown = shown[np.isin(shown, strata)]
+        self._draw_outlines(ax, shown, n_std, coloured=colour_by == "stratum")
+        if mark is not None:
+            ax.plot(*self.points[mark], "o", markersize=13, markerfacecolor="none", zorder=6,
+                    markeredgecolor=MARK, markeredgewidth=2.2, label="the row")  # fmt: skip
+        ax.set_xlabel(self.axis_names[0])
+        ax.set_ylabel(self.axis_names[1])
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small",
+                  ncols=1 + len(ax.get_legend_handles_labels()[0]) // 26)  # fmt: skip
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _colour_by(self, colour_by: str | None) -> str:
+        if colour_by is None:
+            return "stratum" if self.classes is None else "class"
+        if colour_by not in {"stratum", "class"}:
+            raise ValueError(f"colour_by={colour_by!r} must be 'stratum' or 'class'.")
+        if colour_by == "class" and self.classes is None:
+            raise ValueError("colour_by='class' needs the classes: give y.")
+        return colour_by
+
+    def _name(self, stratum: int) -> str:
+        names = self.stratum_names
+        return f"stratum {stratum}" if names is None else f"{stratum}: {names[stratum]}"
+
+    def _opacity(self, rows: NDArray[np.intp]) -> Doubles:
+        """Rows that belong strongly are drawn strongly."""
+        return np.asarray(np.clip(self.memberships[rows].max(axis=1), 0.15, 0.85))
+
+    def _scatter(
+        self, ax: Any, rows: NDArray[np.intp], colour: Any, opacity: Any, label: str | None = None
+    ) -> None:
+        colours = np.empty((len(rows), 4))
+        colours[:, :3], colours[:, 3] = colour, opacity
+        # rasterized: a drawing of a million circles would open in nothing
+        ax.scatter(
+            *self.points[rows].T, c=colours, s=14, linewidths=0, rasterized=True, label=label
+        )
+
+    def _draw_classes(self, ax: Any, plt: Any) -> None:
+        names, numbers = np.unique(np.asarray(self.classes), return_inverse=True)
+        palette = _palette(plt, len(names))
+        for k, name in enumerate(names):
+            rows = np.flatnonzero(numbers == k)
+            label = f"class {name} ({len(rows)} rows)"
+            self._scatter(ax, rows, palette[k % len(palette)], 0.6, label)
+
+    def _draw_strongest(self, ax: Any, plt: Any) -> None:
+        none = np.flatnonzero(self.strongest == NO_STRATUM)
+        if len(none) > 0:
+            self._scatter(ax, none, 0.6, 0.6, f"in no stratum ({len(none)} rows)")
+        palette = _palette(plt, len(self.sizes))
+        for j in range(len(self.sizes)):
+            rows = np.flatnonzero(self.strongest == j)
+            if len(rows) > 0:
+                self._scatter(ax, rows, palette[j % len(palette)], self._opacity(rows))
+
+    def _draw_outlines(
+        self, ax: Any, shown: NDArray[np.intp], n_std: float, *, coloured: bool
+    ) -> None:
+        palette = _palette(_pyplot(), len(self.sizes)) if coloured else [(0.35, 0.35, 0.35)]
+        extent = np.maximum(np.ptp(self.points, axis=0), np.finfo(float).tiny)
+        badges = push_apart(self.centres[shown] / extent, BADGE) * extent
+        for j, badge in zip(shown.tolist(), badges, strict=True):
+            colour = palette[j % len(palette)]
+            _draw_ellipse(ax, self.centres[j], self.covariances[j], n_std, colour)
+            ax.annotate(
+                str(j), self.centres[j], badge, ha="center", va="center", fontsize=8, zorder=5,
+                bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": colour},
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8},
+            )  # fmt: skip
+            if coloured:
+                label = f"{self._name(j)} ({self.sizes[j]:.0f} rows)"
+                ax.plot([], [], "o", color=colour, markersize=5, label=label)
+        if not coloured and len(shown) > 0:
+            low, high = self.sizes[shown].min(), self.sizes[shown].max()
+            of = "" if len(shown) == len(self.sizes) else f" of {len(self.sizes)}"
+            ax.plot([], [], color=palette[0], linewidth=1,
+                    label=f"{len(shown)}{of} strata of {low:.0f} to {high:.0f} rows")  # fmt: skip
+
+
+def _draw_ellipse(ax: Any, centre: Doubles, covariance: Doubles, n_std: float, colour: Any) -> None:
+    patches = require("matplotlib.patches", "StrataDisplay", extra="plot")
+
+    variances, directions = np.linalg.eigh(covariance)
+    width, height = 2 * n_std * np.sqrt(np.maximum(variances, 0))
+    angle = np.degrees(np.arctan2(directions[1, 0], directions[0, 0]))
+    ax.add_patch(
+        patches.Ellipse(centre, width, height, angle=angle, fill=False, edgecolor=colour, alpha=0.8)
+    )
+
+
+def _palette(plt: Any, n_colours: int) -> list[Any]:
+    """Give colours that tell neighbours apart; beyond twenty they repeat, numbers do not."""
+    if n_colours <= 10:
+        return list(plt.get_cmap("tab10").colors)
+    pairs = plt.get_cmap("tab20").colors
+    return [*pairs[::2], *pairs[1::2]]

@@ -1,0 +1,598 @@
+"""Documents that commands write as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from inspect import formatannotation
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, fields
+
+from ensemblage.datasets import DataCard
+from ensemblage.evaluation import MEASURES, TASKS, SourceResiduals, TaskName
+
+if TYPE_CHECKING:
+    from ensemblage.studies._experiment import CellResult
+
+
+Count = Annotated[int, Meta(ge=0)]
+NotNegative = Annotated[float, Meta(ge=0)]
+
+Class = TypeVar("Class", bound=type[Struct])
+
+
+def documented(document: Class) -> Class:
+    """Word each field once: its description in the JSON Schema is its line in the docstring."""
+    lines = [str(document.__doc__), "", "Parameters", "----------"]
+    types = get_type_hints(document)
+    for field in fields(document):
+        kind = re.sub(r"\w+\.", "", formatannotation(types[field.name]))
+        notes = [note for note in getattr(field.type, "__metadata__", ()) if note.description]
+        lines += [f"{field.name} : {kind}", *(f"    {note.description}" for note in notes)]
+    document.__doc__ = "\n".join([*lines, ""])
+    return document
+
+
+@documented
+class ResultRow(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of a result table: what the paper printed, and what we measured."""
+
+    row: Annotated[str, Meta(description="Where it stands: usually a dataset.")]
+    column: Annotated[str, Meta(description="Usually a method.")]
+    paper: Annotated[float | None, Meta(description="The paper's value; null if it gives none.")]
+    ours: Annotated[
+        float | None, Meta(description="Our mean; null if every repeat failed or none has run.")
+    ]
+    standard_error: Annotated[
+        NotNegative | None, Meta(description="Of our mean; null with fewer than two repeats.")
+    ]
+    repeats: Annotated[Count, Meta(description="How many values the mean is of.")]
+    failures: Annotated[Count, Meta(description="Repeats that failed.")] = 0
+    note: Annotated[
+        str, Meta(description="Why the two differ or cannot be compared; may be empty.")
+    ] = ""
+    comparable: Annotated[
+        bool,
+        Meta(
+            description="Whether the difference means anything: "
+            "false for a stand-in for the paper's data."
+        ),
+    ] = True
+    is_mean: Annotated[
+        bool,
+        Meta(description="Whether it is of a row of means over other rows, not of a dataset."),
+    ] = False
+
+    @property
+    def difference(self) -> float | None:  # numpydoc ignore=RT01
+        """Ours less the paper's, where both are there and can be compared."""
+        if self.paper is None or self.ours is None or not self.comparable:
+            return None
+        return self.ours - self.paper
+
+
+@documented
+class ResultTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """An experiment's outcome, ready to be printed or drawn."""
+
+    name: Annotated[str, Meta(description="The experiment.")]
+    title: Annotated[str, Meta(description="What it shows.")]
+    measure: Annotated[
+        str, Meta(description='What the numbers are, with their unit, such as "accuracy (%)".')
+    ]
+    rows: Annotated[
+        Sequence[ResultRow], Meta(description="The entries, in the order in which to read them.")
+    ]
+    summary: Annotated[
+        Sequence[str], Meta(description="What the table shows, a sentence each.")
+    ] = ()
+    notes: Annotated[
+        Sequence[str], Meta(description="Known deviations from the paper, and what is missing.")
+    ] = ()
+    greater_is_better: Annotated[
+        bool | None, Meta(description="Direction of the measure; null if it has none.")
+    ] = None
+    library: Annotated[
+        Sequence[str], Meta(description="Columns that are methods of this library.")
+    ] = ()
+    ranked: Annotated[
+        bool,
+        Meta(
+            description="Whether ranks of the columns mean something: they are methods, and rows "
+            "are independent datasets."
+        ),
+    ] = True
+
+
+class CellCounts(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a run is."""
+
+    total: Annotated[Count, Meta(description="Cells to compute.")]
+    done: Annotated[Count, Meta(description="Cells that have a result, failed ones too.")]
+    failed: Annotated[Count, Meta(description="Cells that failed.")]
+
+    @classmethod
+    def of(cls, results: Sequence[CellResult], total: int) -> CellCounts:
+        """Count results among so many cells."""
+        return cls(total, len(results), sum(bool(each.error) for each in results))
+
+
+class RowDocument(ResultRow, frozen=True, kw_only=True):
+    """An entry as JSON shows it."""
+
+    difference: Annotated[
+        float | None,
+        Meta(
+            description="Ours less the paper's; null where one is missing or they cannot be "
+            "compared."
+        ),
+    ]
+
+
+class TableDocument(ResultTable, frozen=True, kw_only=True):
+    """A table as JSON shows it."""
+
+    rows: Annotated[
+        Sequence[RowDocument], Meta(description="The entries, in the order in which to read them.")
+    ]
+
+    @classmethod
+    def of(cls, table: ResultTable) -> TableDocument:
+        """Add the differences."""
+        rows = [RowDocument(**asdict(row), difference=row.difference) for row in table.rows]
+        return cls(**(asdict(table) | {"rows": rows}))
+
+
+class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``run`` and ``reproduce`` print with ``--json``, and what their page shows."""
+
+    experiment: Annotated[str, Meta(description="Its name.")]
+    title: Annotated[str, Meta(description="What it shows.")]
+    scale: Annotated[
+        str,
+        Meta(
+            description="How much of a paper's table was asked for: quick, standard or full; "
+            "declared for an experiment of the user's own, whose file says how much."
+        ),
+    ]
+    seed: Annotated[Count, Meta(description="The seed.")]
+    cells: CellCounts
+    tables: list[TableDocument]
+    results: Annotated[str | None, Meta(description="The SQLite file with the cells.")]
+    report: Annotated[str | None, Meta(description="The HTML report; null if none was asked for.")]
+    finished: Annotated[bool, Meta(description="Whether all cells have a result.")]
+    data: Annotated[
+        tuple[DataCard, ...],
+        Meta(description="What the datasets hold; empty for a paper's table."),
+    ] = ()
+
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+MeasureName = Literal[
+    "accuracy", "balanced_accuracy", "log_loss", "auc", "f1", "rmse", "mae", "r2", "log_score"
+]
+
+
+@documented
+class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A method's means over the folds; measures of classes are null for numbers, and inversely."""
+
+    method: Annotated[str, Meta(description="Its name.")]
+    label: Annotated[str, Meta(description="What tables call it.")]
+    ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
+    score: Annotated[
+        float | None,
+        Meta(description="Mean of the comparison's measure; null if it has none on any fold."),
+    ]
+    score_se: Annotated[
+        NotNegative | None,
+        Meta(description="Standard error of the mean, corrected for the overlap of the folds."),
+    ]
+    accuracy: Annotated[Share | None, Meta(description="Mean over the folds; null if all failed.")]
+    accuracy_se: Annotated[
+        NotNegative | None, Meta(description="Standard error of the accuracy, corrected alike.")
+    ]
+    balanced_accuracy: Annotated[Share | None, Meta(description="Mean recall over the classes.")]
+    log_loss: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Mean negative log probability of the true class; null without "
+            "probabilities."
+        ),
+    ]
+    auc: Annotated[
+        Share | None,
+        Meta(description="Mean area under the ROC curve, each class against the rest."),
+    ]
+    f1: Annotated[Share | None, Meta(description="Mean F1 over the classes.")]
+    mean_rank: Annotated[
+        Annotated[float, Meta(ge=1)] | None,
+        Meta(description="Mean rank by the measure, 1 for the best."),
+    ]
+    seconds: Annotated[
+        NotNegative | None, Meta(description="Per fold, to fit and to predict, on one core.")
+    ]
+    failed_folds: Annotated[Count, Meta(description="Folds on which it failed.")]
+    rmse: Annotated[
+        NotNegative | None, Meta(description="Root mean squared error; null if all failed.")
+    ] = None
+    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
+    r2: Annotated[
+        float | None,
+        Meta(description="One less the share of the numbers' variance that is missed."),
+    ] = None
+    log_score: Annotated[
+        float | None,
+        Meta(description="Mean negative log density of the numbers; null without a spread."),
+    ] = None
+    coverage: Annotated[
+        Share | None,
+        Meta(description="Share of the numbers in intervals of 90 %; null without a spread."),
+    ] = None
+    width: Annotated[
+        NotNegative | None, Meta(description="Mean width of these; null without a spread.")
+    ] = None
+
+    @property
+    def usual(self) -> float | None:  # numpydoc ignore=RT01
+        """Accuracy or RMSE, which only a method that failed on every fold has not."""
+        return self.rmse if self.accuracy is None else self.accuracy
+
+
+@documented
+class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one method reached, fold by fold; empty are measures of what is not predicted."""
+
+    name: Annotated[str, Meta(description="Its name.")]
+    label: Annotated[str, Meta(description="What tables call it.")]
+    ours: Annotated[bool, Meta(description="Whether it is a method of this library.")]
+    effort: Annotated[
+        Count, Meta(description="How much there is to fit and to read, 0 for nothing.")
+    ]
+    accuracy: Annotated[
+        tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")
+    ]
+    balanced_accuracy: Annotated[
+        tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")
+    ]
+    log_loss: Annotated[
+        tuple[NotNegative | None, ...],
+        Meta(description="Per fold; null where it failed or there are no probabilities."),
+    ]
+    auc: Annotated[
+        tuple[Share | None, ...],
+        Meta(description="Per fold; null where it failed or rows cannot be ordered."),
+    ]
+    f1: Annotated[tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")]
+    seconds: Annotated[
+        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+    ]
+    ranks: Annotated[
+        tuple[Annotated[float, Meta(ge=1)], ...],
+        Meta(description="Per fold, 1 for the best by the measure, ties averaged."),
+    ]
+    failures: Annotated[dict[int, str], Meta(description="Error texts, by the number of the fold.")]
+    warnings: Annotated[
+        dict[str, int], Meta(description="What fits warned of, and on how many folds.")
+    ]
+    rmse: Annotated[
+        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    mae: Annotated[
+        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    r2: Annotated[
+        tuple[float | None, ...], Meta(description="Per fold; null where it failed.")
+    ] = ()
+    log_score: Annotated[
+        tuple[float | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+    coverage: Annotated[
+        tuple[Share | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+    width: Annotated[
+        tuple[NotNegative | None, ...],
+        Meta(description="Per fold; null where it failed or there is no spread."),
+    ] = ()
+
+    @property
+    def usual(self) -> tuple[float | None, ...]:  # numpydoc ignore=RT01
+        """Accuracy or RMSE per fold, which only a fold that failed has not."""
+        return self.accuracy or self.rmse
+
+
+@documented
+class Choice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The method to take."""
+
+    method: Annotated[str, Meta(description="Its name.")]
+    label: Annotated[str, Meta(description="What tables call it.")]
+    measure: Annotated[MeasureName, Meta(description="The measure that decided.")]
+    score: Annotated[float, Meta(description="Its mean by the measure.")]
+    leader: Annotated[
+        str,
+        Meta(
+            description="The method of the best mean; another one, if the choice is the simpler of "
+            "two that cannot be told apart."
+        ),
+    ]
+    clear: Annotated[
+        bool, Meta(description="Whether a paired test tells the leader from every other method.")
+    ]
+    not_told_apart: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Methods that the test, corrected for the number of methods, does not tell "
+            "from the leader."
+        ),
+    ]
+    sentence: Annotated[str, Meta(description="All that in plain words.")]
+    detail: Annotated[str, Meta(description="The figures behind it.")]
+
+
+@documented
+class Residuals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one method's predicted numbers miss on rows that it has not seen."""
+
+    method: Annotated[str, Meta(description="The method: the one to take, or the best.")]
+    label: Annotated[str, Meta(description="What tables call it.")]
+    numbers: Annotated[
+        tuple[float, ...],
+        Meta(description="Numbers of some rows, in equal steps if there are many."),
+    ]
+    predicted: Annotated[
+        tuple[float, ...], Meta(description="What the method, not fitted on the row, predicts.")
+    ]
+    intervals: Annotated[
+        tuple[tuple[float, float], ...] | None,
+        Meta(description="Intervals that should hold 90 % of the numbers; null if it gives none."),
+    ]
+    row_sources: Annotated[
+        tuple[str, ...] | None, Meta(description="Where the rows come from; null if not known.")
+    ]
+    sources: Annotated[
+        tuple[SourceResiduals, ...], Meta(description="The same rows, source by source.")
+    ]
+
+
+@documented
+class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Scores of several methods on the same folds of one dataset, and what they show."""
+
+    dataset: Annotated[str, Meta(description="Name of the data.")]
+    n_rows: Annotated[Count, Meta(description="Rows.")]
+    n_features: Annotated[Count, Meta(description="Columns but the target.")]
+    n_classes: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(description="Classes; null if numbers are predicted."),
+    ]
+    n_splits: Annotated[int, Meta(ge=2, description="Folds per repeat.")]
+    n_repeats: Annotated[int, Meta(ge=1, description="How often the folds were drawn.")]
+    seed: Annotated[Count, Meta(description="The seed.")]
+    notes: Annotated[
+        tuple[str, ...], Meta(description="What to know about the data and what was left out.")
+    ]
+    quick: Annotated[bool, Meta(description="Whether rows could be left out to save time.")] = False
+    finished: Annotated[
+        bool,
+        Meta(
+            description="Whether every fold was computed; if not, the scores are of the folds that "
+            "every method has."
+        ),
+    ] = True
+    measure: Annotated[
+        MeasureName,
+        Meta(
+            description="What decides order, ranks, tests and choice; of log_loss, rmse, mae and "
+            "log_score less is better."
+        ),
+    ]
+    summary: Annotated[
+        tuple[SummaryRow, ...],
+        Meta(description="One row per method, the best by the measure first."),
+    ]
+    verdict: Annotated[str, Meta(description="In one sentence, which method to take, and why.")]
+    choice: Annotated[
+        Choice | None,
+        Meta(description="The method to take; null if fewer than two have a score on every fold."),
+    ]
+    methods: Annotated[
+        tuple[MethodScores, ...],
+        Meta(description="Every score of every fold, methods in the order asked for."),
+    ]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
+        "classification"
+    )
+    residuals: Annotated[
+        Residuals | None,
+        Meta(description="What predicted numbers miss; null if classes are predicted."),
+    ] = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the table as plain rows, which any frame takes.
+
+        Returns
+        -------
+        list of dict
+            Per method, the best first, the fields of ``summary`` by name, without measures of
+            what is not predicted.
+        """
+        foreign = MEASURES.keys() - TASKS[self.task].measures.keys()
+        foreign |= {f"{name}_se" for name in foreign}
+        return [
+            {name: value for name, value in asdict(row).items() if name not in foreign}
+            for row in self.summary
+        ]
+
+    def __repr__(self) -> str:
+        """Show the table and what it says."""
+        from ensemblage.studies._compare import comparison_text  # noqa: PLC0415  in turn
+
+        return comparison_text(self)
+
+    def _repr_html_(self) -> str:
+        from ensemblage.studies._compare import comparison_html  # noqa: PLC0415  in turn
+
+        return comparison_html(self)
+
+
+class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is kept with a model about how it was trained; a score has one or the other task."""
+
+    dataset: Annotated[str, Meta(description="Name of the data.")]
+    method: Annotated[str, Meta(description="The method fitted.")]
+    n_rows: Annotated[Count, Meta(description="Rows that it was fitted on.")]
+    classes: Annotated[
+        dict[str, Count], Meta(description="Rows of each class; empty if numbers are predicted.")
+    ]
+    folds: Annotated[int, Meta(ge=2, description="Folds behind the scores.")]
+    accuracy: Annotated[
+        Share | None,
+        Meta(
+            description="Cross-validated accuracy; null if the fits on the folds failed, or "
+            "numbers are predicted."
+        ),
+    ]
+    accuracy_se: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Its standard error, corrected for the overlap of the folds; null with "
+            "fewer than two."
+        ),
+    ]
+    balanced_accuracy: Annotated[Share | None, Meta(description="Mean recall over the classes.")]
+    learned: Annotated[
+        tuple[str, ...], Meta(description="What the model learned, a sentence each.")
+    ]
+    notes: Annotated[tuple[str, ...], Meta(description="What to know about the data.")]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
+        "classification"
+    )
+    rmse: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Cross-validated root mean squared error; null if the fits on the folds "
+            "failed, or classes are predicted."
+        ),
+    ] = None
+    rmse_se: Annotated[
+        NotNegative | None, Meta(description="Its standard error, as that of the accuracy.")
+    ] = None
+    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
+    r2: Annotated[
+        float | None, Meta(description="One less the share of the variance that is missed.")
+    ] = None
+    deviation: Annotated[
+        NotNegative | None,
+        Meta(
+            description="Standard deviation of the numbers, what always predicting their mean "
+            "would miss; null if classes are predicted."
+        ),
+    ] = None
+
+
+class FitDocument(TrainingDocument, frozen=True, kw_only=True):
+    """What ``fit`` prints with ``--json``."""
+
+    model: Annotated[str, Meta(description="Where the model was saved.")]
+
+
+class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``predict`` prints with ``--json``."""
+
+    classes: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The model's classes, in the order of the probabilities; empty if it "
+            "predicts numbers."
+        ),
+    ]
+    predictions: Annotated[
+        list[str | float], Meta(description="The predicted class or number of each row.")
+    ]
+    probabilities: Annotated[
+        list[list[Share]] | None,
+        Meta(description="Per row the probability of each class; null if the model gives none."),
+    ]
+    output: Annotated[
+        str | None,
+        Meta(description="Where the predictions were written; null if nowhere."),
+    ]
+    kept: Annotated[
+        dict[str, list[str | None]],
+        Meta(description="Columns of the new rows that were asked for; null where missing."),
+    ]
+    notes: Annotated[
+        tuple[str, ...],
+        Meta(description="How the rows were read, and what in them was new to the model."),
+    ]
+    spread: Annotated[
+        list[NotNegative] | None,
+        Meta(
+            description="Per row the standard deviation of a predicted number; null if the model "
+            "gives none."
+        ),
+    ] = None
+    intervals: Annotated[
+        list[tuple[float, float]] | None,
+        Meta(
+            description="Per row an interval that should hold the number in 90 % of the rows; null "
+            "if the model gives none."
+        ),
+    ] = None
+
+
+class Prototype(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the rows of one cluster are like."""
+
+    cluster: Annotated[Count, Meta(description="The cluster's number.")]
+    rows: Annotated[Count, Meta(description="How many rows are in it.")]
+    typical: Annotated[
+        dict[str, float | str | None],
+        Meta(
+            description="For each column the mean of the numbers or the most frequent word, null "
+            "if all values are missing."
+        ),
+    ]
+
+
+class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``cluster`` prints with ``--json``, and what its page shows."""
+
+    method: Annotated[str, Meta(description="The clustering method.")]
+    clusters: Annotated[int, Meta(ge=1, description="Number of clusters found.")]
+    labels: Annotated[
+        list[Count],
+        Meta(
+            description="The cluster of each row; empty for a file that is read in blocks, whose "
+            "labels are written with --output only."
+        ),
+    ]
+    agreement: Annotated[
+        list[Share] | None,
+        Meta(
+            description="Per row the share of the views that agree with its cluster; null for "
+            "consensus methods, and for a file that is read in blocks."
+        ),
+    ]
+    prototypes: Annotated[
+        list[Prototype], Meta(description="What each cluster is like, in the order of numbers.")
+    ]
+    scores: Annotated[
+        dict[str, NotNegative],
+        Meta(description="nmi and purity against the target; empty without one."),
+    ]
+    output: Annotated[
+        str | None, Meta(description="Where the labels were written as CSV; null if nowhere.")
+    ]
+    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    reason: Annotated[
+        str | None,
+        Meta(description="Why so many clusters, in one sentence; null if the number was given."),
+    ] = None

@@ -1,0 +1,206 @@
+"""Rows of a new file in the order of a model's columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensemblage._core import listing, set_module
+from ensemblage.datasets import (
+    Reading,
+    Strangers,
+    Table,
+    TableBlocks,
+    align_columns,
+    count_words,
+    counted_words,
+    is_missing,
+    naming_file,
+    one_block,
+    open_table,
+    read_table,
+)
+from ensemblage.persistence import SavedModel
+
+NUMERIC_OR_LABEL = "either"
+
+
+@set_module("ensemblage.studies")
+class NewRows(NamedTuple):
+    """New rows as a model takes them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        The values in the model's order of columns; an array as ``read_rows`` gives them.
+    table : Table
+        All columns of the file.
+    notes : tuple of str
+        What a reader should know: how the file was read, which columns were not looked at, and
+        what in them the model has not seen in training.
+    kept : mapping of str to list of str or None
+        The columns asked for by ``keep``, as texts; None where a value is missing.
+    sources : ndarray of shape (n_rows,) or None
+        Where the rows come from, None where a row does not tell; None if the model does not ask,
+        or the file does not tell.
+    """
+
+    X: Any
+    table: Table
+    notes: tuple[str, ...] = ()
+    kept: Mapping[str, list[str | None]] = MappingProxyType({})
+    sources: NDArray[Any] | None = None
+
+
+def read_rows(
+    saved: SavedModel,
+    path: str | PathLike[str],
+    *,
+    reading: Reading | None = None,
+    keep: Sequence[str] = (),
+) -> NewRows:
+    r"""Read new rows for a model.
+
+    Columns are matched by name and read with the model's kinds: words stay words, and dates are
+    dates, however the new file is written. The target may be there or not, and so may the column
+    of sources and columns that were left out in training. Any other column that the model does
+    not know is an error.
+
+    Parameters
+    ----------
+    saved : SavedModel
+        The model, as ``load`` gives it.
+    path : str or path-like
+        A file that ``read_table`` reads, or ``-`` for standard input.
+    reading : Reading, default=None
+        How to read the file, where it is not to be found out.
+    keep : sequence of str, default=()
+        Columns to give as they are written; the model need not know them.
+
+    Returns
+    -------
+    NewRows
+        The rows in the model's order of columns, the whole table, and notes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ensemblage.persistence import SavedModel
+    >>> from ensemblage.studies import read_rows
+    >>> saved = SavedModel(None, ("size", "job"), ("number", "word"), ignored=("id",))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new.csv"
+    ...     _ = path.write_text("id;job;size\n7;cook;1,5\n8;smith;2,5\n")
+    ...     rows = read_rows(saved, path)
+    >>> rows.X.tolist()
+    [[1.5, 'cook'], [2.5, 'smith']]
+    >>> rows.notes[-1]
+    "Not looked at, as in training: 'id'."
+    """
+    rows = open_rows(saved, path, reading=reading, keep=keep, whole=True)
+    (new,) = rows
+    return new._replace(X=np.asarray(new.X), notes=rows.notes)
+
+
+class RowBlocks:
+    """New rows in blocks, in the order of the file; notes are complete when all were read."""
+
+    def __init__(
+        self, saved: SavedModel, tables: TableBlocks, keep: Sequence[str], name: str
+    ) -> None:
+        self.n_rows, self.in_blocks = tables.n_rows, tables.in_blocks
+        self._saved, self._tables, self._keep, self._name = saved, tables, keep, name
+        self._names: tuple[str, ...] = ()
+        self._sources: Counter[str] = Counter()
+        self._strangers = None
+        if saved.familiar is not None and saved.columns:
+            self._strangers = Strangers(saved.familiar, saved.columns)
+
+    def __iter__(self) -> Iterator[NewRows]:
+        for table in self._tables.read():
+            self._names = table.names
+            with naming_file(self._name):
+                new = _aligned(self._saved, table, self._keep)
+            if self._strangers is not None:
+                self._strangers.add(new.X.by_column)
+            if self._saved.source is not None and new.sources is not None:
+                met = set(self._saved.source.known)
+                told = ["no source" if x is None else repr(x) for x in new.sources if x not in met]
+                count_words(self._sources, told)
+            yield new
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the rows read so far."""
+        seen = set(self._names) - set(self._keep)
+        unused = [name for name in self._saved.ignored if name in seen]
+        ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
+        new = () if self._strangers is None else self._strangers.sentences()
+        own = [ignored] if unused else []
+        return (*self._tables.notes, *own, *self._source_notes(), *new)
+
+    def _source_notes(self) -> Iterator[str]:
+        """Say which rows the model answers as if their source were not known."""
+        if self._saved.source is None:
+            return
+        name = self._saved.source.name
+        if name not in self._names:
+            yield f"There is no column {name!r}: rows are answered as if their source were new."
+        elif self._sources:
+            found = counted_words(self._sources)
+            yield f"Sources that the model has not met, answered without: {found}."
+
+
+def open_rows(
+    saved: SavedModel,
+    path: str | PathLike[str],
+    *,
+    reading: Reading | None = None,
+    keep: Sequence[str] = (),
+    block_rows: int | None = None,
+    whole: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+) -> RowBlocks:
+    """Open new rows for a model, in blocks if the file is large, unless ``whole`` is asked for."""
+    kinds = dict(zip(saved.columns, saved.kinds, strict=True))
+    if saved.target is not None:
+        # classes as they are written; a target of numbers may not be known yet
+        numbers = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
+        kinds[saved.target] = NUMERIC_OR_LABEL if numbers else "word"
+    if saved.source is not None:
+        kinds[saved.source.name] = "word"
+    kinds = dict.fromkeys(keep, "word") | kinds  # the identifier 007 is no number
+    if whole:
+        tables = one_block(read_table(path, kinds=kinds, reading=reading))
+    else:
+        tables = open_table(
+            path, kinds=kinds, reading=reading, block_rows=block_rows, progress=progress
+        )
+    return RowBlocks(saved, tables, keep, str(path))
+
+
+def _aligned(saved: SavedModel, table: Table, keep: Sequence[str]) -> NewRows:
+    """Put rows of a table in the model's order of columns."""
+    source = None if saved.source is None else saved.source.name
+    kept = {name: _texts(table.column(name)) for name in keep}
+    beside = {*saved.ignored, *keep, *([] if source is None else [source])}
+    X = align_columns(table, saved.columns, saved.target, beside).to_rows()
+    told = None if source not in table.names else np.array(_texts(table.column(source)), object)
+    return NewRows(X, table, (), kept, told)
+
+
+def _texts(column: NDArray[Any]) -> list[str | None]:
+    """Write the values of a column; None where one is missing."""
+    texts: list[str | None] = [str(value) for value in column.tolist()]
+    if column.dtype.kind == "f":
+        texts = [f"{value:.15g}" for value in column.tolist()]
+    elif column.dtype.kind == "M":
+        texts = np.datetime_as_string(column, unit="auto").tolist()
+    return [None if gap else text for text, gap in zip(texts, is_missing(column), strict=True)]

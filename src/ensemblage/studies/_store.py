@@ -1,0 +1,301 @@
+"""Results in SQLite."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ensemblage import __version__
+from ensemblage._core import set_module
+from ensemblage.studies._experiment import Cell, CellResult, Plain
+
+# "Ensm": tells our file from any other SQLite database
+APPLICATION_ID = 0x456E736D
+SCHEMA_VERSION = 1
+SCHEMA = """
+    CREATE TABLE cells (
+        key TEXT PRIMARY KEY,
+        experiment TEXT NOT NULL,
+        params TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        data TEXT NOT NULL,
+        cell_values TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        error TEXT NOT NULL,
+        library TEXT NOT NULL
+    )
+"""
+COLUMNS = "experiment, params, version, data, cell_values, seconds, error"
+# A value that is there is never replaced; only an earlier error makes room.
+UPSERT = f"""
+    INSERT INTO cells (key, {COLUMNS}, library) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET
+        cell_values = excluded.cell_values, seconds = excluded.seconds,
+        error = excluded.error, library = excluded.library
+    WHERE cells.error <> ''
+"""  # noqa: S608  no user's text in it
+# SQLite allows at least 999 parameters in a statement.
+KEYS_AT_ONCE = 500
+# Another run may be writing; a commit takes about a millisecond.
+LOCK_SECONDS = 30.0
+
+
+@set_module("ensemblage.studies")
+class ResultStoreError(ValueError):
+    """The file of results cannot be read or written."""
+
+
+@set_module("ensemblage.studies")
+class ResultStore:
+    """Cells and what became of them, in one SQLite file.
+
+    Every :meth:`put` is one commit: a process killed at any moment loses no cell that was put
+    before, and leaves no half of one. Nothing in the file is ever executed: parameters and values
+    are JSON, in which floats come back bit by bit.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; made if it is not there.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+
+    Examples
+    --------
+    >>> from ensemblage.studies import CellResult, Cell, ResultStore
+    >>> cell = Cell("squares", {"x": 3})
+    >>> with ResultStore(":memory:") as store:
+    ...     store.put(CellResult(cell, {"square": 9}, seconds=0.1))
+    ...     store.get([cell.key])[cell.key].values
+    {'square': 9}
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        _check_place(self.path)
+        with self._explained("opened"):
+            # Autocommit: each statement is a transaction of its own.
+            self._connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
+        try:
+            with self._explained("opened"):
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def get(self, keys: Iterable[str]) -> dict[str, CellResult]:
+        """Look up cells.
+
+        Parameters
+        ----------
+        keys : iterable of str
+            Keys of cells.
+
+        Returns
+        -------
+        dict of str to CellResult
+            Those that are there, also the failed ones.
+        """
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, CellResult] = {}
+        for start in range(0, len(wanted), KEYS_AT_ONCE):
+            part = wanted[start : start + KEYS_AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            where = f"WHERE key IN ({marks})"
+            found |= dict(self._rows(where, part))
+        return found
+
+    def put(self, result: CellResult) -> None:
+        """Store a result, in one commit.
+
+        A cell that failed earlier is replaced; one that has values stays as it is.
+
+        Parameters
+        ----------
+        result : CellResult
+            Its values must be plain and finite, see :func:`plain_values`.
+        """
+        cell = result.cell
+        row = (
+            cell.key, cell.experiment, _json(plain_values(cell.params)), cell.version, cell.data,
+            _json(plain_values(result.values)), result.seconds, result.error, __version__,
+        )  # fmt: skip
+        with self._explained("written"):
+            self._connection.execute(UPSERT, row)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __iter__(self) -> Iterator[CellResult]:
+        for _, result in self._rows("ORDER BY experiment, key"):
+            yield result
+
+    def __len__(self) -> int:
+        with self._explained("read"):
+            return int(self._connection.execute("SELECT count(*) FROM cells").fetchone()[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _rows(self, rest: str, values: Iterable[str] = ()) -> Iterator[tuple[str, CellResult]]:
+        query = f"SELECT key, {COLUMNS} FROM cells {rest}"  # noqa: S608  question marks only
+        with self._explained("read"):
+            rows = self._connection.execute(query, tuple(values)).fetchall()
+            for key, *facts in rows:
+                yield key, _result(*facts)
+
+    def _prepare(self) -> None:
+        # One file at rest, and the most cells on a full disk: see the decision 0006.
+        self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        if self._is_new():
+            self._create()
+        application, version = self._pragma("application_id"), self._pragma("user_version")
+        if application != APPLICATION_ID:
+            raise ResultStoreError(
+                f"{self.path} is an SQLite database, but not one with results of Ensemblage: "
+                "name another file."
+            )
+        if version > SCHEMA_VERSION:
+            raise ResultStoreError(
+                f"{self.path} was written by a newer Ensemblage (schema {version}; this one, "
+                f"{__version__}, knows {SCHEMA_VERSION}): upgrade, or name another file."
+            )
+
+    def _create(self) -> None:
+        # In one transaction: a kill leaves an empty file or a whole store; another process may
+        # have been faster, so look again when it is our turn.
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            if self._is_new():
+                self._connection.execute(SCHEMA)
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _is_new(self) -> bool:
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return tables == 0 and self._pragma("application_id") == 0
+
+    def _pragma(self, name: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    @contextmanager
+    def _explained(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ResultStoreError(_explanation(self.path, doing, error)) from error
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Plain]:
+    """Turn values into what JSON holds; refuse what it does not.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Strings, numbers, booleans, None, lists and dicts of these; NumPy's scalars and arrays
+        become Python's. NaN and infinity are refused: None says that there is no number.
+
+    Returns
+    -------
+    dict
+        Equal to what comes back from a store.
+
+    Examples
+    --------
+    >>> from ensemblage.studies import plain_values
+    >>> plain_values({"folds": (0.5, 1), "loss": None})
+    {'folds': [0.5, 1], 'loss': None}
+    """
+    plain = _plain(values, "values")
+    if not isinstance(plain, dict):
+        raise TypeError(f"A cell must give a dict of values, got {type(values).__name__}.")
+    return plain
+
+
+def _plain(value: Any, where: str) -> Plain:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"{where} has the key {name!r}; keys must be text.")
+        return {name: _plain(each, f"{where}[{name!r}]") for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each, f"{where}[{i}]") for i, each in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} is {value}; give a finite number, or None where there is none.")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(
+        f"{where} is of type {type(value).__name__}; give text, numbers, booleans, None, or lists "
+        "and dicts of these."
+    )
+
+
+def _json(value: Plain) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def _result(
+    experiment: str, params: str, version: int, data: str, values: str, seconds: float, error: str
+) -> CellResult:
+    cell = Cell(experiment, json.loads(params), version, data)
+    return CellResult(cell, json.loads(values), seconds, error)
+
+
+def _check_place(path: Path) -> None:
+    if str(path) == ":memory:":
+        return
+    if path.is_dir():
+        raise ResultStoreError(
+            f"The results cannot be kept in {path}: it is a folder; name a file."
+        )
+    if not path.parent.is_dir():
+        raise ResultStoreError(
+            f"The results cannot be kept in {path}: there is no folder {path.parent}."
+        )
+
+
+def _explanation(path: Path, doing: str, error: sqlite3.Error) -> str:
+    name = getattr(error, "sqlite_errorname", "")
+    if name == "SQLITE_NOTADB":
+        return f"{path} is not a file of results (no SQLite database): name another file."
+    if name.startswith("SQLITE_CORRUPT"):
+        return f"The results in {path} are damaged ({error}): move the file away and run again."
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return f"The results in {path} are in use by another program: wait for it to end."
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"The results in {path} cannot be {doing}: no permission for it or for its folder."
+    if doing == "written":
+        return (
+            f"The results cannot be written to {path}: {error} (is the disk full?). What was "
+            "stored before is intact: make room and run the same command again."
+        )
+    return f"The results in {path} cannot be {doing}: {error}."

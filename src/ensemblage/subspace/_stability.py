@@ -1,0 +1,462 @@
+"""Features that are selected in most halves of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from ensemblage._core import (
+    DocLinkMixin,
+    draw_seeds,
+    expect,
+    expect_array,
+    expect_fitted,
+    guarded_fit,
+    require,
+    run_tasks,
+    set_module,
+    set_seed,
+    validate_numbers,
+)
+from ensemblage.subspace._co_selection import co_selection, feature_labels
+from ensemblage.subspace._joint import JointSubspaceSelector
+
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+class SubsampledSelection(NamedTuple):
+    """A selection on both halves of random splits, and what is assumed of it."""
+
+    n_features: int  # p
+    n_pairs: int  # B splits, 2 B fits
+    threshold: float  # tau: a feature is selected from this share of the fits on
+    assumption: str  # "none" or "unimodal"
+
+    def reached_threshold(self) -> float:
+        """Smallest share of the fits that there is at or above the threshold."""
+        fits = 2 * self.n_pairs
+        return math.ceil(self.threshold * fits - 1e-9) / fits
+
+
+def false_selections(selection: SubsampledSelection, n_per_fit: int) -> float:
+    r"""Bound on the expected number of features that are selected, but that no fit likes.
+
+    These are the features that one fit, which selects :math:`q` of :math:`p` on half of the rows,
+    takes with a probability of :math:`\theta = q/p` at most, that of blind choice. Without
+    assumptions it is :math:`q^2 / (p (2 \tau - 1))` (Meinshausen and Bühlmann, theorem 1; Shah and
+    Samworth, theorem 1). If the share of splits that select such a feature in both halves has a
+    distribution with one mode, it is :math:`C q^2 / p` (Shah and Samworth, theorem 2) with
+
+    .. math:: C = \frac{1}{2 (2 \tau - 1 - 1/2B)} \; (\tau \le 3/4), \qquad
+        C = \frac{4 (1 - \tau + 1/2B)}{1 + 1/B} \; (\tau > 3/4),
+
+    for :math:`\theta \le 1/\sqrt 3` and :math:`\tau > 1/2 + \min(\theta^2, 1/2B + 3 \theta^2 / 4)`.
+    """
+    p, pairs = selection.n_features, selection.n_pairs
+    threshold, share = selection.reached_threshold(), n_per_fit / p
+    bound = n_per_fit * share / (2 * threshold - 1)
+    lowest = 0.5 + min(share**2, 0.5 / pairs + 0.75 * share**2)
+    if selection.assumption == "unimodal" and share <= 1 / math.sqrt(3) and threshold > lowest:
+        if threshold > 0.75:
+            factor = 4 * (1 - threshold + 0.5 / pairs) / (1 + 1 / pairs)
+        else:
+            factor = 1 / (2 * (2 * threshold - 1 - 0.5 / pairs))
+        # at few splits the bound without assumptions may be the lower one; it holds as well
+        bound = min(bound, factor * n_per_fit * share)
+    return min(bound, float(n_per_fit))
+
+
+def most_per_fit(selection: SubsampledSelection, max_false: float) -> int:
+    """Largest number of features per fit whose bound is at most ``max_false``; 0 if none is."""
+    allowed = [
+        q
+        for q in range(1, selection.n_features + 1)
+        if false_selections(selection, q) <= max_false * (1 + 1e-12)
+    ]
+    return max(allowed, default=0)
+
+
+def split_halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Two disjoint halves of the rows, by lot; of classes each half has its share."""
+    order = rng.permutation(len(y))
+    if type_of_target(y) in {"binary", "multiclass"}:
+        order = order[np.argsort(np.unique(y, return_inverse=True)[1][order], kind="stable")]
+    half = len(y) // 2
+    return np.sort(order[0 : 2 * half : 2]), np.sort(order[1 : 2 * half : 2])
+
+
+def _strengths(fitted: Any) -> NDArray[np.float64]:
+    """How much a fitted model makes of each feature."""
+    values = getattr(fitted, "feature_importances_", getattr(fitted, "coef_", None))
+    if values is None:
+        raise ValueError(
+            f"{type(fitted).__name__} has no parameter n_features_to_select, and once fitted "
+            "neither coef_ nor feature_importances_; give a selector that can be told how many "
+            "features to select, or a model with one of these."
+        )
+    values = np.abs(np.asarray(values, dtype=float))
+    return np.asarray(values if values.ndim == 1 else np.linalg.norm(values, axis=0))
+
+
+def select_on_half(
+    estimator: Any, X: Any, y: NDArray[Any], chosen: Indices, n_per_fit: int, seed: int
+) -> Mask:
+    """Mask of the features, ``n_per_fit`` at most, that one fit on some of the rows selects."""
+    model = set_seed(clone(estimator), seed)
+    if "n_features_to_select" in model.get_params(deep=False):
+        model.set_params(n_features_to_select=n_per_fit).fit(X[chosen], y[chosen])
+        return np.asarray(model.get_support(), dtype=bool)
+    strengths = _strengths(model.fit(X[chosen], y[chosen]))
+    lot = np.random.default_rng(seed).permutation(strengths.size)
+    best = np.lexsort((lot, -strengths))[:n_per_fit]
+    mask = np.zeros(strengths.size, dtype=bool)
+    mask[best] = strengths[best] > 0
+    return mask
+
+
+@set_module("ensemblage.subspace")
+class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEstimator):
+    r"""Select the features that fits on random halves of the rows agree on.
+
+    The rows are split in two halves many times, and the features selected on each half are
+    counted. How many features of no worth get through is bounded.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A selector with a parameter ``n_features_to_select``, or a model with ``coef_`` or
+        ``feature_importances_``, of which the strongest are taken. A
+        :class:`JointSubspaceSelector` of five members if not given.
+    n_pairs : int, default=50
+        Number of splits; there are twice as many fits.
+    threshold : float, default=0.75
+        Share of the fits in which a feature must be selected, above one half.
+    max_false : float, default=1.0
+        Bound on the expected number of features that are selected wrongly. As many features are
+        selected per fit as it allows.
+    n_features_per_fit : int, default=None
+        Instead of ``max_false``: select so many features per fit.
+    assumption : {"unimodal", "none"}, default="unimodal"
+        What the bound assumes; see Notes.
+    n_jobs : int, default=None
+        Fits in parallel.
+    random_state : int, RandomState instance or None, default=None
+        For the splits and the fits.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_features,)
+        Share of the fits in which each feature is selected.
+    co_selection_ : ndarray of shape (n_features, n_features)
+        Share of the fits in which both features are selected.
+    support_ : ndarray of bool of shape (n_features,)
+        The selected features; there may be none.
+    n_features_per_fit_ : int
+        Features selected per fit, at most.
+    error_bound_ : float
+        Bound on the expected number of features that are selected wrongly.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they all have one.
+
+    See Also
+    --------
+    JointSubspaceSelector : Selects once, on all rows.
+    ensemblage.subspace.StabilityDisplay : Draws the frequencies.
+
+    Notes
+    -----
+    With :math:`p` features, :math:`q` selected per fit and the threshold :math:`\tau`, the expected
+    number of selected features that one fit takes no more often than by blind choice, with
+    probability :math:`q/p`, is at most :math:`q^2 / (p (2\tau - 1))`, whatever the rows and the
+    estimator. If the distribution of a bad feature's shares has one mode, a smaller bound holds.
+    Classes are shared out evenly between the halves, where the theory draws from all rows alike.
+    Features that are correlated with a relevant one are not bad in this sense.
+
+    References
+    ----------
+    N. Meinshausen and P. Bühlmann. Stability Selection. Journal of the Royal Statistical Society B
+    72, 2010.
+
+    R. Shah and R. Samworth. Variable Selection with Error Control: Another Look at Stability
+    Selection. Journal of the Royal Statistical Society B 75, 2013.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from ensemblage.datasets import make_hidden_features
+    >>> from ensemblage.subspace import StabilitySelector
+    >>> X, y, relevant = make_hidden_features("linear", random_state=0)
+    >>> stable = StabilitySelector(LogisticRegression(), random_state=0).fit(X, y)
+    >>> bool((stable.support_ == relevant).all())
+    True
+    >>> stable.n_features_per_fit_, round(stable.error_bound_, 2)
+    (5, 0.85)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"]), None],
+        "n_pairs": [Interval(Integral, 1, None, closed="left")],
+        "threshold": [Interval(Real, 0.5, 1, closed="right")],
+        "max_false": [Interval(Real, 0, None, closed="neither")],
+        "n_features_per_fit": [Interval(Integral, 1, None, closed="left"), None],
+        "assumption": [StrOptions({"unimodal", "none"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_pairs: int = 50,
+        threshold: float = 0.75,
+        max_false: float = 1.0,
+        n_features_per_fit: int | None = None,
+        assumption: str = "unimodal",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_pairs = n_pairs
+        self.threshold = threshold
+        self.max_false = max_false
+        self.n_features_per_fit = n_features_per_fit
+        self.assumption = assumption
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @guarded_fit
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Select on both halves of every split, and count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels, or numbers where the estimator takes them.
+
+        Returns
+        -------
+        self : object
+            Fitted selector.
+        """
+        X, y = validate_numbers(self, X, y, ensure_min_samples=2)
+        selection = SubsampledSelection(
+            X.shape[1], self.n_pairs, float(self.threshold), self.assumption
+        )
+        n_per_fit = self._n_per_fit(selection)
+        supports = self._select(X, y, n_per_fit)
+        self.n_features_per_fit_ = n_per_fit
+        self.error_bound_ = false_selections(selection, n_per_fit)
+        self.co_selection_ = co_selection(supports)
+        self.frequencies_ = supports.mean(axis=0)
+        self.support_ = self.frequencies_ >= selection.reached_threshold() - 1e-9
+        return self
+
+    def _n_per_fit(self, selection: SubsampledSelection) -> int:
+        if self.n_features_per_fit is None:
+            found = most_per_fit(selection, float(self.max_false))
+            if found == 0:
+                least = false_selections(selection, 1)
+                raise ValueError(
+                    f"max_false={self.max_false!r} cannot be kept with {selection.n_features} "
+                    f"features and threshold={self.threshold!r}: one feature per fit already "
+                    f"allows {least:.2g}. Raise max_false or threshold."
+                )
+            return found
+        if self.n_features_per_fit > selection.n_features:
+            raise ValueError(
+                f"n_features_per_fit={self.n_features_per_fit}, but X has {selection.n_features} "
+                "features; give a smaller number."
+            )
+        return int(self.n_features_per_fit)
+
+    def _select(self, X: Any, y: NDArray[Any], n_per_fit: int) -> Mask:
+        """Masks of all fits, (2 * n_pairs, n_features)."""
+        estimator = self.estimator
+        if estimator is None:
+            estimator = JointSubspaceSelector(n_estimators=5, loss=_loss_for(y))
+        random_state = check_random_state(self.random_state)
+        splits, *seeds = (draw_seeds(random_state, self.n_pairs) for _ in range(3))
+        tasks = []
+        for split, first, second in zip(splits, *seeds, strict=True):
+            halves = split_halves(y, np.random.default_rng(split))
+            for half, seed in zip(halves, (first, second), strict=True):
+                tasks.append((estimator, X, y, half, n_per_fit, seed))
+        return np.array(run_tasks(select_on_half, tasks, self.n_jobs))
+
+    def _check_fitted(self) -> None:
+        """Refuse counts that no fit makes."""
+        d = self.n_features_in_
+        expect_fitted(self, {"n_features_per_fit_": "count", "error_bound_": "number"})
+        expect_array(self, "frequencies_", (d,), low=0, high=1)
+        expect_array(self, "co_selection_", (d, d), low=0, high=1)
+        expect_array(self, "support_", (d,), "truth")
+        expect(0 <= self.error_bound_ <= d, "error_bound_ is none")
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        return np.asarray(self.support_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _loss_for(y: NDArray[Any]) -> str:
+    return "squared_error" if type_of_target(y).startswith("continuous") else "log_loss"
+
+
+@set_module("ensemblage.subspace")
+class StabilityDisplay:
+    """Selection frequencies as bars, the most frequent on top, and the threshold as a line.
+
+    Parameters
+    ----------
+    frequencies : array-like of shape (n_features,)
+        Share of the fits in which each feature is selected.
+    threshold : float
+        Share from which a feature is selected.
+    feature_names : sequence of str, default=None
+        Names; numbers from 0 if not given.
+    error_bound : float, default=None
+        Bound on the expected number of wrongly selected features, for the title.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+    bars_ : matplotlib BarContainer
+        The bars.
+
+    See Also
+    --------
+    ensemblage.subspace.StabilitySelector : Counts them.
+    CoSelectionDisplay : Which features are selected together.
+
+    Examples
+    --------
+    >>> from ensemblage.subspace import StabilityDisplay
+    >>> display = StabilityDisplay([0.2, 0.9], 0.75, feature_names=["height", "weight"])
+    >>> display.selected()
+    ['weight']
+    """
+
+    def __init__(
+        self,
+        frequencies: Any,
+        threshold: float,
+        *,
+        feature_names: Sequence[str] | None = None,
+        error_bound: float | None = None,
+    ) -> None:
+        self.frequencies = np.asarray(frequencies, dtype=float)
+        if self.frequencies.ndim != 1:
+            raise ValueError(
+                f"frequencies has shape {self.frequencies.shape}; expected one share per feature."
+            )
+        self.threshold = float(threshold)
+        self.feature_names = feature_labels(feature_names, len(self.frequencies))
+        self.error_bound = error_bound
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        top: int | None = 30,
+        ax: Any = None,
+    ) -> StabilityDisplay:
+        """Draw a fitted selector's frequencies.
+
+        Parameters
+        ----------
+        estimator : StabilitySelector
+            Fitted.
+        feature_names : sequence of str, default=None
+            Names; those seen in ``fit`` if not given.
+        top : int, default=30
+            Draw so many features at most; None draws all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StabilityDisplay
+            Drawn.
+        """
+        check_is_fitted(estimator, "frequencies_")
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        display = cls(
+            estimator.frequencies_, estimator.threshold, feature_names=feature_names,
+            error_bound=estimator.error_bound_,
+        )  # fmt: skip
+        return display.plot(top=top, ax=ax)
+
+    def selected(self) -> list[str]:
+        """Name the features at or above the threshold.
+
+        Returns
+        -------
+        list of str
+            Most frequent first; of equals the one that was given first.
+        """
+        return [self.feature_names[d] for d in self._order() if self._stays(d)]
+
+    def _order(self) -> list[int]:
+        return [int(d) for d in np.argsort(-self.frequencies, kind="stable")]
+
+    def _stays(self, d: int) -> bool:
+        return bool(self.frequencies[d] >= self.threshold - 1e-9)
+
+    def plot(self, *, top: int | None = None, ax: Any = None) -> StabilityDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        top : int, default=None
+            Draw so many features at most.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        StabilityDisplay
+            Itself, with ``ax_``, ``figure_`` and ``bars_`` set.
+        """
+        plt = require("matplotlib.pyplot", "StabilityDisplay", extra="plot")
+        order = self._order()[:top]
+        ax = plt.subplots(figsize=(6.4, 1.2 + 0.25 * len(order)))[1] if ax is None else ax
+        places = np.arange(len(order))
+        colors = ["C0" if self._stays(d) else "0.75" for d in order]
+        self.bars_ = ax.barh(places, self.frequencies[order], color=colors)
+        ax.axvline(self.threshold, color="C3", linestyle="--")
+        ax.set_yticks(places, [self.feature_names[d] for d in order])
+        ax.invert_yaxis()
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("Share of the fits that select the feature")
+        if self.error_bound is not None:
+            ax.set_title(f"At most {self.error_bound:.2g} expected to be selected wrongly")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,153 @@
+"""``ensemblage fit`` on real files."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+from ensemblage.datasets import make_multi_source
+from ensemblage.studies import METHODS, Method
+
+
+def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file):
+    result = run("fit", table_file, "-t", "class", "-o", "p.skops", "-j", 1, "--folds", 2)
+    assert result.exit_code == 0
+    assert "pool: accuracy" in result.stdout
+    assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
+    assert "listens to" in result.stdout
+    assert "nothing was fitted again for it." in result.stderr
+    again = run("predict", "p.skops", table_file)
+    assert again.exit_code == 0
+    assert again.stdout.startswith("prediction,probability_no,probability_yes")
+
+
+def test_fit_says_what_was_learned(run, table_file):
+    result = run(
+        "fit", table_file, "-t", "class", "-m", "strata", "-o", "s.skops", "-j", 1, "--folds", 2
+    )
+    assert result.exit_code == 0
+    assert "strata ensemble: accuracy" in result.stdout
+    assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
+    assert "strata of" in result.stdout
+    assert "one scaled logistic regression per stratum, fused by gate" in result.stdout
+    assert "Saved to s.skops." in result.stderr
+
+
+def test_fit_json(run, table_file, tmp_path):
+    result = run(
+        "fit", table_file, "-t", "class", "-m", "majority", "-o", "m.skops", "--json", "-j", 1
+    )
+    facts = json.loads(result.stdout)
+    assert facts["classes"] == {"no": 14, "yes": 26}
+    assert (tmp_path / "m.skops").exists()
+
+
+def test_a_score_on_one_fold_only_has_no_spread(run, monkeypatch):
+    fits = iter([True, False, True])
+
+    def moody(seed, n_jobs):
+        if not next(fits):
+            raise RuntimeError("out of luck")
+        return METHODS["majority"].factory(seed, n_jobs)
+
+    monkeypatch.setitem(METHODS, "moody", Method("moody", "moody", "", moody))
+    result = run("fit", "iris", "-m", "moody", "-o", "m.skops", "--folds", 2, "-j", 1)
+    assert result.exit_code == 0, result.output
+    assert "moody: accuracy 0.3333 over 2 folds (the most" in result.stdout
+    assert "Saved to m.skops." in result.stderr
+
+
+def test_a_column_called_like_markup_is_text(run, tmp_path):
+    rows = [f"{i},{'[red]x' if i % 2 else '[/red]'}" for i in range(12)]
+    (tmp_path / "m.csv").write_text("\n".join(["[bold]a,[/]", *rows]), encoding="utf-8")
+    result = run("fit", "m.csv", "-t", "[/]", "-m", "majority", "-o", "m.skops", "-j", 1)
+    assert result.exit_code == 0
+    assert "2 classes of '[/]'" in result.stdout
+
+
+def test_a_full_disk_leaves_no_file(tmp_path, run_apart):
+    resource = pytest.importorskip("resource", reason="limits of POSIX")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    result = run_apart(
+        "fit", "iris", "-m", "logistic", "-o", "m.skops", "--folds", "2", "--jobs", "1",
+        cwd=tmp_path, preexec_fn=limit,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "m.skops cannot be written: File too large." in result.stderr
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def large_file(tmp_path, monkeypatch):
+    """A file that counts as large: numbers, words, and two classes."""
+    pa, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    X, y = make_multi_source(3, n_samples=900, random_state=0)
+    columns = {f"x{j}": column for j, column in enumerate(X.T)}
+    others = {"job": ["cook", "smith", "baker"] * 300, "class": y, "always": np.ones(900)}
+    parquet.write_table(pa.table(columns | others), tmp_path / "large.parquet")
+    monkeypatch.setattr("ensemblage.datasets._parquet.ALWAYS_FINE", 0)
+    return tmp_path / "large.parquet"
+
+
+def test_a_large_file_is_fitted_in_blocks_and_the_model_works(run, large_file):
+    how = ("-t", "class", "-m", "strata", "--drop", "job", "-j", 1)
+    result = run("fit", large_file, *how, "-o", "m.skops")
+    assert result.exit_code == 0, result.output
+    assert "large.parquet: 720 rows, 10 columns, 2 classes of 'class'" in result.stdout
+    assert "on 180 rows held out (the most frequent class alone:" in result.stdout
+    assert "Columns of one value, left out: 'always'." in result.stderr
+    facts = json.loads(run("fit", large_file, *how, "-o", "again.skops", "--json").stdout)
+    assert facts["n_rows"] == sum(facts["classes"].values()) == 720
+    done = run("predict", "m.skops", large_file, "-o", "out.csv")
+    assert "900 predictions written" in done.stderr
+    assert "Not looked at, as in training: 'job', 'always'." in done.stderr
+    assert "predictions agree with it" in done.stderr
+    explained = run("explain", "m.skops", large_file, "--row", 3)
+    assert explained.exit_code == 0, explained.output
+    assert "Row 3: predicted" in explained.stdout
+    assert "What the strata are" in run("explain", "m.skops").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-t", "class", "-m", "strata"), "these are none: 'job' (string). Leave them out by --dr"),
+        (("-t", "class", "-m", "strata", "--source", "job"), "in blocks: leave --source out, or r"),
+        (("-t", "klass", "-m", "strata"), "There is no target column 'klass'. Did you mean 'class"),
+        (("-m", "strata"), "Name the column to predict by --target. The columns are: x0"),
+        (("-t", "class", "-m", "strata", "--drop", "job", "--scheduler", "x"), "is no address"),
+        (("-t", "class", "-m", "forest"), "Take --method strata, which reads numbers in blocks, o"),
+        (("-t", "class"), "The method 'auto' reads the table into memory, where it takes about"),
+    ],
+)
+def test_what_a_large_file_cannot_be_fitted_with_is_refused(
+    run, large_file, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.setattr("ensemblage.studies._train.free_memory", lambda: 0)
+    result = run("fit", large_file, *arguments, "-o", "m.skops", "-j", 1)
+    assert result.exit_code in {1, 2}
+    assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_some_rows_of_a_large_file_are_fitted_in_memory(run, large_file):
+    how = ("-m", "strata", "-o", "m.skops", "-j", 1, "--folds", 2)
+    result = run("fit", large_file, "-t", "class", *how, "--rows", 200)
+    assert result.exit_code == 0, result.output
+    assert "large.parquet: 200 rows, 12 columns" in result.stdout
+    assert "over 2 folds" in result.stdout
+    assert "has 900 rows, of which 200 were drawn by the seed 0." in result.stderr
+    assert run("predict", "m.skops", large_file).exit_code == 0
+
+
+def test_a_large_table_that_fits_is_read_with_a_note(run, large_file):
+    how = ("-m", "majority", "-o", "m.skops", "-j", 1)
+    result = run("fit", large_file, "-t", "class", *how)
+    assert result.exit_code == 0, result.output
+    assert "The method 'majority' reads the table into memory" in " ".join(result.stderr.split())

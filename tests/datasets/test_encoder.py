@@ -1,0 +1,333 @@
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import TargetEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage._core import deal_folds
+from ensemblage.datasets import Column, TableEncoder, feature_categories
+from ensemblage.datasets._encoder import (
+    Split,
+    group_codes,
+    means_of_other_folds,
+    split_rare,
+    write_words,
+)
+from ensemblage.persistence import load, save
+
+WORDS = Column("job", values=["b", "a", None, "a", "c", "a", "b"])
+
+
+def test_all_categories_have_a_feature_and_a_gap_is_one():
+    assert split_rare(WORDS, None, None) == Split(["a", "b", "c", "missing"], [])
+
+
+@pytest.mark.parametrize(
+    ("min_frequency", "max_categories", "own"),
+    [(2, None, ["a", "b"]), (0.3, None, ["a"]), (None, 2, ["a"]), (None, 3, ["a", "b"])],
+)
+def test_rare_categories_are_put_together(min_frequency, max_categories, own):
+    split = split_rare(WORDS, min_frequency, max_categories)
+    assert split.own == own
+    assert sorted(split.own + split.rare) == ["a", "b", "c", "missing"]
+    assert split.labels == [*own, "other"]
+
+
+def test_unseen_categories_and_gaps_by_hand():
+    out = np.zeros((5, 3))
+    split = Split(["a", "missing"], ["b", "c"])
+    write_words(Column("job", values=["c", "z", None, "a", "b"]), split, out)
+    assert out.tolist() == [[0, 0, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    assert group_codes(Column("job", values=[None]), Split(["a"], [])).tolist() == [1]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=1),
+    st.none() | st.integers(1, 3),
+    st.none() | st.integers(2, 4),
+)
+def test_every_training_row_has_a_single_one(values, min_frequency, max_categories):
+    column = Column("x", values=values)
+    split = split_rare(column, min_frequency, max_categories)
+    out = np.zeros((len(values), split.n_features))
+    write_words(column, split, out)
+    assert (out.sum(axis=1) == 1).all()
+    assert (out.sum(axis=0) > 0).all()
+    assert max_categories is None or split.n_features <= max_categories
+
+
+RNG = np.random.default_rng(0)
+
+
+CODES = RNG.integers(12, size=(90, 2)).astype(np.int32)
+
+
+TARGETS = {
+    "numbers": RNG.normal(size=90),
+    "two classes": RNG.choice(["no", "yes"], size=90),
+    "three classes": RNG.choice([3, 7, 9], size=90),
+    "a rare class": np.where(np.arange(90) < 2, "rare", RNG.choice(["a", "b"], size=90)),
+}
+
+
+def crossed(y, n_folds=3):
+    labels = np.unique(y, return_inverse=True)[1] if y.dtype != float else np.zeros(90, int)
+    folds = deal_folds(labels, n_folds, np.random.default_rng(1))
+    return means_of_other_folds(TargetEncoder().fit(CODES, y), CODES, y, folds), folds
+
+
+def test_by_hand():
+    codes, y = np.array([[0], [0], [1], [1]], dtype=np.int32), np.array([1.5, 3.5, 5.5, 5.5])
+    folds = [(np.array([0, 2]), np.array([1, 3])), (np.array([1, 3]), np.array([0, 2]))]
+    found = means_of_other_folds(TargetEncoder().fit(codes, y), codes, y, folds)
+    # one row each, without any spread of its own: its value is the mean
+    np.testing.assert_array_equal(found, [[3.5], [1.5], [5.5], [5.5]])
+
+
+@pytest.mark.parametrize("y", TARGETS.values(), ids=TARGETS)
+@pytest.mark.usefixtures("callbacks")  # as new as folds are
+def test_equals_scikit_learns_bit_for_bit(y):
+    found, folds = crossed(y)
+    np.testing.assert_array_equal(found, TargetEncoder(cv=folds).fit_transform(CODES, y))
+
+
+@pytest.mark.parametrize("y", TARGETS.values(), ids=TARGETS)
+def test_a_rows_own_value_has_no_part_in_its_mean(y):
+    found, folds = crossed(y)
+    other = y.copy()
+    other[folds[0].test] = y[folds[0].test][::-1]
+    again = means_of_other_folds(TargetEncoder().fit(CODES, other), CODES, other, folds)
+    np.testing.assert_array_equal(again[folds[0].test], found[folds[0].test])
+    assert (again != found).any()
+
+
+@parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, gaps="keep")])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+DAYS = pd.to_datetime(["2024-01-01", None, "2024-01-03", "2024-01-05"])
+
+
+FRAME = pd.DataFrame(
+    {
+        "age": [1.0, np.nan, 3.0, 8.0],
+        "day": DAYS,
+        "job": ["cook", "smith", None, "cook"],
+        "smokes": [True, False, False, True],
+        "same": ["x"] * 4,
+        "nothing": [np.nan] * 4,
+    }
+)
+
+
+NAMES = [
+    "age", "day", "age missing", "day missing", "job = cook", "job = missing", "job = smith",
+    "smokes = False", "smokes = True",
+]  # fmt: skip
+
+
+def test_every_kind_of_column_by_hand():
+    encoder = TableEncoder(scale=False)
+    out = encoder.fit_transform(FRAME)
+    assert encoder.kinds_ == ["number", "date", "word", "word", "word", "number"]
+    assert encoder.get_feature_names_out().tolist() == NAMES
+    expected = [
+        [1, 19723, 0, 0, 1, 0, 0, 0, 1],
+        [3, 19725, 1, 1, 0, 0, 1, 1, 0],  # medians of 1, 3, 8 and of days 0, 2, 4
+        [3, 19725, 0, 0, 0, 1, 0, 1, 0],
+        [8, 19727, 0, 0, 1, 0, 0, 0, 1],
+    ]
+    assert out.tolist() == expected
+    assert encoder.feature_columns_.tolist() == [0, 1, 0, 1, 2, 2, 2, 3, 3]
+
+
+def test_numbers_and_marks_of_gaps_are_standardised():
+    out = TableEncoder().fit_transform(FRAME)
+    np.testing.assert_allclose(out[:, :4].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(out[:, :4].std(axis=0), 1)
+
+
+def test_unseen_categories_are_zeros_and_new_gaps_medians():
+    X = np.array([[1.0, "a"], [2.0, "b"], [9.0, "a"]], dtype=object)
+    encoder = TableEncoder(scale=False).fit(X)
+    new = np.array([[None, "z"], [np.nan, None]], dtype=object)
+    assert encoder.transform(new).tolist() == [[2.0, 0.0, 0.0]] * 2
+
+
+def test_gaps_can_stay():
+    X = FRAME[["age", "job", "nothing"]]
+    encoder = TableEncoder(gaps="keep", scale=False)
+    out = encoder.fit_transform(X)
+    assert encoder.get_feature_names_out().tolist()[:2] == ["age", "job = cook"]
+    np.testing.assert_array_equal(out[:, 0], X["age"])
+    scaled = TableEncoder(gaps="keep").fit_transform(X)[:, 0]
+    np.testing.assert_allclose([np.nanmean(scaled), np.nanstd(scaled)], [0, 1], atol=1e-12)
+
+
+def test_where_nothing_varies_all_stays():
+    out = TableEncoder().fit_transform(np.array([[1.0, "a"], [1.0, "a"]], dtype=object))
+    assert out.tolist() == [[0.0, 1.0]] * 2
+
+
+def test_pandas_polars_arrow_and_objects_give_the_same_bits():
+    frame = FRAME.drop(columns="day")
+    others = [pl.from_pandas(frame), pl.from_pandas(frame).to_arrow(), frame.to_numpy(object)]
+    expected = TableEncoder().fit_transform(frame)
+    for X in others:
+        np.testing.assert_array_equal(TableEncoder().fit_transform(X), expected)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_out(library):
+    out = TableEncoder().set_output(transform=library).fit_transform(FRAME)
+    assert type(out).__module__.startswith(library)
+    assert list(out.columns) == NAMES
+
+
+def test_kinds_and_categories_overrule_types():
+    X = pd.DataFrame({"grade": [1, 2, 10, 2], "when": ["2024-01-02", "1970-01-02", None, None],
+                      "size": ["1.5", "2", None, "4"]})  # fmt: skip
+    encoder = TableEncoder(
+        kinds={"when": "date", "size": "number"}, categories={"grade": [1, 2, 3, 10]}, scale=False
+    )
+    out = encoder.fit_transform(X)
+    assert encoder.get_feature_names_out().tolist() == [
+        "when", "size", "when missing", "size missing", "grade = 1", "grade = 2", "grade = 10",
+    ]  # fmt: skip
+    assert out[1].tolist() == [1, 2, 0, 0, 0, 1, 0]
+    zip_codes = TableEncoder(kinds=["word", None, None]).fit(X[["grade", "when", "size"]])
+    assert zip_codes.get_feature_names_out()[0] == "grade = 1"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"kinds": {"ages": "word"}},
+            r"`kinds` names 'ages', which is no column. Did you mean 'ag",
+        ),
+        ({"kinds": ["word"]}, "`kinds` has 1 entry, but there are 6 columns"),
+        ({"kinds": {"age": "name"}}, "`kinds` holds 'name'; 'number', 'word' and 'date' are known"),
+        ({"kinds": {"job": "number"}}, "Column 'job' is to hold numbers, and holds other values"),
+        ({"kinds": {"job": "date"}}, "Column 'job' is to hold dates, and holds other values"),
+        ({"categories": {"job": ["cook"]}}, "'job' holds 'smith', which is not among its `categ"),
+    ],
+)
+def test_what_cannot_be_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        TableEncoder(**parameters).fit(FRAME)
+
+
+def test_words_where_numbers_were_are_refused():
+    encoder = TableEncoder().fit(FRAME[["age"]])
+    with pytest.raises(ValueError, match="Column 'age' is to hold numbers, and holds other values"):
+        encoder.transform(pd.DataFrame({"age": ["old"]}))
+    assert encoder.transform(pd.DataFrame({"age": [None]}, dtype=object)).shape == (1, 2)
+
+
+def cities(n_rows=600, n_cities=150, seed=0):
+    rng = np.random.default_rng(seed)
+    city = rng.integers(n_cities, size=n_rows)
+    rich = rng.random(n_cities)
+    y = np.where(rng.random(n_rows) < rich[city], "yes", "no")
+    return pd.DataFrame({"city": [f"city {c}" for c in city], "size": rng.normal(size=n_rows)}), y
+
+
+def test_many_categories_become_means_of_the_target_in_other_folds():
+    X, y = cities()
+    encoder = TableEncoder(random_state=0, scale=False)
+    crossed = encoder.fit_transform(X, y)
+    assert encoder.get_feature_names_out().tolist() == ["size", "city: share of yes"]
+    own = encoder.transform(X)
+    np.testing.assert_array_equal(crossed[:, 0], own[:, 0])
+    said = y == "yes"
+    # a row's own label is in its mean only if no fold kept it out
+    assert np.corrcoef(own[:, 1], said)[0, 1] > np.corrcoef(crossed[:, 1], said)[0, 1] + 0.1
+    unseen = encoder.transform(pd.DataFrame({"city": ["elsewhere"], "size": [0.0]}))
+    assert unseen[0, 1] == pytest.approx(said.mean())
+    np.testing.assert_array_equal(clone(encoder).fit(X, y).transform(X), own)
+
+
+def test_noise_of_many_categories_teaches_nothing():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"code": [f"c{i}" for i in rng.integers(400, size=800)]})
+    y = rng.integers(2, size=800)
+    model = make_pipeline(TableEncoder(random_state=0), LogisticRegression())
+    assert abs(cross_val_score(model, X, y).mean() - 0.5) < 0.05
+    assert model.fit(X, y).score(X, y) < 0.85
+
+
+def test_means_for_many_classes_and_for_numbers():
+    X, y = cities()
+    three = np.where(X["size"] > 1, "big", y)
+    encoder = TableEncoder(random_state=0).fit(X, three)
+    names = ["city: share of big", "city: share of no", "city: share of yes"]
+    assert encoder.get_feature_names_out()[1:].tolist() == names
+    measured = TableEncoder(random_state=0).fit(X, X["size"].to_numpy() ** 2)
+    assert measured.get_feature_names_out()[1] == "city: mean of the target"
+
+
+def test_without_a_target_the_rarest_are_put_together():
+    X, y = cities()
+    for encoder, target in ((TableEncoder(), None), (TableEncoder(high_cardinality="rare"), y)):
+        out = encoder.fit_transform(X, target)
+        assert out.shape == (600, 101)
+        assert encoder.get_feature_names_out()[-1] == "city = other"
+
+
+def test_a_saved_encoder_is_the_same(tmp_path):
+    X, y = cities()
+    X["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)), unit="h")
+    encoder = TableEncoder(random_state=0).fit(X, y)
+    save(encoder, tmp_path / "e.skops")
+    again = load(tmp_path / "e.skops").model
+    np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "forged"),
+    [
+        ("target_columns_", np.array([7])),
+        ("varying_", np.array([True])),
+        ("kinds_", ["number"]),
+    ],
+)
+def test_a_forged_encoder_is_refused(tmp_path, attribute, forged):
+    encoder = TableEncoder(random_state=0).fit(*cities())
+    setattr(encoder, attribute, forged)
+    save(encoder, tmp_path / "e.skops")
+    with pytest.raises(ValueError, match=f"forged or damaged TableEncoder .*{attribute}"):
+        load(tmp_path / "e.skops")
+
+
+def test_a_large_table_takes_no_second():
+    rng = np.random.default_rng(0)
+    X = np.empty((50_000, 30), dtype=object)
+    X[:, :15] = rng.normal(size=(50_000, 15))
+    X[:, 15:] = rng.choice(["red", "green", "blue", None], size=(50_000, 15))
+    X[::9, 3] = np.nan
+    start = time.process_time()
+    TableEncoder().fit_transform(X)
+    # about 0.4 s where this was written; loops over rows take many times as long
+    assert time.process_time() - start < 2.0
+
+
+def test_features_of_zeros_and_ones_tell_their_category():
+    encoder = TableEncoder(scale=False).fit(FRAME)
+    names = encoder.get_feature_names_out().tolist()
+    told = dict(zip(names, feature_categories(encoder), strict=True))
+    assert told["age"] is told["age missing"] is None
+    assert (told["job = cook"], told["job = missing"], told["smokes = True"]) == (
+        "cook", "missing", "True",
+    )  # fmt: skip

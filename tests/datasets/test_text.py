@@ -1,0 +1,217 @@
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemblage.datasets import Reading
+from ensemblage.datasets._layout import Lines
+from ensemblage.datasets._options import Request
+from ensemblage.datasets._text import (
+    Decoded,
+    Written,
+    decode,
+    detect_piecewise,
+    parse_delimited,
+    split_text,
+    table_from_lines,
+    unpack,
+)
+
+TEXT = "naïve,œuvre,Straße\n1,2,3\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (TEXT.encode(), "UTF-8"),
+        (TEXT.encode("utf-8-sig"), "UTF-8"),
+        (TEXT.encode("utf-16"), "UTF-16"),
+        (TEXT.encode("utf-16-le"), "UTF-16"),
+        (TEXT.encode("utf-16-be"), "UTF-16"),
+        (TEXT.encode("utf-32"), "UTF-32"),
+        (TEXT.encode("cp1252"), "Windows-1252"),
+    ],
+)
+def test_encodings_are_found(data, encoding):
+    assert decode(data, "a.csv") == Decoded(TEXT, encoding)
+
+
+def test_latin_1_has_no_letters_between_128_and_160():
+    assert decode("é".encode("latin-1"), "a.csv") == Decoded("é", "Latin-1")
+    assert decode("é€".encode("cp1252"), "a.csv") == Decoded("é€", "Windows-1252")
+
+
+def test_lines_end_in_one_way():
+    assert decode(b"a\r\nb\rc\n\x1a", "a.csv").text == "a\nb\nc\n"
+
+
+def test_an_encoding_that_is_said_is_taken():
+    assert decode("é".encode("cp850"), "a.csv", "cp850") == Decoded("é", "cp850")
+    with pytest.raises(ValueError, match=r"Line 2 of a\.csv is not UTF-8 text \(byte 0xe9\): name"):
+        decode(b"x\n\xe9\n", "a.csv", "utf-8")
+    with pytest.raises(ValueError, match="is not Windows-1252 text"):
+        decode(b"x\n\xe9\x81\n", "a.csv")
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x00\x00\x00\rIHDR", b"\x01\x02\x03\xff" * 50, b"a,b\n\x00,1\n"]
+)
+def test_what_is_no_text_is_refused(data):
+    with pytest.raises(ValueError, match=r"a\.csv is not text"):
+        decode(data, "a.csv")
+
+
+def test_packed_bytes_are_unpacked_or_refused():
+    packed = gzip.compress(b"x,y\n1,2\n" * 100)
+    assert unpack(packed, "a.csv.gz") == b"x,y\n1,2\n" * 100
+    assert unpack(b"x,y", "a.csv") == b"x,y"
+    for damaged in (packed[:-9], packed[:20] + b"x" + packed[21:]):
+        with pytest.raises(ValueError, match=r"a\.csv\.gz is truncated or damaged"):
+            unpack(damaged, "a.csv.gz")
+    with pytest.raises(ValueError, match="unpacks to more than 100 times its size"):
+        unpack(gzip.compress(bytes(65 * 2**20)), "a.csv.gz")
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "latin-1"])
+def test_pieces_tell_the_encoding_of_the_whole(size, encoding):
+    data = TEXT.replace("œ", "o" if encoding == "latin-1" else "œ").encode(encoding)
+    # a mark stands in the first piece, which is never that short
+    pieces = [data[:4], *(data[i : i + size] for i in range(4, len(data), size))]
+    assert detect_piecewise(pieces) == encoding
+
+
+def test_some_bytes_take_the_whole_to_tell():
+    assert detect_piecewise([TEXT.encode("utf-16-le")]) is None
+    assert detect_piecewise([bytes(range(1, 256))]) is None
+    assert detect_piecewise(["ö".encode()[:1]]) == "latin-1"
+
+
+ROWS = [["a", "b"], ["1", "x"], ["2,5", "y"]]
+
+
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        (Written(), "Read with ',' as decimal mark."),
+        (Written(";"), "Read with ';' between values and ',' as decimal mark."),
+        (
+            Written("\t", "Latin-1"),
+            "Read with tabs between values, ',' as decimal mark and Latin-1 as encoding.",
+        ),
+    ],
+)
+def test_one_sentence_says_what_was_taken(written, note):
+    table = table_from_lines(Lines(ROWS, [1, 2, 3]), Request("a.csv"), written)
+    assert table.column("a").tolist() == [1.0, 2.5]
+    assert table.notes == (note,)
+
+
+def test_the_usual_needs_no_sentence():
+    table = table_from_lines(Lines([["a"], ["1"]], [1, 2]), Request("a.csv"))
+    assert table.notes == ()
+
+
+def parse(text, *, tabs=False, **reading):
+    request = Request("a.csv", reading=Reading(**reading))
+    return parse_delimited(Decoded(text, "UTF-8"), request, tabs=tabs)
+
+
+def test_quotes_blanks_and_line_ends():
+    table = parse('x , y\r\n 1 ,"a, ""b"""\r\n\r\n2,\r\n')
+    assert table.names == ("x", "y")
+    assert table.column("x").tolist() == [1.0, 2.0]
+    assert table.column("y").tolist() == ['a, "b"', None]
+
+
+def test_a_quoted_value_and_a_heading_may_have_lines():
+    table = parse('x,"the\ny"\n1,"two\nlines"\n')
+    assert table.names == ("x", "the y")
+    assert table.column("the y").tolist() == ["two\nlines"]
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("x\ty\n1\t2\n", "\t"),
+        ("x;y\n1;2\n", ";"),
+        ("x|y\n1|2\n", "|"),
+        ("size, cm;pay\n1,5;2,5\n2,5;3,5\n", ";"),
+        ("1,5;2,5\n2,5;3,5\n", ";"),
+        ("x,text\n1,a; b; c\n2,d; e\n", ","),
+        ("x y\n1  2\n 3 4\n", " "),
+        ("x, y\n1, 2\n3, 4\n", ","),
+        ('x;y\n1;"a\n,b,c"\n2;"d"\n', ";"),
+        ("name\nJohn Smith\nJane Doe\n", ","),
+    ],
+)
+def test_the_separator_is_the_one_that_explains_the_rows(text, separator):
+    assert split_text(text, "a.csv").separator == separator
+
+
+def test_a_long_text_is_split_as_its_first_lines_are_if_all_agree():
+    plain = "x;y\n" + "1,5;2\n" * 50_000
+    assert split_text(plain, "a.csv").separator == ";"
+    other = "x;y\n" + "1,5;2\n" * 34_000 + "1,2\n" * 50_000
+    assert split_text(other, "a.csv").separator == ","
+    assert split_text(";,\t|" * 60_000, "a.csv").separator == "\t"
+
+
+def test_what_is_promised_or_said():
+    assert parse("x\ty,z\n1\t2,3\n2\t3,4\n", tabs=True).names == ("x", "y,z")
+    assert parse("x,y\n1,2\n", tabs=True).names == ("x", "y")
+    assert parse("sep=|\nx|y,z\n1|2\n").names == ("x", "y,z")
+    assert parse("x:y\n1:2\n", separator=":").names == ("x", "y")
+    assert parse("x y\n'a 1\n", separator=" ").names == ("x", "y")
+
+
+def test_blanks_keep_quoted_values_together():
+    rows = split_text('18.0 8 "chevrolet malibu"\n15 8 "buick ""x"" 320"\n', "a.csv").lines.rows
+    assert rows == [["18.0", "8", "chevrolet malibu"], ["15", "8", 'buick "x" 320']]
+
+
+def test_inches_inside_quotes_are_no_quotation():
+    table = parse('a,b\n"24" screen",1\n"12" x",2\n')
+    assert table.column("a").tolist() == ['24" screen', '12" x']
+
+
+def test_escaped_quotes_and_apostrophes():
+    table = parse('a,b\n"say \\"hi\\", you",1\n"x",2\n')
+    assert table.column("a").tolist() == ['say "hi", you', "x"]
+    weka = parse("a,b\n'over, cast',1\n'x',2\n'y',3\n")
+    assert weka.column("a").tolist() == ["over, cast", "x", "y"]
+    assert parse("a,b\nO'Neil,1\nrock 'n' roll,2\n").column("a").tolist()[0] == "O'Neil"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a.csv is empty"),
+        (" \n\n", "a.csv is empty"),
+        (",,\n,,\n", "a.csv is empty"),
+        ('x,y\n1,"2\n3,4\n', "Line 2 of a.csv cannot be read .* quotation mark"),
+        ("x,y\n1," + "z" * 200_000, "Line 2 of a.csv cannot be read .*field larger"),
+    ],
+)
+def test_bad_text_names_the_line(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+@given(st.text())
+def test_any_text_is_a_table_or_a_value_error(text):
+    try:
+        table = parse(text)
+    except ValueError:
+        return
+    assert table.n_rows > 0
+
+
+@given(st.text(alphabet="0123456789.,;'\"\t #%-/ab\n"))
+def test_text_like_numbers_is_a_table_or_a_value_error(text):
+    try:
+        table = parse(text)
+    except ValueError:
+        return
+    assert table.n_rows > 0

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from ensemblage.fusion import common_response, member_outputs, number_outputs, number_response
+
+X = np.array([[0.0], [1.0], [4.0], [5.0]])
+
+
+def test_the_best_that_all_have():
+    assert common_response([LogisticRegression(), GaussianNB()]) == "predict_proba"
+    assert common_response([LogisticRegression(), SVC()]) == "decision_function"
+    assert common_response([SVC(), GaussianNB()]) == "predict"
+
+
+def test_classes_that_a_member_never_saw():
+    y = np.array([0, 0, 2, 2])
+    proba = member_outputs(GaussianNB().fit(X, y), X, 4, "predict_proba")
+    np.testing.assert_array_equal(proba[:, [1, 3]], 0)
+    ridge = RidgeClassifier().fit(X, y)
+    decisions = member_outputs(ridge, X, 3, "decision_function")
+    d = ridge.decision_function(X)
+    np.testing.assert_allclose(decisions, np.column_stack([-d, -np.abs(d) - 1, d]))
+
+
+def test_a_member_that_only_predicts_says_one_and_minus_one():
+    outputs = member_outputs(GaussianNB().fit(X, [0, 0, 1, 1]), X, 3, "predict")
+    np.testing.assert_array_equal(outputs[0], [1, -1, -1])
+    np.testing.assert_array_equal(outputs[3], [-1, 1, -1])
+
+
+def test_a_constant_member_speaks_on_the_scale_of_the_others():
+    constant = DummyClassifier(strategy="prior").fit(X, [1, 1, 1, 1])
+    for response in ("decision_function", "predict"):
+        np.testing.assert_array_equal(member_outputs(constant, X, 3, response)[0], [-1, 1, -1])
+    np.testing.assert_array_equal(member_outputs(constant, X, 3, "predict_proba")[0], [0, 1, 0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_answers_that_are_no_numbers_are_refused():
+    rows = np.array([[3.4e38], [0.0], [1.0], [2.0]], dtype=np.float32)
+    bayes = GaussianNB().fit(rows, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="GaussianNB answers with NaN or infinity"):
+        member_outputs(bayes, rows, 2, "predict_proba")
+
+
+@pytest.mark.parametrize("response", ["predict_proba", "predict"])
+@pytest.mark.parametrize("classes", [[2, 7], [-2, -1], [1.5, 2.5]])
+def test_classes_that_are_none_are_refused(response, classes):
+    member = GaussianNB().fit(X, [0, 0, 1, 1])
+    member.classes_ = np.array(classes)
+    with pytest.raises(ValueError, match="GaussianNB speaks of other classes than the 2"):
+        member_outputs(member, X, 2, response)
+
+
+NUMBER_OUTPUTS_X = np.arange(10.0)[:, None]
+
+
+Y = np.sin(NUMBER_OUTPUTS_X[:, 0])
+
+
+def test_members_that_tell_their_spread_are_asked_for_it():
+    assert number_response(Ridge()) == "predict"
+    assert number_response(BayesianRidge()) == "predict_std"
+    assert number_response(make_pipeline(StandardScaler(), BayesianRidge())) == "predict_std"
+
+
+def test_a_spread_of_their_own_or_that_of_the_target():
+    bayes = BayesianRidge().fit(NUMBER_OUTPUTS_X, Y)
+    mean, spread = bayes.predict(NUMBER_OUTPUTS_X, return_std=True)
+    np.testing.assert_allclose(
+        number_outputs(bayes, NUMBER_OUTPUTS_X, "predict_std", 4.0),
+        np.column_stack([mean, spread**2]),
+    )
+    plain = number_outputs(Ridge().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict", 4.0)
+    assert plain[:, 1].tolist() == [4.0] * 10
+
+
+def test_nobody_is_sure():
+    process = GaussianProcessRegressor().fit(NUMBER_OUTPUTS_X, Y)
+    assert number_outputs(process, NUMBER_OUTPUTS_X, "predict_std", 4.0)[:, 1].min() > 0
+    said = number_outputs(
+        DummyRegressor().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict_std", 4.0
+    )
+    assert (said[:, 1] == 4e-9).all()
+
+
+def test_predictions_beyond_numbers_are_refused():
+    steep = Ridge(alpha=0.0).fit(NUMBER_OUTPUTS_X, 1e150 * NUMBER_OUTPUTS_X[:, 0])
+    with pytest.raises(ValueError, match="so far from the training rows that predictions overflow"):
+        number_outputs(steep, 1e6 * NUMBER_OUTPUTS_X, "predict", 4.0)

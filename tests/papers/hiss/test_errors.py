@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from ensemblage.papers import paper_experiment
+from ensemblage.papers._declaration import find_table
+from ensemblage.papers.hiss._errors import (
+    PENDIGITS_ROWS,
+    STAND_IN,
+    BinaryProblem,
+    HissTable2,
+    binary_problem,
+    make_methods,
+    split_error,
+)
+from ensemblage.studies import CellResult
+
+
+def test_every_column_has_a_method_and_a_figure_of_the_paper():
+    methods = make_methods(0, 100)
+    for table in map(find_table, ("hiss-table2", "hiss-table3")):
+        for column in table.columns:
+            assert column in methods
+            # the paper has no such column
+            figures = [table.printed.value(row, column) for row in table.printed.rows]
+            assert all((each is None) == (column in table.own_columns) for each in figures)
+
+
+def test_the_most_frequent_class_against_the_rest(shared):
+    X, y = binary_problem("pendigits", str(shared / "data"))
+    assert X.shape == (2000, 16)
+    assert set(np.unique(y)) == {0, 1}
+    assert 0.08 < y.mean() < 0.13
+
+
+@pytest.mark.parametrize("method", make_methods(0, 100))
+def test_each_method_beats_the_coin_on_a_split(shared, method):
+    X, y = binary_problem("vehicle", str(shared / "data"))
+    assert split_error(BinaryProblem(X[:400], y[:400]), method, seed=0) < 0.4
+
+
+@pytest.mark.parametrize(("name", "width"), [("indoor-stand-in", 190), ("outdoor-stand-in", 126)])
+def test_stand_ins_are_generated(name, width):
+    X, y = binary_problem(name)
+    assert X.shape == (3500, width)
+    assert set(np.unique(y)) == {0, 1}
+
+
+def test_methods_share_the_split(shared):
+    experiment = paper_experiment(
+        "hiss-table2", scale="quick", data_dir=shared / "data", datasets=["vehicle"]
+    )
+    first = [cell for cell in experiment.cells if cell.params["repeat"] == 0]
+    majority = next(cell for cell in first if cell.params["method"] == "majority")
+    problem = binary_problem("vehicle", str(shared / "data"))
+    assert experiment.compute(majority, experiment.data_dir)["error"] == split_error(
+        problem, "majority", seed=0
+    )
+
+
+def test_the_remarks_say_how_it_is_done():
+    printed = find_table("hiss-table2").printed
+    assert all(name.endswith(STAND_IN) for name in printed.stand_ins)
+    assert any(f"a random {PENDIGITS_ROWS} of its rows" in note for note in printed.notes)
+
+
+def test_columns_of_our_own_have_no_figure_of_the_paper(shared):
+    experiment = paper_experiment("hiss-table2", datasets=["ecoli"], data_dir=shared / "data")
+    (table,) = experiment.summarise([])
+    printed = {row.column: row.paper is None for row in table.rows if row.row == "ecoli"}
+    assert printed == {method: method in HissTable2.own_columns for method in HissTable2().columns}
+
+
+@pytest.mark.slow
+def test_the_papers_preset_reaches_the_papers_error(shared):
+    experiment = paper_experiment(
+        "hiss-table2", data_dir=shared / "data", datasets=["vehicle", "pendigits"]
+    )
+    cells = [cell for cell in experiment.cells if cell.params["method"] == "hiss"]
+    results = [CellResult(cell, experiment.compute(cell, experiment.data_dir), 0.0)
+               for cell in cells]  # fmt: skip
+    (table,) = experiment.summarise(results)
+    ours = {row.row: row.ours for row in table.rows if row.column == "hiss"}
+    assert ours["vehicle"] <= 0.048
+    assert ours["pendigits"] <= 0.011
+
+
+def test_stand_ins_are_not_compared_with_the_paper(shared):
+    experiment = paper_experiment("hiss-table3", data_dir=shared / "data")
+    results = [CellResult(cell, {"error": 0.25}, 0.1) for cell in experiment.cells]
+    (table,) = experiment.summarise(results)
+    rows = {(row.row, row.column): row for row in table.rows}
+    assert rows["glass", "hiss"].difference == pytest.approx(0.25 - 0.161)
+    assert rows["glass", "hiss"].repeats == 10
+    assert rows["outdoor-stand-in", "hiss"].paper == 0.088
+    assert rows["outdoor-stand-in", "hiss"].difference is None
+    assert rows["outdoor-stand-in", "hiss"].repeats == 3
+    assert rows["mean", "hiss"].repeats == 5
+    assert any("nothing is reproduced there" in note for note in table.notes)

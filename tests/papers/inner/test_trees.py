@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+
+from ensemblage.inner import (
+    GrowthRule,
+    InnerTreeClassifier,
+    InnerTreeRegressor,
+    alpha_grid,
+    predict_softly,
+    pruned,
+)
+from ensemblage.papers import paper_experiment
+from ensemblage.papers.inner._tree_variants import LaplaceRecipe
+from ensemblage.papers.inner._trees import (
+    CLASSES,
+    MOST_ROWS,
+    WITH_NUMBERS,
+    errors_by_alpha,
+    loss_sentence,
+    matrix,
+    set_print,
+    tell,
+    tree_rows,
+)
+from ensemblage.studies import CellResult
+
+
+def test_words_become_zeros_and_ones_and_gaps_stay():
+    columns = [np.array([1.0, np.nan, 3.0]), np.array(["b", None, "a"], dtype=object)]
+    X = matrix(columns, ["number", "word"])
+    np.testing.assert_array_equal(X, [[1, 0, 1], [np.nan, 0, 0], [3, 1, 0]])
+    assert X.dtype == np.float32
+
+
+def test_large_sets_are_drawn_from(shared):
+    folder = str(shared / "data")
+    rows = tree_rows("regression/kin8nm", folder, 0)
+    assert len(rows.X) == len(rows.y) == MOST_ROWS
+    assert rows.X.tolist() != tree_rows("regression/kin8nm", folder, 1).X.tolist()
+    assert len(set_print("regression/kin8nm", folder)) == 16
+    with pytest.raises(ValueError, match=r"no file regression/none\.csv"):
+        set_print("regression/none", folder)
+
+
+def test_classes_are_codes():
+    rows = tree_rows("iris", None, 0)
+    assert np.bincount(rows.y).tolist() == [50, 50, 50]
+    assert rows.targets.n_classes == 3
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return tree_rows("iris", None, 0)
+
+
+@pytest.mark.parametrize("method", CLASSES)
+def test_every_method_tells_probabilities(iris, method):
+    told = tell(method, iris, iris.X, 0)
+    np.testing.assert_allclose(told.values.sum(axis=1), 1.0)
+    assert (told.values.argmax(axis=1) == iris.y).mean() > 0.9
+    assert (told.leaves is None) == (method == "bagging")
+    assert "-16" not in method or told.leaves <= 16
+
+
+@pytest.mark.parametrize("method", WITH_NUMBERS)
+def test_every_method_tells_numbers(iris, method):
+    lengths = iris._replace(targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float)))
+    lengths = lengths._replace(targets=lengths.targets._replace(n_classes=0))
+    told = tell(method, lengths, iris.X, 0)
+    assert told.values.shape == (150, 1)
+    assert np.corrcoef(told.values[:, 0], iris.X[:, 3])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(("method", "leaves"), [("ours", None), ("ours-16", 16)])
+def test_ours_are_the_estimators(iris, method, leaves):
+    estimator = InnerTreeClassifier(max_leaves=leaves, random_state=5).fit(iris.X, iris.y)
+    assert (tell(method, iris, iris.X, 5).values == estimator.predict_proba(iris.X)).all()
+    numbers = iris._replace(
+        targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float), n_classes=0)
+    )
+    regressor = InnerTreeRegressor(max_leaves=leaves, random_state=5).fit(iris.X, numbers.y)
+    assert (tell(method, numbers, iris.X, 5).values[:, 0] == regressor.predict(iris.X)).all()
+
+
+def test_errors_are_those_of_trees_pruned_one_by_one(iris):
+    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), 1, 0.0, crisp=False)
+    train, test = iris.at(np.arange(0, 150, 2)), iris.at(np.arange(1, 150, 2))
+    structure, alphas = recipe.grow(train, 0), alpha_grid(recipe.grow(iris, 0))
+    classes = recipe.means(structure.tree, train).values.argmax(axis=1)
+    errors = errors_by_alpha(structure, classes, test, alphas)
+    for alpha, found in zip(alphas, errors, strict=True):
+        tree = pruned(structure, alpha)
+        said = predict_softly(tree, test.X, recipe.means(tree, train).values).argmax(axis=1)
+        assert found == (said != test.y).sum()
+
+
+def test_one_cell_per_set_method_and_repeat(shared):
+    experiment = paper_experiment(
+        "inner-tree", data_dir=shared / "data", datasets=["iris", "regression/servo"]
+    )
+    assert len(experiment.cells) == 2 * (len(CLASSES) + len(WITH_NUMBERS))
+    assert len({cell.data for cell in experiment.cells}) == 2
+
+
+def test_a_few_cells_make_five_tables():
+    experiment = paper_experiment("inner-tree", scale="quick", datasets=["iris"])
+    wanted = [cell for cell in experiment.cells if cell.params["method"] in {"ours-16", "bagging"}]
+    results = [CellResult(cell, experiment.compute(cell, None), 0.1) for cell in wanted]
+    tables = {table.name: table for table in experiment.summarise(results)}
+    assert list(tables) == [f"inner-tree-{each}" for each in
+                            ("accuracy", "log-loss", "agreement", "leaves", "r2")]  # fmt: skip
+    known = {row.column: row.ours for row in tables["inner-tree-accuracy"].rows
+             if row.row == "iris" and row.ours is not None}  # fmt: skip
+    assert set(known) == {CLASSES["ours-16"], CLASSES["bagging"]}
+    assert min(known.values()) > 85
+    assert tables["inner-tree-r2"].rows == []
+    assert tables["inner-tree-log-loss"].greater_is_better is False
+
+
+def test_an_unknown_folder_leaves_numbers_out():
+    with pytest.raises(ValueError, match="regression/servo"):
+        paper_experiment("inner-tree", scale="quick", datasets=["regression/servo"])
+
+
+def test_losses_in_words():
+    scores = np.array([[0.4, 0.5]] * 5 + [[0.5, 0.4]])
+    (sentence,) = loss_sentence("a", "b", scores)
+    assert sentence.startswith(
+        "a against b: log loss 0.417 against 0.483 (-13.8%), lower on 5 of 6"
+    )
+    assert "Wilcoxon p = " in sentence
+    assert loss_sentence("a", "b", scores[:0]) == []

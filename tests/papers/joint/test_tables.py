@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from ensemblage.datasets import Dataset, Table, make_quarter_circle
+from ensemblage.papers import paper_experiment
+from ensemblage.papers.joint._tables import (
+    BASE,
+    GAINS,
+    LOGISTIC,
+    N_DUMMIES,
+    STAND_IN,
+    UNTRAINED,
+    Rows,
+    Settings,
+    literal_scores,
+    plain_numbers,
+    split_in_parts,
+    true_pair,
+)
+from ensemblage.papers.joint._tables import FIGURE1_ROWS as ROWS
+from ensemblage.studies import CellResult
+
+
+def test_a_split_has_the_ensembles_and_the_controls():
+    parts = split_in_parts(Rows(*load_iris(return_X_y=True)), seed=0)
+    scores = literal_scores(parts, Settings("auto", 1e-4), seed=0)
+    assert set(scores) == {BASE, *GAINS, UNTRAINED, LOGISTIC}
+    assert all(0 <= score <= 100 for score in scores.values())
+    # Theorem 1: somebody who knows the answer is never worse than a member
+    assert scores[GAINS[0]] >= scores[BASE]
+
+
+def test_a_row_is_a_size():
+    experiment = paper_experiment("joint-figure1", scale="quick", datasets=["100 per class"])
+    assert {cell.params["rows_per_class"] for cell in experiment.cells} == {100}
+    values = dict.fromkeys((*GAINS, UNTRAINED, LOGISTIC), 66.0) | {BASE: 60.0}
+    gains, accuracies = experiment.summarise([CellResult(experiment.cells[0], values, 0.1)])
+    assert {row.row for row in gains.rows} == {"100 per class"}
+    assert all(row.ours == pytest.approx(10.0) for row in gains.rows)
+    assert [row.ours for row in accuracies.rows] == [60.0, 66.0]
+    # of one value there is no standard error
+    assert gains.summary[0].endswith("tuned logistic regression +10.00.")
+    assert gains.rows[0].note == "The paper draws this figure and prints no numbers."
+
+
+def test_the_quick_scale_has_two_sizes():
+    with pytest.raises(ValueError, match="no dataset '10 per class'; it has: 20 per class, 100"):
+        paper_experiment("joint-figure1", scale="quick", datasets=["10 per class"])
+    assert ROWS["10 per class"] == 10
+
+
+def found_pairs(n_rows, seeds, **parameters):
+    made = [
+        true_pair(*make_quarter_circle(n_rows, n_dummies=N_DUMMIES, random_state=seed), seed,
+                  **parameters)
+        for seed in seeds
+    ]  # fmt: skip
+    return {name: sum(each[name] for each in made) / 100 for name in made[0]}
+
+
+def test_figure_2_in_a_few_runs():
+    assert found_pairs(100, range(3), n_estimators=5)["both"] >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "least"), [(20, 90), (100, 95)])
+def test_true_pair_is_found_whatever_the_column_order(n_rows, least):
+    count = found_pairs(n_rows, range(1000, 1100))
+    assert count["both"] >= least
+    assert count["score"] >= least
+
+
+def test_words_become_numbers():
+    table = Table.from_texts(
+        ["sex", "size", "class"], [["M", "F", "M"], ["1", "2", "3"], ["a", "b", "a"]]
+    )
+    X, y = plain_numbers(Dataset.from_table(table, "class"))
+    np.testing.assert_array_equal(X[:, 1], [1, 2, 3])
+    assert len(np.unique(X[:, 0])) == 2
+    np.testing.assert_array_equal(y, [0, 1, 0])
+
+
+def test_gains_are_relative_to_the_base_of_the_same_split():
+    experiment = paper_experiment("joint-table2", scale="quick", datasets=[STAND_IN])
+    made = [{BASE: 50.0, GAINS[3]: 55.0}, {BASE: 80.0, GAINS[3]: 84.0}]
+    results = [
+        CellResult(cell, {**dict.fromkeys((*GAINS, UNTRAINED, LOGISTIC), 60.0), **values}, 0.1)
+        for cell, values in zip(experiment.cells[:2], made, strict=True)
+    ]
+    gains, accuracies = experiment.summarise(results)
+    (row,) = [row for row in gains.rows if row.column == GAINS[3]]
+    assert row.ours == pytest.approx((10 + 5) / 2)
+    assert row.standard_error == pytest.approx(2.5)
+    assert row.paper == 5.1
+    assert row.difference is None  # a stand-in is not compared
+    (base,) = [row for row in accuracies.rows if row.column == BASE]
+    assert base.ours == 65.0
+
+
+@pytest.mark.slow
+def test_abalone_literally(shared):
+    experiment = paper_experiment("joint-table2", data_dir=shared / "data", datasets=["abalone"])
+    results = [CellResult(cell, experiment.compute(cell, experiment.data_dir), 0.0)
+               for cell in experiment.cells[:20]]  # fmt: skip
+    gains, accuracies = experiment.summarise(results)
+    ours = {row.column: row.ours for row in gains.rows}
+    assert 54 <= accuracies.rows[0].ours <= 58
+    assert 35 <= ours[GAINS[0]] <= 42
+    assert 35 <= ours[GAINS[1]] <= 42
+
+
+def test_the_parts_of_a_split_share_no_row():
+    rows = Rows(np.arange(50)[:, None], np.arange(50))
+    parts = split_in_parts(rows, seed=3)
+    assert [len(part.y) for part in parts] == [40, 5, 5]
+    assert sorted(np.concatenate([part.y for part in parts])) == list(range(50))

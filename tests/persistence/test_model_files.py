@@ -1,0 +1,237 @@
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from skops import io as skops_io_models
+from skops import io as theirs
+from skops.io import _trusted_types
+
+from ensemblage.persistence import load, save
+from ensemblage.persistence._model_files import _plain_lists, skops_io
+from persistence.archives import rewrite
+
+
+def test_the_copy_is_ours_alone():
+    ours = skops_io()
+    assert ours is not theirs
+    assert ours is skops_io()
+    data = theirs.dumps(LogisticRegression())
+    assert theirs.get_untrusted_types(data=data) == []
+    name = "sklearn.linear_model._logistic.LogisticRegression"
+    assert ours.get_untrusted_types(data=data) == [name]
+    assert ours.loads(data, trusted=[name]).C == 1.0
+
+
+def test_skops_imported_later_is_whole():
+    script = (
+        "from ensemblage.persistence._model_files import skops_io\n"
+        "ours = skops_io()\n"
+        "import skops\n"
+        "assert not hasattr(skops, 'io')\n"
+        "from skops import io\n"
+        "import skops.io._trusted_types as lists\n"
+        "assert io is not ours and len(lists.SKLEARN_ESTIMATOR_TYPE_NAMES) > 100\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_plain_values_are_those_of_skops():
+    lists, later = _plain_lists(), {"NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES"}  # not in skops 0.14
+    ours, known = {name for name in vars(lists) if name.endswith("_NAMES")}, vars(_trusted_types)
+    assert ours - later <= set(known)
+    for name in ours & set(known):
+        assert set(getattr(lists, name)) == set(known[name]), name
+    assert lists.SKLEARN_ESTIMATOR_TYPE_NAMES == []
+
+
+def test_loading_a_model_leaves_most_of_scikit_learn_alone(tmp_path):
+    path = tmp_path / "model.skops"
+    from ensemblage.persistence import save
+
+    save(LogisticRegression().fit(np.eye(2), [0, 1]), path)
+    script = (
+        "import sys; from ensemblage.persistence import load\n"
+        f"load({str(path)!r})\n"
+        "heavy = {'pytest', 'numba', 'sklearn.neural_network', 'dask', 'sklearn.tree'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_copy_without_trees_reads_all_but_them():
+    light, whole = skops_io(trees=False), skops_io()
+    assert light is not whole
+    data = whole.dumps(LogisticRegression())
+    assert light.get_untrusted_types(data=data) == whole.get_untrusted_types(data=data)
+    tree = DecisionTreeClassifier().fit(np.eye(2), [0, 1])
+    with pytest.raises(TypeError, match="Can't find loader TreeNode"):
+        light.get_untrusted_types(data=whole.dumps(tree))
+
+
+RNG = np.random.default_rng(0)
+
+
+X = RNG.normal(size=(80, 4))
+
+
+Y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    path = tmp_path / "model.skops"
+    save(
+        LogisticRegression().fit(X, Y), path,
+        columns=list("abcd"), kinds=["number"] * 4, target="class", details={"method": "logistic"},
+    )  # fmt: skip
+    return path
+
+
+def change_header(path, **facts):
+    def change(name, data):
+        if name != "ensemblage.json":
+            return data
+        header = json.loads(data) | facts
+        return json.dumps({k: v for k, v in header.items() if v != "absent"})
+
+    rewrite(path, change)
+
+
+def test_everything_comes_back(model_file):
+    saved = load(model_file)
+    assert saved.columns == ("a", "b", "c", "d")
+    assert saved.kinds == ("number",) * 4
+    assert saved.target == "class"
+    assert saved.classes == ("no", "yes")
+    assert saved.details == {"method": "logistic"}
+    assert set(saved.versions) == {"ensemblage", "scikit-learn", "skops"}
+    assert (saved.model.predict(X) == LogisticRegression().fit(X, Y).predict(X)).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 0.999])
+def test_truncated_files(model_file, share):
+    data = model_file.read_bytes()
+    model_file.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ValueError, match=r"truncated or damaged|not a model file"):
+        load(model_file)
+
+
+def test_no_flipped_byte_escapes_as_another_error(model_file):
+    data = bytearray(model_file.read_bytes())
+    messages = []
+    for position in range(0, len(data), max(1, len(data) // 60)):
+        damaged = bytearray(data)
+        damaged[position] ^= 0xFF
+        model_file.write_bytes(damaged)
+        try:
+            load(model_file)
+        except ValueError as error:
+            messages.append(str(error))
+    assert len(messages) > 20
+    assert all(text.startswith(str(model_file)) for text in messages)
+
+
+def test_files_that_are_no_models(tmp_path):
+    path = tmp_path / "a.skops"
+    path.write_text("hello", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"is not a model file: `save\(\)` writes one"):
+        load(path)
+    path.write_bytes(skops_io_models.dumps(LogisticRegression()))
+    with pytest.raises(
+        ValueError, match=r"not a model file of Ensemblage: it has no ensemblage\.json"
+    ):
+        load(path)
+    with pytest.raises(ValueError, match="There is no model file"):
+        load(tmp_path / "b.skops")
+    with pytest.raises(ValueError, match="is a folder"):
+        load(tmp_path)
+
+
+def test_a_newer_format_is_told_apart_from_damage(model_file):
+    change_header(model_file, format=99)
+    with pytest.raises(ValueError, match="has format 99, written by a newer Ensemblage"):
+        load(model_file)
+
+
+@pytest.mark.parametrize("facts", [{"columns": "absent"}, {"columns": 3}, {"format": "x"}])
+def test_a_broken_header_is_damage(model_file, facts):
+    change_header(model_file, **facts)
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        load(model_file)
+
+
+def test_a_forged_function_is_refused_and_not_run(model_file, tmp_path):
+    """The file asks for os.system, as an attacker would; nothing of it may run."""
+    proof = tmp_path / "proof"
+    # What skops itself would write for an object that carries a function and its arguments.
+    schema = {
+        "__class__": "system", "__module__": os.system.__module__, "__loader__": "FunctionNode",
+        "content": {"module_path": os.system.__module__, "function": "system"},
+        "protocol": 2, "_skops_version": "0.13",
+    }  # fmt: skip
+    schema["argument"] = f"touch {proof}"
+    rewrite(model_file, lambda name, data: json.dumps(schema) if name == "schema.json" else data)
+    with pytest.raises(ValueError, match=r"types that are not trusted: \w+\.system"):
+        load(model_file)
+    assert not proof.exists()
+
+
+class Stranger(BaseEstimator):
+    """An estimator of nobody's library."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+
+def test_an_untrusted_type_is_named_when_loading(model_file):
+    with zipfile.ZipFile(model_file) as archive:
+        header = archive.read("ensemblage.json")
+    model_file.write_bytes(skops_io_models.dumps(Stranger().fit(X, Y)))
+    with zipfile.ZipFile(model_file, "a") as archive:
+        archive.writestr("ensemblage.json", header)
+    with pytest.raises(ValueError, match=r"not trusted: .*Stranger\. Nothing was loaded"):
+        load(model_file)
+
+
+def test_an_untrusted_type_is_named_when_saving(tmp_path):
+    path = tmp_path / "a.skops"
+    with pytest.raises(ValueError, match=r"The model holds .*Stranger, which load\(\) does not"):
+        save(Stranger().fit(X, Y), path)
+    assert not path.exists()
+
+
+def forge_zeros(path, n_bytes):
+    """Add a part of so many zeros, which take next to no room when packed."""
+    with zipfile.ZipFile(path, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(n_bytes))
+
+
+def test_a_file_that_would_fill_the_memory_is_refused_unread(model_file, monkeypatch):
+    forge_zeros(model_file, 60_000_000)
+    assert model_file.stat().st_size < 1_000_000
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, "testzip", None)  # would unpack all of it
+        patched.setattr(zipfile.ZipFile, "read", None)
+        with pytest.raises(ValueError, match=r"unpacks to 60 MB, more than the 50 MB .*max_bytes="):
+            load(model_file)
+    assert load(model_file, max_bytes=70_000_000).columns == tuple("abcd")
+
+
+def test_a_directory_that_lies_about_sizes_is_damage(model_file):
+    forge_zeros(model_file, 60_000_000)
+    data = model_file.read_bytes()
+    true, false = (size.to_bytes(4, "little") for size in (60_000_000, 60_000))
+    model_file.write_bytes(data.replace(true, false))
+    with pytest.raises(ValueError, match="truncated or damaged"):
+        load(model_file)

@@ -1,0 +1,181 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from ensemblage._core import TableBlock
+from ensemblage.datasets import ColumnCard, DataCard
+from ensemblage.report import BarsBlock, FactsBlock, NotesBlock, TextBlock, comparison_page
+from ensemblage.report._comparison import (
+    data_section,
+    datasets_section,
+    difference_blocks,
+    differences,
+)
+from ensemblage.studies import Design
+from report.documents import comparison, method
+
+FOLDS = 3
+
+
+def compared(**accuracy):
+    return comparison(*(method(name, list(values)) for name, values in accuracy.items()))
+
+
+def found(document):
+    return differences(document.methods, document.choice, Design("accuracy", 1 / FOLDS, 1500))
+
+
+def test_two_methods_by_hand():
+    document = compared(good=[0.9, 0.8, 0.95], bad=[0.8, 0.75, 0.9])
+    (each,) = found(document)
+    assert each.label == "bad"
+    assert each.mean == pytest.approx(-0.2 / 3)
+    # gaps -0.1, -0.05, -0.05: variance 1/1200, times 1/3 + 1/2
+    error = np.sqrt((1 / 3 + 1 / 2) / 1200)
+    assert each.reach == pytest.approx(student.ppf(1 - 0.025 / 2, 2) * error)
+    assert not each.apart
+
+
+def test_methods_that_never_differ_and_that_always_do():
+    document = compared(good=[0.9, 0.9, 0.9], same=[0.9, 0.9, 0.9], bad=[0.5, 0.5, 0.5])
+    same, bad = found(document)
+    assert (same.mean, same.reach, same.apart) == (0.0, 0.0, False)
+    assert (bad.mean, bad.apart) == (pytest.approx(-0.4), True)
+    # 1500 rows that are right or wrong leave some error, though the folds agree
+    error = np.sqrt((0.4 - 0.16) / 1500)
+    assert bad.reach == pytest.approx(student.ppf(1 - 0.0125 / 2, 2) * error)
+
+
+def test_groups_say_in_words_who_is_told_apart():
+    document = compared(good=[0.9, 0.91, 0.9], near=[0.9, 0.92, 0.88], far=[0.1, 0.11, 0.1])
+    (block,) = difference_blocks(document)
+    assert [(bar.label, bar.group) for bar in block.bars] == [
+        ("near", "not told apart"), ("far", "told apart from the best"),
+    ]  # fmt: skip
+    assert [bar.reference for bar in block.bars] == [0.0, 0.0]
+    assert block.signed
+
+
+scores = st.lists(st.integers(0, 100).map(lambda k: k / 100), min_size=FOLDS, max_size=FOLDS)
+
+
+@given(st.lists(scores, min_size=2, max_size=6))
+def test_an_interval_leaves_out_zero_where_the_verdict_tells_apart(rows):
+    document = compared(**{f"m{k}": row for k, row in enumerate(rows)})
+    for each in found(document):
+        # on the very border rounding decides
+        slack = 1e-9 * (1 + abs(each.mean))
+        if each.apart:
+            assert abs(each.mean) >= each.reach - slack
+        else:
+            assert abs(each.mean) <= each.reach + slack
+
+
+def test_nothing_without_a_choice():
+    assert difference_blocks(compared(alone=[0.5, 0.5, 0.5])) == []
+
+
+def test_methods_left_out_are_counted():
+    broken = [method(name, [None, 0.5, 0.5], failures={0: "No."}) for name in "xy"]
+    whole = [method("a", [0.9, 0.8, 0.9]), method("b", [0.5, 0.6, 0.7])]
+    _, said = difference_blocks(comparison(*whole, *broken))
+    assert said == TextBlock(["2 methods without a score on every fold are left out here."])
+
+
+COLUMNS = (
+    ColumnCard("age", "number", 5, 30, -1.5, 40.0, 52.0),
+    ColumnCard("job", "word", 0, 14, common={"cook": 30, "smith": 20}),
+)
+
+
+def card(classes, **options):
+    facts = {"name": "people", "n_rows": 100, "columns": COLUMNS, "target": "kind"}
+    return DataCard(**facts, classes=classes, **options)
+
+
+def test_a_card_as_a_section():
+    (section,) = data_section(card({"a": 75, "b": 25}, notes=("A note.",)))
+    facts, shares, columns, notes = section.blocks
+    assert isinstance(facts, FactsBlock)
+    assert facts.facts == [
+        ("data", "people"), ("rows", "100"), ("columns", "1 of numbers, 1 of words"),
+        ("gaps", "2.5% of values, in 1 column"), ("most categories", "14 in job"),
+    ]  # fmt: skip
+    assert isinstance(shares, BarsBlock)
+    assert [bar.text for bar in shares.bars] == ["75 (75.0%)", "25 (25.0%)"]
+    assert isinstance(columns, TableBlock)
+    assert [row[-1].text for row in columns.rows] == [
+        "\N{MINUS SIGN}1.5 to 52, half up to 40", "cook (30%), smith (20%)",
+    ]  # fmt: skip
+    assert notes == NotesBlock(("A note.",))
+
+
+def test_the_rarest_of_many_classes_stand_together():
+    (section,) = data_section(card({f"c{k}": k + 1 for k in range(20)}))
+    bars = section.blocks[1].bars
+    assert len(bars) == 12
+    assert (bars[0].label, bars[-1].label, bars[-1].value) == ("c19", "9 others", 45)
+
+
+def test_no_card_is_no_section_and_several_are_one_table():
+    assert data_section(None) == datasets_section(()) == []
+    two = [card({"a": 75, "b": 25}), card({"a": 50, "b": 50}, notes=("Odd.",))]
+    (section,) = datasets_section(two)
+    table, notes = section.blocks
+    assert [row[-1].text for row in table.rows] == ["75%", "50%"]
+    assert notes.notes == ["people: Odd."]
+
+
+def blocks(page, kind):
+    return [block for section in page.sections for block in section.blocks if type(block) is kind]
+
+
+def two_methods():
+    return (
+        method("strata", [0.9, 0.8, 0.95], ours=True),
+        method("forest", [0.8, 0.85, 0.9], warnings={"Slow.": 2}),
+    )
+
+
+def test_the_verdict_comes_first():
+    page = comparison_page(comparison(*two_methods()))
+    assert page.title == "Methods compared on iris"
+    assert page.summary[0] == "The first ranks first."
+    assert page.summary[1].startswith("Strata is ahead of forest by 0.033 on average")
+    assert "Of this library's methods strata does best, with accuracy 0.8833" in page.summary[2]
+    assert ("measure", "accuracy") in page.facts.facts
+    assert ("rows", "1,500") in page.facts.facts
+
+
+def test_numbers_are_those_of_the_document():
+    scores, folds = blocks(comparison_page(comparison(*two_methods())), TableBlock)
+    assert scores.rows[0][1].text == "0.8833"
+    assert scores.rows[0][1].quiet == "± 0.0100"
+    assert scores.rows[0][1].best
+    assert scores.rows[0][0].ours
+    assert [field.text for field in folds.rows[1]] == ["forest", "0.8000", "0.8500", "0.9000"]
+    assert [field.best for field in folds.rows[1]] == [False, False, True, False]
+
+
+def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
+    failed = method("broken", [None, None, None], failures={0: "It broke."})
+    page = comparison_page(comparison(*two_methods(), failed))
+    scores, differences = blocks(page, BarsBlock)
+    assert scores.bars[2].text == "failed"
+    assert [bar.label for bar in differences.bars] == ["forest"]
+    (said,) = blocks(page, TextBlock)
+    assert said.paragraphs == ["1 method without a score on every fold is left out here."]
+    (notes,) = blocks(page, NotesBlock)
+    assert notes.notes == [
+        "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",
+    ]  # fmt: skip
+
+
+def test_one_method_has_nothing_to_differ_from():
+    page = comparison_page(comparison(two_methods()[0]))
+    assert [section.title for section in page.sections if section.blocks] == [
+        "Scores", "Fold by fold", "Notes",
+    ]  # fmt: skip
+    assert len(page.summary) == 1

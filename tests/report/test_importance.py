@@ -1,0 +1,41 @@
+"""Models that cannot be looked into."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from ensemblage.report import explain_model
+
+X = np.column_stack([np.arange(40.0), np.zeros(40)])
+Y = (np.arange(40) >= 20).astype(int)
+MODEL = DecisionTreeClassifier(random_state=0).fit(X, Y)
+
+
+def test_the_column_that_decides_is_needed():
+    facts = explain_model(MODEL, X, Y, columns=["age", "idle"]).document
+    assert facts.accuracy == 1.0
+    assert facts.columns == ["age", "idle"]
+    assert facts.importance[0] > 0.3
+    assert facts.importance[1] == 0.0
+
+
+def test_accuracy_on_training_rows_is_said_to_flatter():
+    said = explain_model(MODEL, X, Y).text()[-1]
+    assert "A model looks better on its training rows than it is" in said
+
+
+def test_the_same_twice():
+    first, second = (explain_model(MODEL, X, Y).document for _ in range(2))
+    assert first == second
+
+
+def test_what_cannot_be_told_is_said():
+    with pytest.raises(ValueError, match="has no parts to list: give rows with their target"):
+        explain_model(MODEL, X)
+    with pytest.raises(ValueError, match=r"cannot be told exactly\. Leave `row` out"):
+        explain_model(MODEL, X, Y, row=0)
+
+
+def test_a_page_names_the_most_important():
+    page = explain_model(MODEL, X, Y, columns=["age", "idle"]).page()
+    assert page.summary[0].endswith("1.0000 on 40 rows, and needs age most for that.")

@@ -1,0 +1,188 @@
+from dataclasses import replace as dataclass_replace
+
+import numpy as np
+import pytest
+from msgspec import structs
+from msgspec.structs import replace
+
+from ensemblage._core import NOTHING, TableBlock
+from ensemblage.report import (
+    BarsBlock,
+    FigureBlock,
+    Section,
+    ShadesBlock,
+    TextBlock,
+    audit_page,
+    clustering_page,
+    explanation_page,
+)
+from ensemblage.report._explanation import ModelPage
+from ensemblage.report._pages import prototype_figure
+from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
+from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
+
+
+def source(name, error, suspect=False):
+    figures = (
+        0.1,
+        0.3,
+        error,
+        0.5,
+        error,
+        error - 0.1,
+        error + 0.2,
+        0.4,
+        0.6,
+        0.9,
+        0.8,
+        1.0,
+        -0.5,
+        -0.9,
+        -0.1,
+        0.85,
+    )
+    return AuditedSource(name, 10, *figures, suspect=suspect)
+
+
+AUDIT = SourceAudit(
+    sources=(source("north", 0.2), source("south", 0.7, suspect=True)), label=1, error=0.1,
+    log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8, new_log_loss=0.5,
+    error_bound=0.9, recognised=0.9,
+    recognised_by_chance=0.5, shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
+    worst="south", remedy="check its labels and codes before anything else.",
+)  # fmt: skip
+
+
+DOCUMENT = AuditDocument(
+    dataset="sites.csv", method="logistic", label="logistic regression",
+    sentences=AUDIT.sentences, audit=AUDIT,
+)  # fmt: skip
+
+
+def test_the_worst_source_comes_first_and_suspects_stand_out():
+    page = audit_page(DOCUMENT)
+    errors, offsets, table, shifts = (section.blocks[0] for section in page.sections)
+    assert isinstance(errors, BarsBlock)
+    assert [(bar.label, bar.value, bar.reference) for bar in errors.bars] == [
+        ("south", 0.7, 0.1), ("north", 0.2, 0.1),
+    ]  # fmt: skip
+    assert [bar.strong for bar in errors.bars] == [True, False]
+    assert offsets.signed
+    assert offsets.bars[0].error == 0.4
+    assert [round(bar.error, 2) for bar in errors.bars] == [0.15, 0.15]
+    fan = page.sections[1].blocks[1]
+    assert isinstance(fan, FigureBlock)
+    assert "furthest from the diagonal is north" in fan.alt
+    assert isinstance(table, TableBlock)
+    assert [field.text for field in shifts.rows[0]] == ["age", "0.70", "north", "61", "40"]
+
+
+def test_too_few_sources_have_no_bound_on_the_page():
+    assert "nine in ten" in str(audit_page(DOCUMENT).facts)
+    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_bound=1.0))
+    assert "nine in ten" not in str(audit_page(unbounded).facts)
+
+
+def test_it_begins_with_what_matters():
+    page = audit_page(DOCUMENT)
+    assert page.title == "Sources of sites.csv"
+    assert page.summary[0].startswith("On a new source expect an error of 0.450")
+    assert "Look at south first" in page.summary[1]
+
+
+def test_prototypes_of_words_are_not_drawn():
+    assert prototype_figure([Prototype(0, 2, {"kind": "a"})], {}) is None
+    gone = {"x": np.array([np.nan, np.nan])}
+    assert prototype_figure([Prototype(0, 2, {"x": None})], gone) is None
+
+
+def test_of_many_columns_the_telling_ones_are_drawn():
+    rng = np.random.default_rng(0)
+    rows = {f"c{j:02d}": rng.normal(size=30) for j in range(40)}
+    prototypes = [Prototype(k, 15, {name: k * j for j, name in enumerate(rows)}) for k in (0, 1)]
+    block = prototype_figure(prototypes, rows)
+    names = [name for name, _ in block.rows]
+    assert "c39" in names
+    assert "c00" not in names
+    assert "The 16 columns in which the clusters differ least are left out." in block.caption
+
+
+def test_levels_are_standard_deviations_from_the_mean_row():
+    rows = {"x": np.array([0.0, 2.0])}
+    block = prototype_figure([Prototype(0, 1, {"x": 0.0}), Prototype(1, 1, {"x": 9.0})], rows)
+    # mean 1, deviation 1, full strength at 2
+    assert [shade.level for shade in block.rows[0][1]] == [-0.5, 1.0]
+    assert block.signed
+
+
+CLUSTERING_PAGE_DOCUMENT = ClusteringDocument(
+    method="inner", clusters=2, labels=[0, 0, 1], agreement=[1.0, 0.5, 0.8],
+    prototypes=[Prototype(0, 2, {"size": -1.5, "kind": "a"}),
+                Prototype(1, 1, {"size": 9.0, "kind": None})],
+    scores={"nmi": 0.5, "purity": 0.75}, output=None,
+)  # fmt: skip
+
+
+def test_sizes_prototypes_and_agreement():
+    columns = {"size": np.array([-2.0, -1.0, 9.0])}
+    page = clustering_page(
+        CLUSTERING_PAGE_DOCUMENT, name="things.csv", label="Inner K-means", columns=columns
+    )
+    assert page.summary[0] == "Inner K-means puts 3 rows into 2 clusters of 1 to 2 rows."
+    assert "normalised mutual information 0.5000, purity 0.7500" in page.summary[2]
+    sizes, prototypes, notes = page.sections
+    assert isinstance(sizes.blocks[0], BarsBlock)
+    figure, table = prototypes.blocks
+    assert isinstance(figure, ShadesBlock)
+    assert isinstance(table, TableBlock)
+    assert [field.text for field in table.rows[0]] == [
+        "cluster 0", "2", "75.0%", "\N{MINUS SIGN}1.5", "a",
+    ]  # fmt: skip
+    assert [field.text for field in table.rows[1]][-1] == NOTHING.text
+    assert not notes.blocks
+
+
+def test_a_consensus_has_no_agreement():
+    document = structs.replace(CLUSTERING_PAGE_DOCUMENT, agreement=None, scores={})
+    page = clustering_page(document, name="things.csv", label="MCLA", notes=["Few rows."])
+    assert len(page.summary) == 1
+    (table,) = page.sections[1].blocks
+    assert [column.name for column in table.columns] == ["cluster", "rows", "size", "kind"]
+    assert page.sections[2].blocks[0].notes == ["Few rows."]
+
+
+class Explained:
+    """A kind of model that nobody knows."""
+
+    def __init__(self, *, complete=False):
+        self.shown = ModelPage(
+            ["It is new."], [("parts", "3")], [Section("Parts", [TextBlock(["Three."])])], complete
+        )
+
+    def page(self):
+        return self.shown
+
+
+def test_a_page_of_any_kind_with_what_was_noted_in_training():
+    details = {"dataset": "people.csv", "n_rows": 1200, "accuracy": 0.9, "accuracy_se": 0.01,
+               "learned": ["4 columns", "5 strata"], "method": "new"}  # fmt: skip
+    page = explanation_page(Explained(), name="m.skops", details=details)
+    assert page.title == "What m.skops learned"
+    assert page.summary == [
+        "It is new.", "When it was trained, its cross-validated accuracy was 0.9000 ± 0.0100.",
+    ]  # fmt: skip
+    assert page.facts.facts == [("parts", "3"), ("trained on", "people.csv"), ("rows", "1,200")]
+    assert [section.title for section in page.sections] == ["Parts", "Noted in training"]
+    assert page.sections[1].blocks[0].paragraphs == ["4 columns.", "5 strata."]
+
+
+def test_what_the_page_says_itself_is_not_said_again():
+    page = explanation_page(Explained(complete=True), name="m", details={"learned": ["x0"]})
+    assert [section.title for section in page.sections] == ["Parts"]
+
+
+@pytest.mark.parametrize("details", [None, {}, {"accuracy": None, "accuracy_se": None}])
+def test_without_notes_of_the_training(details):
+    page = explanation_page(Explained(), name="m", details=details)
+    assert page.summary == ["It is new."]
+    assert page.facts.facts == [("parts", "3")]

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from ensemblage.datasets import make_multi_source
+from ensemblage.sources import AuditedSource, SourceAudit, SourceDisplay, draw_calibration_fan
+from ensemblage.sources._display import calibrated_rate
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    pytest.importorskip("matplotlib").use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+def source(name, left_out, slope=1.0, offset=0.0, suspect=False):
+    figures = (0.1, 0.3, left_out, 0.5, left_out, left_out - 0.05, left_out + 0.05, 0.4, 0.6)
+    return AuditedSource(
+        name, 10, *figures, slope, 0.8, 1.2, offset, -0.9, 0.9, 0.85, suspect=suspect
+    )
+
+
+def made(*sources, bound=0.5):
+    return SourceAudit(
+        sources=sources, label="ill", error=0.1, log_loss=0.3, new_error=0.3, new_error_low=0.1,
+        new_error_high=0.5, new_log_loss=0.5, error_bound=bound, recognised=0.9,
+        recognised_by_chance=0.5, shifts=(), worst="north", remedy="it is hard.",
+    )  # fmt: skip
+
+
+def test_the_worst_is_on_top_and_bounds_are_drawn():
+    audit = made(source("north", 0.2), source("south", 0.4, suspect=True))
+    forest, fan = SourceDisplay(audit).plot().axes_
+    assert [each.get_text() for each in forest.get_yticklabels()] == ["north", "south"]
+    lines = [line.get_xdata() for line in forest.lines]
+    assert [0.35, 0.45] in [np.round(each, 2).tolist() for each in lines if len(each) == 2]
+    assert sum(line.get_color() == "tab:red" for line in forest.lines) == 2
+    assert forest.get_title() == "New source: 0.300; ordinary folds: 0.100"
+    assert len(fan.lines) == 1 + 2
+    assert {each.get_text() for each in fan.texts} == {"north", "south"}
+    assert fan.get_xlabel() == "what the model says of ill"
+
+
+def test_names_stand_in_the_corners_apart_from_the_lines_and_from_each_other():
+    sources = [
+        source(f"s{k}", 0.2, offset=offset) for k, offset in enumerate([0.5, -0.5, 0.4, -0.1])
+    ]
+    fan = SourceDisplay(made(*sources)).plot().axes_[1]
+    places = {each.get_text(): each.xyann for each in fan.texts}
+    assert len(set(places.values())) == 4
+    assert {name: x < y for name, (x, y) in places.items()} == {
+        "s0": True, "s2": True, "s1": False, "s3": False,
+    }  # fmt: skip
+
+
+def test_a_page_gives_its_own_ink():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    draw_calibration_fan(made(source("north", 0.2), source("south", 0.2)), ax, ink="#010203")
+    assert {each.get_color() for each in [*ax.lines[1:], *ax.texts]} == {"#010203"}
+
+
+def test_without_a_bound_there_is_no_line_for_it():
+    many = [source(f"s{k}", 0.2, offset=k / 10) for k in range(12)]
+    with_bound = SourceDisplay(made(*many)).plot()
+    without = SourceDisplay(made(*many, bound=1.0)).plot()
+    assert len(with_bound.axes_[0].lines) == len(without.axes_[0].lines) + 1
+    assert "s0" not in {each.get_text() for each in without.axes_[1].texts}
+    assert without.figure_.get_figheight() > 4
+
+
+def test_rates_by_hand():
+    said = np.array([0.5, 0.8])
+    np.testing.assert_allclose(calibrated_rate(source("a", 0.2), said), said)
+    # odds of 4 to the power of one half, times e
+    found = calibrated_rate(source("a", 0.2, slope=0.5, offset=1.0), said)
+    np.testing.assert_allclose(found, [np.e / (1 + np.e), 2 * np.e / (1 + 2 * np.e)])
+
+
+def test_from_an_estimator_on_given_axes():
+    from matplotlib import pyplot as plt
+
+    X, y, sources = make_multi_source(3, n_samples=150, random_state=0, return_sources=True)
+    axes = plt.subplots(1, 2)[1]
+    display = SourceDisplay.from_estimator(
+        LogisticRegression(), X, y, sources, axes=axes, random_state=0
+    )
+    assert display.figure_ is axes[0].figure
+    assert len(display.audit.sources) == 3

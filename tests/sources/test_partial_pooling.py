@@ -1,0 +1,271 @@
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ensemblage.persistence import load, save
+from ensemblage.sources import PartialPoolingClassifier, PartialPoolingRegressor
+from ensemblage.sources._partial_pooling import Scaling
+from ensemblage.sources._pooling_solvers import OWN, Grid, Penalties
+
+
+def test_coefficients_go_back_into_units():
+    X, weights = np.array([[0.0, 5.0], [2.0, 5.0]]), np.ones(2)
+    scaling = Scaling.of(X, weights)
+    assert scaling.scale.tolist() == [1.0, 1.0]  # the second does not vary
+    np.testing.assert_array_equal(scaling.rows(X), [[-1, 0, 1], [1, 0, 1]])
+    slopes, level = scaling.in_units(np.array([3.0, 0.0, 10.0]))
+    assert (slopes.tolist(), level) == ([3.0, 0.0], 7.0)
+
+
+def test_penalties_are_given_or_chosen_from_a_grid():
+    for kind in (PartialPoolingClassifier, PartialPoolingRegressor):
+        assert kind(shared_penalty=1, own_penalty=2)._given() == Penalties(1.0, 2.0)
+        assert kind(shared_penalty=1)._given() == Grid((1.0,), OWN)
+
+
+RNG = np.random.default_rng(0)
+
+
+X = RNG.normal(size=(400, 2)) * [1.0, 100.0] + [0.0, 1e4]
+
+
+SITES = np.array(["a", "b", "c", "d"])[np.arange(400) % 4]
+
+
+RULE = X[:, 0] + np.where(SITES == "d", -1, 1) * (X[:, 1] - 1e4) / 100
+
+
+Y = np.where(RULE + 0.3 * RNG.logistic(size=400) > 0, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return PartialPoolingClassifier(random_state=0).fit(X, Y, sources=SITES)
+
+
+@pytest.mark.filterwarnings("ignore:PartialPoolingClassifier was fitted without sources")
+@parametrize_with_checks(
+    [
+        PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0, tol=1e-10),
+        PartialPoolingClassifier(own_penalty=1.0, tol=1e-10),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_each_source_has_its_own_rule(model):
+    assert (model.predict(X, sources=SITES) == Y).mean() > 0.85
+    assert model.sources_.tolist() == ["a", "b", "c", "d"]
+    assert model.coef_.shape == (4, 1, 2)
+    # classes are sorted: positive coefficients speak for "well"
+    assert (model.coef_[:3, 0, 1] < 0).all()
+    assert model.coef_[3, 0, 1] > 0
+
+
+def test_the_source_that_differs_is_named(model):
+    first = model.deviations()[0]
+    assert (first.source, first.column, first.label) == ("d", "x1", "well")
+    assert 0 < first.low < first.value < first.high
+    assert {each.column for each in model.deviations()} == {"x1"}
+
+
+def test_an_unknown_source_gets_the_mean(model):
+    common = model.decision_function(X[:3])
+    by_hand = X[:3] @ model.coef_.mean(axis=0)[0] + model.intercept_.mean()
+    np.testing.assert_allclose(common, by_hand, rtol=1e-9)
+    mixed = model.decision_function(X[:3], sources=[None, "new", "a"])
+    np.testing.assert_array_equal(mixed[:2], common[:2])
+    assert mixed[2] != common[2]
+
+
+def test_units_do_not_matter(model):
+    in_thousands = PartialPoolingClassifier(random_state=0).fit(X / 1000, Y, sources=SITES)
+    np.testing.assert_allclose(
+        in_thousands.predict_proba(X / 1000, sources=SITES),
+        model.predict_proba(X, sources=SITES),
+        atol=1e-6,
+    )
+    np.testing.assert_allclose(in_thousands.coef_, 1000 * model.coef_, rtol=1e-4)
+
+
+def test_several_classes_rare_sources_and_sources_of_one_class():
+    y = np.digitize(RULE, [-1.0, 1.0])
+    sites = SITES.astype(object).copy()
+    sites[:3] = "tiny"
+    lone = y == 2
+    sites[np.flatnonzero(lone)[:20]] = "one class"
+    model = PartialPoolingClassifier(random_state=0).fit(X, y, sources=sites.astype(str))
+    proba = model.predict_proba(X, sources=sites.astype(str))
+    assert model.coef_.shape == (6, 3, 2)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.fixture
+def routed():
+    """A pipeline that asks for the sources wherever it can."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0)
+        inner.set_fit_request(sources=True).set_score_request(sources=True)
+        inner.set_predict_request(sources=True)
+        yield make_pipeline(StandardScaler(), inner)
+
+
+def test_sources_are_routed_through_pipelines(routed):
+    known = routed.fit(X, Y, sources=SITES).predict(X, sources=SITES)
+    assert (known == Y).mean() > 0.85
+
+
+@pytest.mark.usefixtures("routed_scores")
+def test_sources_are_routed_through_folds(routed):
+    scores = cross_val_score(routed, X, Y, cv=3, params={"sources": SITES})
+    assert scores.min() > 0.8
+
+
+def test_frames_names_and_files(tmp_path, model):
+    frame = pd.DataFrame(X, columns=["age", "pressure"])
+    named = PartialPoolingClassifier(random_state=0).fit(frame, Y, sources=pd.Series(SITES))
+    assert named.deviations()[0].column == "pressure"
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops").model
+    np.testing.assert_array_equal(
+        again.predict_proba(X, sources=SITES), model.predict_proba(X, sources=SITES)
+    )
+    model_of_wrong_shape = PartialPoolingClassifier(random_state=0).fit(X, Y, sources=SITES)
+    model_of_wrong_shape.coef_ = model_of_wrong_shape.coef_[:2]
+    save(model_of_wrong_shape, tmp_path / "forged.skops")
+    with pytest.raises(ValueError, match="forged or damaged PartialPoolingClassifier"):
+        load(tmp_path / "forged.skops")
+
+
+def test_without_sources_it_says_so():
+    with pytest.warns(UserWarning, match="without sources: all rows count as one"):
+        model = PartialPoolingClassifier(random_state=0).fit(X, Y)
+    assert model.own_penalty_ == np.inf
+    assert model.deviations() == []
+
+
+def test_what_cannot_be_learned_is_refused():
+    with pytest.raises(ValueError, match="one class only, 'ill'"):
+        PartialPoolingClassifier().fit(X, np.full(400, "ill"), sources=SITES)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        PartialPoolingClassifier().fit(X, Y, sample_weight=np.zeros(400), sources=SITES)
+
+
+def test_infinite_penalties_are_its_two_ends():
+    apart = PartialPoolingClassifier(shared_penalty=np.inf, own_penalty=1.0)
+    apart.fit(X, Y, sources=SITES)
+    swapped = np.where(SITES == "a", Y, np.where(Y == "ill", "well", "ill"))
+    against = PartialPoolingClassifier(shared_penalty=np.inf, own_penalty=1.0)
+    against.fit(X, swapped, sources=SITES)
+    # slopes of one source do not depend on what the others say, only intercepts are shared
+    np.testing.assert_allclose(against.coef_[0], apart.coef_[0], rtol=0.02)
+    together = PartialPoolingClassifier(shared_penalty=1.0, own_penalty=np.inf)
+    together.fit(X, Y, sources=SITES)
+    assert np.ptp(together.coef_, axis=0).max() == 0
+
+
+def made(spread, seed=0, n_rows=300, n_sources=5):
+    rng = np.random.default_rng(seed)
+    X, sites = rng.normal(size=(n_rows, 3)) * [1, 10, 0.1], np.arange(n_rows) % n_sources
+    own = np.array([1.0, 0.1, 10.0]) * (
+        1 + spread * np.random.default_rng(9).normal(size=(n_sources, 3))
+    )
+    y = 3.0 + sites + (X * own[sites]).sum(axis=1) + 0.5 * rng.normal(size=n_rows)
+    return X, y, np.array(list("abcde"))[sites]
+
+
+def fitted(spread, **options):
+    X, y, sites = made(spread)
+    return PartialPoolingRegressor(random_state=0, **options).fit(X, y, sources=sites)
+
+
+def error(model, spread, told=True):
+    X, y, sites = made(spread, seed=1)
+    return np.mean((model.predict(X, sites if told else None) - y) ** 2)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 3.0])
+def test_it_is_no_worse_than_one_model_for_all_and_one_per_source(spread):
+    pooled = error(fitted(spread), spread)
+    apart = error(fitted(spread, shared_penalty=np.inf, own_penalty=1e-6), spread)
+    alike = error(fitted(spread, shared_penalty=1e-6, own_penalty=np.inf), spread)
+    assert pooled < 1.03 * min(apart, alike)
+
+
+def test_penalties_follow_how_much_sources_differ():
+    assert fitted(0.0).own_penalty_ >= 30
+    assert fitted(3.0).own_penalty_ <= 3
+
+
+def test_without_penalties_on_deviations_each_source_has_its_own_regression():
+    X, y, sites = made(1.0)
+    model = fitted(1.0, shared_penalty=np.inf, own_penalty=1e-9)
+    own = sites == "b"
+    alone = LinearRegression().fit(X[own], y[own])
+    np.testing.assert_allclose(model.coef_[1], alone.coef_, rtol=0.02)
+
+
+def test_sources_that_differ_in_their_level_only():
+    model = fitted(0.0, shared_penalty=1e-6, own_penalty=np.inf)
+    assert (model.coef_ == model.common_coef_).all()
+    assert (model.deviation_sd_ == 0).all()
+    np.testing.assert_allclose(np.diff(model.intercept_), 1.0, atol=0.3)
+    assert model.residual_sd_ == pytest.approx(0.5, rel=0.1)
+
+
+def test_one_source_is_a_ridge_regression():
+    X, y, _ = made(0.0)
+    with pytest.warns(UserWarning, match="fitted without sources"):
+        model = PartialPoolingRegressor(shared_penalty=5.0, own_penalty=np.inf).fit(X, y)
+    scale = X.std(axis=0)
+    twin = Ridge(alpha=5.0).fit((X - X.mean(axis=0)) / scale, y)
+    np.testing.assert_allclose(model.coef_[0], twin.coef_ / scale, rtol=1e-6)
+
+
+def test_unknown_sources_get_the_mean():
+    model = fitted(1.0)
+    X = np.ones((2, 3))
+    new, none = model.predict(X, ["z", None]), model.predict(X)
+    np.testing.assert_array_equal(new, none)
+    np.testing.assert_allclose(model.common_coef_, model.coef_.mean(axis=0))
+
+
+def test_true_deviations_are_named():
+    X, y, sites = made(0.0)
+    y = y + np.where(sites == "c", 2.0 * X[:, 0], 0.0)
+    model = PartialPoolingRegressor(random_state=0).fit(X, y, sources=sites)
+    found = model.deviations()
+    assert (found[0].source, found[0].column, found[0].label) == ("c", "x0", None)
+    assert found[0].low < found[0].value < found[0].high
+
+
+def test_a_splitter_gets_the_sources():
+    assert error(fitted(0.3, cv=GroupKFold(5)), 0.3, told=False) < 20
+
+
+@pytest.mark.parametrize("bad", [np.full(300, 1.0), np.array(["a", "b"] * 150)])
+def test_bad_targets_are_refused(bad):
+    X, _, sites = made(0.0)
+    with pytest.raises(ValueError, match=r"y varies from 1 to 1 only|which is no number"):
+        PartialPoolingRegressor().fit(X, bad, sources=sites)
+
+
+def test_saved_and_loaded(tmp_path):
+    model = fitted(1.0)
+    save(model, tmp_path / "model.skops")
+    X, y, sites = made(1.0, seed=1)
+    again = load(tmp_path / "model.skops").model
+    np.testing.assert_array_equal(again.predict(X, sites), model.predict(X, sites))
+    assert again.score(X, y, sources=sites) > 0.9
+    model.coef_ = model.coef_[:2]
+    save(model, tmp_path / "forged.skops")
+    with pytest.raises(ValueError, match="forged or damaged"):
+        load(tmp_path / "forged.skops")

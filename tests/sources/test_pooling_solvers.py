@@ -1,0 +1,276 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime, minimize
+from sklearn.linear_model import LogisticRegression
+
+from ensemblage.sources import _pooling_solvers as _pooling_search
+from ensemblage.sources._pooling_solvers import INF as POOLING_SEARCH_INF
+from ensemblage.sources._pooling_solvers import (
+    Grid,
+    Penalties,
+    Pooled,
+    SharedAndOwn,
+    SourcedRows,
+    SourceRows,
+    add_source_losses,
+    choose_penalties,
+    fit_pooled,
+    held_out_loss,
+    search_folds,
+    solve_pooled,
+    source_products,
+    squared_error,
+)
+from reference.source_losses import source_loss
+
+
+def made(seed, n_logits, n_sources=3, n_rows=12):
+    rng = np.random.default_rng(seed)
+    sources = np.sort(rng.integers(0, n_sources, n_rows))
+    rows = np.column_stack([rng.normal(size=(n_rows, 2)), np.ones(n_rows)])
+    labels = rng.integers(0, max(n_logits, 2), n_rows)
+    starts = np.searchsorted(sources, np.arange(n_sources + 1))
+    data = SourceRows(rows, labels, rng.uniform(0, 2, n_rows), starts)
+    return data, sources, rng.normal(size=(n_sources, n_logits, 3))
+
+
+def test_by_hand():
+    """One row of class 1 with weight 2 and logit 0: loss 2 log 2, slope 2 (1/2 - 1) x."""
+    data = SourceRows(np.array([[3.0, 1.0]]), np.array([1]), np.array([2.0]), np.array([0, 0, 1]))
+    slopes = np.zeros((2, 1, 2))
+    loss = add_source_losses(data, np.zeros((2, 1, 2)), slopes)
+    assert loss == pytest.approx(2 * np.log(2), rel=1e-15)
+    np.testing.assert_allclose(slopes, [[[0.0, 0.0]], [[-3.0, -1.0]]], rtol=1e-15)
+    assert data.n_sources == 2
+
+
+@pytest.mark.parametrize("n_logits", [1, 3])
+def test_equals_the_formula(n_logits):
+    data, sources, coefs = made(0, n_logits)
+    slopes = np.zeros_like(coefs)
+
+    def loss(flat):
+        parts = (data.rows, data.labels, sources, data.weights)
+        return source_loss(*parts, flat.reshape(coefs.shape))
+
+    assert add_source_losses(data, coefs, slopes) == pytest.approx(loss(coefs.ravel()), rel=1e-12)
+    np.testing.assert_allclose(slopes.ravel(), approx_fprime(coefs.ravel(), loss), atol=1e-5)
+
+
+@given(st.integers(0, 1000), st.sampled_from([1, 2, 4]), st.sampled_from([1.0, 1e3]))
+def test_finite_and_without_slope_along_what_does_not_matter(seed, n_logits, size):
+    data, _, coefs = made(seed, n_logits)
+    slopes = np.zeros_like(coefs)
+    loss = add_source_losses(data, size * coefs, slopes)
+    assert 0 <= loss < np.inf
+    assert np.isfinite(slopes).all()
+    if n_logits > 1:  # adding the same to all logits changes nothing
+        np.testing.assert_allclose(slopes.sum(axis=1), 0, atol=1e-9)
+
+
+INF = np.inf
+
+
+def made_pooled_normal(seed, n_rows=60, n_sources=3):
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.normal(size=(n_rows, 2)), np.ones(n_rows)])
+    sources = np.arange(n_rows) % n_sources
+    return rows, rng.normal(size=n_rows) + rows[:, 0], rng.uniform(0.5, 2.0, n_rows), sources
+
+
+def loss(parts, penalties, shared, own):
+    """The sum that is minimised, one row at a time."""
+    rows, y, weights, sources = parts
+    total = 0.0
+    for x, truth, weight, s in zip(rows, y, weights, sources, strict=True):
+        total += 0.5 * weight * (truth - x @ (shared + own[s])) ** 2
+    free = [np.where(np.isfinite(each), each, 0.0) for each in penalties]
+    return total + 0.5 * free[0] @ shared**2 + 0.5 * (free[1] * own**2).sum()
+
+
+def test_two_sources_with_a_mean_each_by_hand():
+    # means 0 and 4 of two rows each; B is free, deviations cost one: d = 2 * (mean - B) / 3
+    parts = (np.ones((4, 1)), np.array([0.0, 0.0, 4.0, 4.0]), np.ones(4), np.array([0, 0, 1, 1]))
+    found = solve_pooled(source_products(*parts, 2), SharedAndOwn(np.zeros(1), np.ones(1)))
+    assert found.shared == pytest.approx([2.0])
+    assert found.own[:, 0] == pytest.approx([-4 / 3, 4 / 3])
+
+
+@pytest.mark.parametrize("shared", [0.5, INF])
+@pytest.mark.parametrize("own", [2.0, INF])
+def test_no_other_coefficients_are_better(shared, own):
+    parts = made_pooled_normal(0)
+    penalties = SharedAndOwn(np.array([shared] * 2 + [0.0]), np.array([own] * 2 + [1.0]))
+    found = solve_pooled(source_products(*parts, 3), penalties)
+    masks = np.isfinite(penalties.shared), np.isfinite(penalties.own)
+
+    def slow(values):
+        return loss(parts, penalties, values[:3] * masks[0], values[3:].reshape(3, 3) * masks[1])
+
+    best = minimize(slow, np.zeros(12), method="BFGS", options={"gtol": 1e-7})
+    assert loss(parts, penalties, *found) == pytest.approx(best.fun, rel=1e-8)
+    np.testing.assert_array_equal(found.shared[~masks[0]], 0)
+    np.testing.assert_array_equal(found.own[:, ~masks[1]], 0)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6))
+def test_shared_and_own_balance_and_errors_add_up(seed):
+    parts = made_pooled_normal(seed)
+    rows, y, weights, sources = parts
+    data = source_products(*parts, 3)
+    penalties = SharedAndOwn(np.full(3, 0.7), np.full(3, 1.9))
+    found = solve_pooled(data, penalties)
+    # at the minimum both slopes are the same sum over the rows
+    np.testing.assert_allclose(0.7 * found.shared, 1.9 * found.own.sum(axis=0), atol=1e-9)
+    coefs = found.shared + found.own
+    residuals = y - (rows * coefs[sources]).sum(axis=1)
+    assert squared_error(data, coefs) == pytest.approx(float(weights @ residuals**2))
+
+
+POOLED_FIT_INF = float("inf")
+
+
+N_SOURCES = 3
+
+
+def made_pooled_fit(n_classes):
+    rng = np.random.default_rng(0)
+    X, sources = rng.normal(size=(120, 2)), np.arange(120) % N_SOURCES
+    y = np.digitize(X[:, 0] + (sources - 1) * X[:, 1] + rng.normal(size=120), [-0.5, 0.5])
+    labels = np.minimum(y, n_classes - 1)
+    rows = np.column_stack([X, np.ones(len(X))])
+    return X, SourcedRows(rows, labels.astype(np.int64), sources, np.ones(len(X)))
+
+
+def fitted(data, penalties, n_classes):
+    n_logits = 1 if n_classes == 2 else n_classes
+    start = Pooled.nothing(N_SOURCES, n_logits, data.rows.shape[1])
+    return fit_pooled(data.by_source(N_SOURCES), penalties, start, tol=1e-9)[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_deviations_it_is_one_regression_with_indicators_of_the_sources(n_classes):
+    X, data = made_pooled_fit(n_classes)
+    found = fitted(data, Penalties(4.0, POOLED_FIT_INF), n_classes)
+    # a column times its weight is penalised by one over the weight squared
+    indicators = 2.0 * np.eye(N_SOURCES)[data.sources]
+    plain = LogisticRegression(C=1 / 4, tol=1e-10, max_iter=5000)
+    plain.fit(np.column_stack([X, indicators]), data.labels)
+    np.testing.assert_allclose(found.shared[:, :2], plain.coef_[:, :2], atol=1e-4)
+    np.testing.assert_allclose(found.own[..., :2], 0)
+    np.testing.assert_allclose(found.typical, found.shared + found.own.mean(axis=0))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_shared_coefficients_it_is_one_regression_per_source(n_classes):
+    X, data = made_pooled_fit(n_classes)
+    found = fitted(data, Penalties(POOLED_FIT_INF, 4.0), n_classes)
+    for s in range(N_SOURCES):
+        # the shared intercept as it was found, each source's own around it under its penalty
+        own = data.sources == s
+        rows = np.column_stack([X[own], 2.0 * np.ones(own.sum())])
+        fixed = np.broadcast_to(found.shared[:, -1], (own.sum(), len(found.shared)))
+        residual = data.labels[own]
+        plain = _regression_with_offsets(rows, residual, fixed, n_classes)
+        np.testing.assert_allclose(found.own[s][:, :2], plain[:, :2], atol=1e-4)
+        np.testing.assert_allclose(found.own[s][:, 2], 2.0 * plain[:, 2], atol=1e-4)
+
+
+def _regression_with_offsets(rows, labels, offsets, n_classes):
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax
+
+    n_logits = offsets.shape[1]
+
+    def loss(flat):
+        scores = rows @ flat.reshape(n_logits, -1).T + offsets
+        if n_logits == 1:
+            scores = np.column_stack([np.zeros(len(rows)), scores])
+        return -log_softmax(scores, axis=1)[np.arange(len(rows)), labels].sum() + 2.0 * flat @ flat
+
+    best = minimize(loss, np.zeros(n_logits * rows.shape[1]), tol=1e-12)
+    return best.x.reshape(n_logits, -1)
+
+
+def test_at_the_minimum_shared_and_own_are_in_balance():
+    _, data = made_pooled_fit(2)
+    found = fitted(data, Penalties(2.0, 3.0), 2)
+    np.testing.assert_allclose(
+        2.0 * found.shared[:, :-1], 3.0 * found.own.sum(axis=0)[:, :-1], atol=1e-5
+    )
+
+
+def test_twice_the_weight_is_a_row_twice():
+    _, data = made_pooled_fit(3)
+    twice = np.concatenate([np.arange(120), np.arange(40)])
+    repeated = SourcedRows(*(part[twice] for part in data))
+    weighted = data._replace(weights=1.0 + (np.arange(120) < 40))
+    penalties = Penalties(1.0, 1.0)
+    a, b = fitted(repeated, penalties, 3), fitted(weighted, penalties, 3)
+    np.testing.assert_allclose(a.coefs, b.coefs, atol=1e-6)
+
+
+def test_held_out_loss_of_nothing_known_is_that_of_equal_classes():
+    _, data = made_pooled_fit(3)
+    nothing = Pooled.nothing(N_SOURCES, 3, 3)
+    loss = held_out_loss(data.by_source(N_SOURCES), nothing.coefs)
+    assert loss == pytest.approx(np.log(3), rel=1e-12)
+
+
+def made_pooling_search(spread, n_rows=400, n_sources=4):
+    """Sources whose rules differ by as much as ``spread``."""
+    rng = np.random.default_rng(1)
+    X, sources = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % n_sources
+    own = 1.0 + spread * rng.normal(size=(n_sources, 3))
+    labels = ((X * own[sources]).sum(axis=1) + rng.logistic(size=n_rows) > 0).astype(np.int64)
+    rows = np.column_stack([X, np.ones(n_rows)])
+    return SourcedRows(rows, labels, sources, np.ones(n_rows))
+
+
+FULL = Grid()
+
+
+def chosen(data, grid=FULL):
+    n_sources = int(data.sources.max()) + 1
+    start = Pooled.nothing(n_sources, 1, data.rows.shape[1])
+    return choose_penalties(data, start, search_folds(data, 5, np.random.default_rng(0)), grid)
+
+
+def test_the_more_sources_differ_the_smaller_the_penalty_on_what_is_their_own():
+    alike, apart = chosen(made_pooling_search(0.0)), chosen(made_pooling_search(2.0))
+    assert alike.own >= 10
+    assert apart.own <= 3
+
+
+def test_given_penalties_are_kept():
+    assert chosen(made_pooling_search(1.0), Grid(shared=(7.0,))).shared == 7.0
+    assert (
+        chosen(made_pooling_search(1.0), Grid(own=(POOLING_SEARCH_INF,))).own == POOLING_SEARCH_INF
+    )
+
+
+def test_one_source_has_no_deviations():
+    assert chosen(made_pooling_search(1.0, n_sources=1)).own == POOLING_SEARCH_INF
+
+
+def test_many_rows_are_drawn_by_source_and_class(monkeypatch):
+    monkeypatch.setattr(_pooling_search, "SEARCH_ROWS", 100)
+    data = made_pooling_search(1.0)
+    folds = search_folds(data, 5, np.random.default_rng(0))
+    some = np.concatenate([fold.test for fold in folds])
+    assert len(some) == pytest.approx(100, abs=4)
+    np.testing.assert_allclose(np.bincount(data.sources[some]), 25, atol=2)
+
+
+def test_rows_are_sorted_and_sources_without_rows_stay():
+    data = made_pooling_search(1.0, n_rows=8)
+    kept = data.by_source(5, np.array([7, 1, 2, 5]))
+    assert kept.starts.tolist() == [0, 0, 2, 3, 4, 4]
+    np.testing.assert_array_equal(kept.rows, data.rows[[1, 5, 2, 7]])
+
+
+def test_penalties_are_a_pair():
+    assert Penalties(1.0, POOLING_SEARCH_INF) == (1.0, float("inf"))

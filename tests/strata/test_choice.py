@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+
+from ensemblage.fusion import FusionContext, Gate, Mean
+from ensemblage.strata import (
+    HISS,
+    ClassTarget,
+    MixtureStrata,
+    StrataEnsembleClassifier,
+    fit_held_out,
+)
+from ensemblage.strata._choice import candidates, fused_error
+from ensemblage.strata._targets import Training
+
+
+def rows(y, folds, weights=None):
+    ones = np.ones(len(y)) if weights is None else weights
+    return Training(None, y, ClassTarget(np.array([0, 1])), ones, weights, folds=folds)
+
+
+def test_a_stratifier_without_a_size():
+    assert candidates(MixtureStrata(), None, "auto", 1000) == [
+        {"n_strata": 10}, {"n_strata": 20}, {"n_strata": 40},
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"stratum_size=0.3 was given, but MixtureStrata has no"):
+        candidates(MixtureStrata(), 0.3, None, 1000)
+
+
+def test_few_rows_get_few_strata_that_hold_ten_rows():
+    assert candidates(HISS(), "auto", "auto", 20) == [{"n_strata": 2, "stratum_size": 0.5}]
+    assert candidates(HISS(), "auto", 2, 15) == [{"n_strata": 2, "stratum_size": 10 / 15}]
+
+
+def test_the_error_of_a_fusion_is_itself_out_of_fold():
+    y = np.arange(20) % 2
+    right = np.where(y[:, None] == [0, 1], 1.0, 0.0)
+    folds = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
+    assert fused_error(Mean(), np.stack([right, right]), rows(y, folds)) == 0.0
+    assert fused_error(Mean(), np.stack([1 - right]), rows(y, folds)) == 1.0
+    unknown = np.full((1, 20, 2), np.nan)
+    assert fused_error(Mean(), unknown, rows(y, folds)) == np.inf
+
+
+def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    outputs = rng.dirichlet([1, 1], size=(3, 60))
+    affinity, weights = rng.normal(scale=5, size=(60, 3)), rng.integers(0, 3, 60)
+    known = np.arange(20, 60)
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
+    moved = [(train, test - 20) for train, test in folds]
+    few = rows(y[known], moved, weights[known])
+    alone = fused_error(Gate(), outputs[:, known], few, FusionContext(affinity[known]))
+    outputs[:, :20] = np.nan
+    assert alone == fused_error(Gate(), outputs, rows(y, folds, weights), FusionContext(affinity))
+
+
+def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    by_heart = StrataEnsembleClassifier(HISS(2, 0.6), KNeighborsClassifier(1), random_state=0)
+    held_out = fit_held_out(by_heart, X, y)
+    plain = clone(by_heart).fit(X, y)
+    assert held_out.shape == (60, 2)
+    assert (held_out.argmax(axis=1) == y).mean() < 0.7
+    np.testing.assert_array_equal(by_heart.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_row_that_no_fold_tests_is_not_held_out():
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    y, rows = np.arange(40) % 2, np.arange(40)
+    folds = [(rows[20:], rows[:10]), (rows[:20], rows[20:30])]
+    ensemble = StrataEnsembleClassifier(HISS(2, 0.6), cv=folds, random_state=0)
+    held_out = fit_held_out(ensemble, X, y)
+    assert np.flatnonzero(np.isnan(held_out).any(axis=1)).tolist() == [
+        *range(10, 20),
+        *range(30, 40),
+    ]
+
+
+def test_without_folds_nothing_is_held_out():
+    ensemble = StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean")
+    with pytest.raises(ValueError, match="fusion='mean' with cv=5 needs no folds"):
+        fit_held_out(ensemble, np.eye(20), np.arange(20) % 2)

@@ -1,0 +1,326 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ensemblage.datasets import Columns, Dataset, load_dataset, open_dataset, read_table
+from ensemblage.evaluation import CLASSIFICATION
+from ensemblage.persistence import load, save
+from ensemblage.report import what_was_learned
+from ensemblage.strata import StrataEnsembleClassifier
+from ensemblage.studies import (
+    METHODS,
+    NUMBER_METHODS,
+    ResultStore,
+    get_method,
+    make_model,
+    predict_rows,
+    train,
+)
+from ensemblage.studies._methods import (
+    INNER_FOLDS,
+    LOGISTIC_GRID,
+    SECONDS,
+    InnerFolds,
+    cell_cost,
+    digest_of,
+    expected_seconds,
+    named_methods,
+    tuned,
+    wide_notes,
+)
+from studies.homes import homes
+
+SITES = np.array(["a", "b"])
+
+
+def test_a_fit_is_told_sources_or_groups():
+    pool, strata = METHODS["auto"], METHODS["strata"]
+    assert pool.fit_params(SITES, new_sources=False).keys() == {"model__sources"}
+    assert strata.fit_params(SITES, new_sources=False) == {}
+    assert strata.fit_params(SITES, new_sources=True).keys() == {"model__groups"}
+    assert pool.predict_params(SITES, new_sources=False).keys() == {"sources"}
+    assert pool.predict_params(SITES, new_sources=True) == {}
+    with pytest.raises(ValueError, match="'strata-sources' needs to know where rows come from"):
+        METHODS["strata-sources"].fit_params(None, new_sources=False)
+
+
+def test_tuning_has_inner_folds():
+    search = tuned(None, {"alpha": [1.0]}, seed=3, n_jobs=None)
+    assert (search.cv.n_splits, search.cv.random_state) == (INNER_FOLDS, 3)
+
+
+def test_every_method_has_a_cost():
+    assert set(METHODS) <= set(SECONDS)
+
+
+def test_steep_methods_grow_faster_than_the_rows():
+    assert expected_seconds(METHODS["forest"], 4000) == 4 * expected_seconds(
+        METHODS["forest"], 1000
+    )
+    assert expected_seconds(METHODS["svm"], 4000) == 8 * expected_seconds(METHODS["svm"], 1000)
+
+
+def test_cells_of_a_method_are_alike():
+    one, two = (cell_cost({"method": "svm", "fold": k}, seconds={"svm": 2.0}) for k in (0, 1))
+    assert one == two == ("svm", 2.0)
+
+
+def test_the_registry_of_classes_is_by_name():
+    assert all(name == each.name for name, each in METHODS.items())
+    assert METHODS["logistic"].factory(0, None).param_grid == LOGISTIC_GRID
+    assert METHODS["auto"].judges_itself
+
+
+@pytest.mark.parametrize("name", NUMBER_METHODS)
+def test_every_method_learns_mixed_columns_and_survives_its_file(name, tmp_path):
+    data = homes(source="site")
+    trained = train(data, name, n_splits=2)
+    before = predict_rows(trained.model, data.X)
+    assert (before.classes, before.probabilities) == ((), None)
+    assert np.isfinite(before.labels).all()
+    save(trained.model, tmp_path / "m.skops", columns=data.feature_names, kinds=data.kinds)
+    after = predict_rows(load(tmp_path / "m.skops").model, data.X)
+    np.testing.assert_array_equal(before.labels, after.labels)
+    assert what_was_learned(trained.fitted)[0].startswith("4 columns, encoded as ")
+
+
+def test_methods_are_ours_or_baselines():
+    baselines = [name for name, each in NUMBER_METHODS.items() if not each.ours]
+    assert baselines == ["mean", "ridge", "svm", "forest", "boosting"]
+    assert all(each.label and each.description for each in NUMBER_METHODS.values())
+    assert SECONDS.keys() >= NUMBER_METHODS.keys() | METHODS.keys()
+
+
+def test_methods_of_classes_and_of_numbers_are_told_apart():
+    assert get_method("forest", "regression") is NUMBER_METHODS["forest"]
+    with pytest.raises(
+        ValueError, match=r"'logistic' predicts classes, not numbers\. There are: m"
+    ):
+        get_method("logistic", "regression")
+    with pytest.raises(ValueError, match=r"'ridge' predicts numbers, not classes\. There are: maj"):
+        get_method("ridge")
+    with pytest.raises(ValueError, match=r"no method 'rigde'\. Did you mean 'ridge'"):
+        get_method("rigde", "regression")
+
+
+def test_the_unit_of_the_numbers_does_not_matter_to_the_svm():
+    data = homes()
+    said = [
+        make_model("svm", data.columns, 0, task="regression").fit(data.X, unit * data.y)
+        .predict(data.X) / unit
+        for unit in (1.0, 1e-6)
+    ]  # fmt: skip
+    np.testing.assert_allclose(*said, rtol=5e-3)  # libsvm stops within 1e-3
+
+
+def test_classes_with_enough_rows_are_split_as_usual():
+    y = np.array(["a", "b"] * 9)
+    usual = StratifiedKFold(3, shuffle=True, random_state=5).split(y, y)
+    for (fitted, test), expected in zip(InnerFolds(3, 5).split(y, y), usual, strict=True):
+        np.testing.assert_array_equal(fitted, expected[0])
+        np.testing.assert_array_equal(test, expected[1])
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 2], [0, 1, 2, 3]])
+def test_every_fold_has_two_classes_to_learn_from(y):
+    labels = np.array(y)
+    folds = list(InnerFolds(3, 0).split(labels, labels))
+    assert len(folds) == InnerFolds(3, 0).get_n_splits(labels, labels)
+    for fitted, _ in folds:
+        assert len(np.unique(labels[fitted])) > 1
+
+
+def test_one_row_of_a_class_of_two_leaves_nothing_to_tune_by():
+    labels = np.array([0, 0, 0, 0, 1])
+    folds = list(InnerFolds(3, 0).split(labels, labels))
+    assert all(1 in labels[train] for train, _ in folds)
+    pair = np.array([0, 1])
+    ((train, test),) = InnerFolds(3, 0).split(pair, pair)
+    assert train.tolist() == test.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("method", ["logistic", "svm"])
+def test_tables_of_a_few_rows_give_a_model(method):
+    X, y = np.arange(5.0)[:, None], np.array(["a", "a", "a", "b", "b"])
+    model = make_model(method, Columns(("x",), ("number",), (None,)), 0).fit(X, y)
+    assert (model.predict(X) == y).mean() >= 0.6
+
+
+@pytest.fixture
+def people(table_file):
+    return open_dataset(str(table_file), "class")
+
+
+# the pool is all of them at once, and has tests of its own
+SLOW = {"auto"}
+
+
+NAMES = [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in METHODS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore:.* strata hold one class only")
+@pytest.mark.filterwarnings("ignore:.* constant and tell strata nothing")
+def test_every_method_learns_mixed_columns_and_survives_its_file_of_registry(
+    name, people, tmp_path
+):
+    sites = np.array(["north", "south"] * (len(people.y) // 2))
+    trained = train(replace(people, sources=sites), name, n_splits=2)
+    before = predict_rows(trained.model, people.X)
+    assert set(before.labels) <= set(before.classes)
+    save(trained.model, tmp_path / "m.skops", columns=people.feature_names, kinds=people.kinds)
+    after = predict_rows(load(tmp_path / "m.skops").model, people.X)
+    np.testing.assert_array_equal(before.labels, after.labels)
+    if before.probabilities is not None:
+        np.testing.assert_array_equal(before.probabilities, after.probabilities)
+        np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
+    assert what_was_learned(trained.fitted)[0].startswith("3 columns, encoded as ")
+
+
+def test_methods_are_ours_or_baselines_of_registry():
+    baselines = [name for name, each in METHODS.items() if not each.ours]
+    assert baselines == ["majority", "logistic", "svm", "forest", "boosting"]
+    assert all(each.label and each.description for each in METHODS.values())
+
+
+def test_unknown_method_names_the_closest():
+    with pytest.raises(
+        ValueError, match=r"no method 'forrest'\. Did you mean 'forest'\? There are"
+    ):
+        get_method("forrest")
+
+
+def test_constant_columns_are_dropped():
+    X = np.column_stack([np.arange(20.0), np.full(20, 7.0)])
+    y = np.array(["a", "b"] * 10)
+    model = make_model("logistic", Columns(("a", "b"), ("number",) * 2, (None,) * 2), seed=0).fit(
+        X, y
+    )
+    assert model[:-1].transform(X).shape == (20, 1)
+
+
+def as_frame(dataset):
+    """The same rows in a frame whose types declare the categories."""
+    columns = {}
+    for name, kind, known, values in zip(*dataset.columns, dataset.X.T, strict=True):
+        columns[name] = values if kind == "word" else values.astype(float)
+        if known is not None:
+            columns[name] = pd.Categorical(values, categories=list(known))
+    return pd.DataFrame(columns)
+
+
+def assert_parity(method, dataset):
+    """A network on the command line is the network in Python, to the last bit."""
+    model = make_model(method, dataset.columns, seed=0).fit(dataset.X, dataset.y)
+    frame = as_frame(dataset)
+    network = get_method(method).factory(0, None).fit(frame, dataset.y)
+    found, expected = model.predict_proba(dataset.X), network.predict_proba(frame)
+    np.testing.assert_array_equal(found, expected)
+    assert list(model[-1].categories_.values()) == list(network.categories_.values())
+
+
+@pytest.mark.parametrize("name", ["credit-a", "hepatitis", "vote", "lymph", "heart-c", "labor"])
+def test_declared_categories_reach_networks(shared, name):
+    dataset = load_dataset(name, shared / "data")
+    assert any(known is not None for known in dataset.columns.categories)
+    assert_parity("bayesnet", dataset)
+
+
+ARFF = """@relation r
+@attribute grade {1, 2, 3, 10}
+@attribute colour {red, green, 'dark blue', violet}
+@attribute size numeric
+@attribute class {no, yes}
+@data
+"""
+
+
+@pytest.mark.parametrize("method", ["bayesnet", "inner-bayesnet"])
+def test_declared_categories_that_never_occur_reach_networks(tmp_path, method):
+    rng = np.random.default_rng(0)
+    grades, colours = rng.choice(["1", "2", "10"], 60), rng.choice(["red", "'dark blue'", "?"], 60)
+    labels = np.where((grades == "10") | (colours == "red"), "yes", "no")
+    rows = zip(grades, colours, rng.normal(size=60).round(2), labels, strict=True)
+    (tmp_path / "t.arff").write_text(ARFF + "\n".join(",".join(map(str, row)) for row in rows))
+    dataset = Dataset.from_table(read_table(tmp_path / "t.arff"), "class")
+    assert dataset.columns.categories[0] == ("1", "2", "3", "10")
+    assert_parity(method, dataset)
+    model = make_model(method, dataset.columns, seed=0).fit(dataset.X, dataset.y)
+    assert model[-1].categories_["x1"] == ["red", "green", "dark blue", "violet"]
+
+
+def test_names_and_estimators_may_be_mixed():
+    found = named_methods(["majority", GaussianNB()], sources=False)
+    assert list(found) == ["majority", "GaussianNB"]
+    assert found["majority"] is METHODS["majority"]
+    assert digest_of(found["majority"]) == ""
+    named = named_methods({"base": "majority", "logistic": "logistic"}, sources=False)
+    assert (named["base"].label, named["base"].effort) == ("base", 0)
+    assert named["logistic"] is METHODS["logistic"]
+
+
+def test_a_digest_tells_parameters_apart():
+    found = named_methods({"a": LogisticRegression(), "b": LogisticRegression(C=2)}, sources=False)
+    again = named_methods({"a": LogisticRegression()}, sources=False)
+    assert digest_of(found["a"]) == digest_of(again["a"]) != digest_of(found["b"])
+
+
+def test_our_own_are_marked_and_pipelines_read_rows_themselves():
+    ours = named_methods([StrataEnsembleClassifier()], sources=False)
+    assert ours["StrataEnsembleClassifier"].ours
+    piped = named_methods([make_pipeline(StandardScaler(), GaussianNB())], sources=False)
+    assert piped["Pipeline"].takes_tables
+
+
+def test_the_usual_ones_need_no_sources_unless_they_are_known():
+    assert set(METHODS) - set(named_methods(None, sources=False)) == {"strata-sources"}
+    assert set(named_methods(None, sources=True)) == set(METHODS)
+    quick = named_methods(None, sources=False, quick=True)
+    assert not {"strata-paper", "inner-bayesnet"} & set(quick)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ([], ValueError, "`methods` is empty"),
+        (
+            [GaussianNB(), GaussianNB(var_smoothing=1)],
+            ValueError,
+            "two estimators called 'GaussianNB'",
+        ),
+        ([Ridge()], TypeError, r"has Ridge\(\) as 'Ridge'"),
+        ({"x": 3}, TypeError, "has 3 as 'x'"),
+        (["bosting"], ValueError, "Did you mean 'boosting'"),
+    ],
+)
+def test_what_is_no_method_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        named_methods(given, sources=False)
+
+
+def test_stored_scores_of_one_estimator_are_not_taken_for_another(tmp_path):
+    from ensemblage.studies import compare
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    with ResultStore(tmp_path / "r.sqlite") as store:
+        for C in (1e-6, 1.0, 1.0):
+            compare(X, y, {"mine": LogisticRegression(C=C)}, n_splits=3, store=store, n_jobs=1)
+        assert len(store) == 6
+
+
+def test_very_many_columns_leave_out_what_compares_all_pairs_unless_it_is_named():
+    wide = named_methods(None, sources=False, n_columns=301)
+    assert set(named_methods(None, sources=False, n_columns=300)) - set(wide) == {"inner-bayesnet"}
+    assert "inner-bayesnet" in named_methods(["inner-bayesnet"], sources=False, n_columns=301)
+    (said,) = wide_notes(CLASSIFICATION, False, 301)
+    assert said.startswith("inner Bayesian network is left out: its time grows with the square")
+    assert wide_notes(CLASSIFICATION, True, 301) == []  # it is in no quick comparison anyway

@@ -1,0 +1,52 @@
+import subprocess
+import sys
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.svm import SVC
+
+from ensemblage.studies import Predictions, predict_rows
+from ensemblage.studies._predict import TargetScore
+
+X, Y = np.array([[0.0], [1.0], [1.0], [1.0]]), np.array(["a", "b", "b", "b"])
+
+
+def test_probabilities_stand_beside_classes():
+    header, rows = predict_rows(DummyClassifier(strategy="prior").fit(X, Y), X[:1]).rows()
+    assert header == ["prediction", "probability_a", "probability_b"]
+    assert rows == [["b", "0.25", "0.75"]]
+
+
+def test_a_model_without_probabilities():
+    predictions = predict_rows(SVC().fit(X, Y), X[:1])
+    assert predictions.probabilities is None
+    assert predictions.classes == ("a", "b")
+    assert predictions.rows()[0] == ["prediction"]
+
+
+def test_predicting_imports_no_comparison():
+    script = (
+        "import sys; from ensemblage.studies import predict_rows\n"
+        "print(sorted({'ensemblage.studies._compare'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_classes_are_counted_over_blocks():
+    score = TargetScore()
+    assert score.words() == ""
+    score.add(np.array(["a", None], object), Predictions(np.array(["a", "b"]), ("a", "b")))
+    score.add(np.array(["b"], object), Predictions(np.array(["a"]), ("a", "b")))
+    assert score.words() == "; 1 of 2 predictions agree with it"
+
+
+def test_errors_of_numbers_are_summed_over_blocks():
+    score = TargetScore()
+    score.add(np.array(["x"], object), Predictions(np.array([1.0]), ()))
+    assert score.words() == ""
+    score.add(np.array([3.0, np.nan]), Predictions(np.array([0.0, 1.0]), ()))
+    score.add(np.array([4.0]), Predictions(np.array([0.0]), ()))
+    assert score.words() == "; against its 2 numbers predictions have an RMSE of 3.536"

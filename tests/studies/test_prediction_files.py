@@ -1,0 +1,145 @@
+"""A file predicted in blocks beside the same file predicted whole."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from ensemblage.datasets import Dataset, Familiar, read_table
+from ensemblage.datasets import _chunked as _text_stream
+from ensemblage.persistence import SavedModel, SourceColumn
+from ensemblage.studies import Predictions, predict_file, train
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(autouse=True)
+def short_head(monkeypatch):
+    monkeypatch.setattr(_text_stream, "HEAD_LINES", 4)
+    monkeypatch.setattr(_text_stream, "LONG", 1)
+
+
+@pytest.fixture
+def saved(table_file):
+    """A model of numbers and words that knows what it has seen."""
+    dataset = Dataset.from_table(read_table(table_file), "class")
+    model = train(dataset, "logistic", n_splits=2).model
+    return SavedModel(
+        model, dataset.feature_names, dataset.kinds, "class", ("no", "yes"), ignored=("id",),
+        familiar=Familiar.of(dataset.X, dataset.kinds),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def new_rows(table_file, tmp_path):
+    """The same rows with identifiers, a new word and far numbers, decimal commas in the last."""
+    header, *rows = table_file.read_text(encoding="utf-8").replace(",", ";").splitlines()
+    rows[7] = "400;pilot;;no"
+    rows[30] = "29;pilot;10,25;yes"
+    lines = [f"{i:03};{row.replace('.', ',')}" for i, row in enumerate(rows)]
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join([f"id;{header}", *lines]), encoding="utf-8")
+    return path
+
+
+def test_blocks_give_what_the_whole_gives(saved, new_rows, tmp_path):
+    whole = predict_file(saved, new_rows, tmp_path / "whole.csv", keep=["id", "pay"])
+    heard = []
+    blocks = predict_file(
+        saved, new_rows, tmp_path / "blocks.csv", keep=["id", "pay"], block_rows=7,
+        progress=lambda *far: heard.append(far),
+    )  # fmt: skip
+    assert blocks == whole
+    assert (tmp_path / "blocks.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert heard[-1] == (40, 40)
+    assert len(heard) > 5
+    assert "'job': 'pilot' (2 rows)." in " ".join(whole.notes)
+    assert "1 of 40 rows (counted from 0: 7)" in " ".join(whole.notes)
+    assert whole.agreement.startswith("The column 'class' is not needed for predicting; ")
+
+
+def test_any_format_to_any_format(saved, new_rows, tmp_path):
+    table = read_table(new_rows, kinds={"id": "word"})
+    words = {name: table.column(name).tolist() for name in ("id", "job", "class")}
+    numbers = {name: table.column(name) for name in ("age", "pay")}
+    parquet.write_table(pa.table(words | numbers), tmp_path / "new.parquet")
+    texts = {}
+    for new in ("new.csv", "new.parquet"):
+        for out in ("out.csv", "out.parquet"):
+            predict_file(saved, tmp_path / new, tmp_path / out, keep=["id"], block_rows=9)
+            texts[new, out] = (tmp_path / out).read_bytes()
+        stored = parquet.read_table(tmp_path / "out.parquet")
+        rows = list(csv.reader(texts[new, "out.csv"].decode().splitlines()))
+        assert stored.column_names == rows[0]
+        assert stored.column("id").to_pylist()[:2] == ["000", "001"]
+        assert stored.column("prediction").to_pylist() == [row[1] for row in rows[1:]]
+        shares = np.array([row[2:] for row in rows[1:]], dtype=float)
+        np.testing.assert_allclose(stored.column("probability_no"), shares[:, 0], rtol=1e-5)
+    assert texts["new.csv", "out.csv"] == texts["new.parquet", "out.csv"]
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_nothing_is_half_written(saved, new_rows, tmp_path, out):
+    (tmp_path / out).write_text("before", encoding="utf-8")
+    lines = new_rows.read_text(encoding="utf-8").splitlines()
+    new_rows.write_text("\n".join([*lines, "99;1e300;cook;1;no"]), encoding="utf-8")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    with pytest.raises(ValueError, match=r"In new\.csv: Column 'age' holds 1e\+300"):
+        predict_file(saved, new_rows, tmp_path / out, block_rows=9)
+    assert (tmp_path / out).read_text(encoding="utf-8") == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_kept_columns_must_not_be_called_like_predictions(saved, new_rows, tmp_path):
+    text = new_rows.read_text(encoding="utf-8").replace("id;", "prediction;", 1)
+    new_rows.write_text(text, encoding="utf-8")
+    predict_file(saved, new_rows, tmp_path / "out.csv", keep=["prediction"])
+    with pytest.raises(ValueError, match="have the names of predictions: prediction; Parquet"):
+        predict_file(saved, new_rows, tmp_path / "out.parquet", keep=["prediction"])
+
+
+class Told:
+    """Says the sources that it is told."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, X, sources=None):
+        return np.where(np.asarray(sources) == "Bern", "yes", "no")
+
+
+def test_sources_are_told_block_by_block(tmp_path):
+    rows = "".join(f"{('Bern', 'Rome', '')[i % 3]},{i}\n" for i in range(30))
+    (tmp_path / "new.csv").write_text(f"site,size\n{rows}", encoding="utf-8")
+    saved = SavedModel(Told(), ("size",), ("number",), source=SourceColumn("site", ("Bern",)))
+    done = predict_file(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
+    assert (tmp_path / "out.csv").read_text().split()[1:] == ["yes", "no", "no"] * 10
+    (note,) = done.notes
+    assert note.endswith("has not met, answered without: 'Rome' (10 rows), no source (10 rows).")
+
+
+class Unsure:
+    """Tells a spread where the number is positive."""
+
+    def predict(self, X, return_std=False):
+        return (X[:, 0], np.maximum(X[:, 0], 0)) if return_std else X[:, 0]
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_blocks_without_a_spread_have_gaps_in_its_columns(tmp_path, out):
+    numbers = "".join(f"{value}\n" for value in [*range(1, 13), *[0] * 6])
+    (tmp_path / "new.csv").write_text(f"a,b\n{numbers}".replace("\n", ",1\n", 30).replace(
+        "a,b,1", "a,b"), encoding="utf-8")  # fmt: skip
+    saved = SavedModel(Unsure(), ("a",), ("number",), ignored=("b",))
+    predict_file(saved, tmp_path / "new.csv", tmp_path / out, block_rows=3)
+    if out == "out.csv":
+        lines = (tmp_path / out).read_text().splitlines()
+        assert (lines[0], lines[-1]) == ("prediction,spread,low,high", "0,,,")
+    else:
+        assert parquet.read_table(tmp_path / out).column("spread").to_pylist()[-1] is None
+
+
+def test_columns_are_the_rows_turned():
+    found = Predictions(np.array(["a", "b"]), ("a", "b"), np.array([[0.75, 0.25], [0.5, 0.5]]))
+    assert list(found.columns()) == found.rows()[0]
+    assert list(Predictions(np.array(["a"]), ("a", "b")).columns()) == ["prediction"]

@@ -1,0 +1,84 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ensemblage.datasets import Dataset, open_dataset
+from ensemblage.pool import EnsemblageClassifier
+from ensemblage.studies import METHODS, Method, predict_rows, train
+from ensemblage.studies._train import NOTE, _jobs_for, own_comparison
+
+
+@pytest.fixture
+def dataset():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
+    town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
+    X = np.column_stack([rng.normal(size=90), town]).astype(object)
+    X[:, 0] = X[:, 0].astype(float)
+    return Dataset("towns", X, y, ("age", "town"), ("number", "word"))
+
+
+def test_the_scores_are_those_of_what_was_held_out(dataset):
+    pool = EnsemblageClassifier(["logistic"], cv=3, random_state=0).fit(dataset.X, dataset.y)
+    found = own_comparison(dataset, METHODS["auto"], pool, 6.0)
+    (scores,) = found.methods
+    assert found.n_splits == 3
+    assert scores.seconds == (2.0, 2.0, 2.0)
+    # all parts are equally large
+    assert np.mean(scores.accuracy) == pytest.approx(pool.leaderboard_[0].accuracy)
+    assert np.mean(scores.log_loss) == pytest.approx(pool.leaderboard_[0].log_loss, rel=1e-4)
+    assert NOTE in found.notes
+
+
+def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
+    fitted, seen = [], []
+
+    class Counted(EnsemblageClassifier):
+        def fit(self, X, y, **passed):
+            fitted.append(len(y))
+            return super().fit(X, y, **passed)
+
+    def make(seed, n_jobs):
+        return Counted(["logistic", "network"], random_state=seed, n_jobs=n_jobs)
+
+    counted = Method("own", "own", "", make, takes_tables=True, encodes=True, judges_itself=True)
+    monkeypatch.setitem(METHODS, "own", counted)
+    trained = train(dataset, "own", n_splits=3, progress=lambda *step: seen.append(step))
+    assert fitted == [90]
+    assert seen == [(0, 1), (1, 1)]
+    pool = trained.model[-1]
+    assert pool.cv == 3
+    assert pool.encoder_.kinds == ["number", "word"]
+    assert "table" in pool.views_
+    assert trained.comparison.summary[0].accuracy > 0.7
+
+
+@pytest.fixture
+def people(table_file):
+    return open_dataset(str(table_file), "class")
+
+
+def test_predictions_as_rows(people):
+    with_shares = predict_rows(train(people, "majority", n_splits=2).model, people.X[:1])
+    header, rows = with_shares.rows()
+    assert header == ["prediction", "probability_no", "probability_yes"]
+    assert rows == [["yes", "0.35", "0.65"]]
+    without = predict_rows(train(people, "svm", n_splits=2).model, people.X[:1])
+    assert without.probabilities is None
+    assert without.rows()[0] == ["prediction"]
+
+
+@pytest.mark.parametrize(("seconds", "jobs"), [((60.0, 1.0, None), None), ((60.0, 50.0), 2)])
+def test_waiting_for_the_compiler_is_no_reason_for_workers(seconds, jobs):
+    scores = SimpleNamespace(methods=[SimpleNamespace(seconds=seconds)])
+    assert _jobs_for(scores, 2) == jobs
+
+
+def test_train_reports_progress_and_reduces_folds():
+    X = np.arange(6.0)[:, None]
+    small = Dataset("small", X, np.array(list("aaabbb")), ("x",), ("number",))
+    seen = []
+    trained = train(small, "majority", n_splits=10, progress=lambda *step: seen.append(step))
+    assert trained.comparison.n_splits == 3
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]

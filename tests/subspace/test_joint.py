@@ -1,0 +1,602 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ensemblage.datasets import make_hidden_features, make_quarter_circle
+from ensemblage.fusion import Gate, LocalCompetence, Mean, SoftmaxGate, product_rule
+from ensemblage.persistence import load, save
+from ensemblage.subspace import (
+    JointSubspaceClassifier,
+    JointSubspaceRegressor,
+    JointSubspaceSelector,
+)
+from ensemblage.subspace._joint import _ranks, encode_classes
+from ensemblage.subspace._objectives import NUMBERS, Settings, as_rows, standardise
+from ensemblage.subspace._search import fit_sequence
+from reference.joint_subspace import algorithm_1_for_numbers
+
+
+def test_classes_are_sorted_and_numbered():
+    found = encode_classes(["b", "a", "c", "a"])
+    assert found.classes.tolist() == ["a", "b", "c"]
+    assert found.labels.tolist() == [1, 0, 2, 0]
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="y holds one class only, 'a'"):
+        encode_classes(["a", "a"])
+
+
+def test_flips_are_rarer_in_the_paper():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    for solver, expected in (("paper", 0.01), ("lbfgs", 0.05)):
+        prepared = JointSubspaceClassifier(solver=solver)._prepare(X, y, None)
+        assert prepared.settings.flip_probability == expected
+    assert JointSubspaceSelector()._prepare(X, y, None).settings.flip_probability == 0.1
+
+
+def test_classifier_and_selector_fit_the_same_members():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    options = {"n_estimators": 2, "flip_probability": 0.1, "max_iter": 20, "random_state": 0}
+    one = JointSubspaceClassifier(**options).fit(X, y)
+    other = JointSubspaceSelector(**options).fit(X, y)
+    np.testing.assert_array_equal(one.coefs_, other.coefs_)
+    np.testing.assert_array_equal(one.supports_, other.supports_)
+
+
+QUICK = {"patience": 10, "max_iter": 40, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.mark.parametrize("fusion", ["product", "mean", "vote", "stacking", "local", Mean()])
+def test_every_fusion_predicts(wine, fusion):
+    ensemble = JointSubspaceClassifier(3, fusion=fusion, **QUICK).fit(*wine)
+    proba = ensemble.predict_proba(wine[0])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert ensemble.score(*wine) > 0.9
+
+
+def test_plain_product_is_eq_10(wine):
+    ensemble = JointSubspaceClassifier(3, **QUICK).fit(*wine)
+    outputs = ensemble.member_outputs(wine[0])
+    np.testing.assert_allclose(ensemble.predict_proba(wine[0]), product_rule(outputs))
+
+
+def test_importance_of_one_member_alone(wine):
+    ensemble = JointSubspaceClassifier(3, importance=[0, 1, 0], **QUICK).fit(*wine)
+    proba = ensemble.predict_proba(wine[0])
+    np.testing.assert_allclose(proba, ensemble.member_outputs(wine[0])[1])
+
+
+def test_shapes(wine):
+    ensemble = JointSubspaceClassifier(4, **QUICK).fit(*wine)
+    assert ensemble.coefs_.shape == (4, 3, 13)
+    assert ensemble.intercepts_.shape == (4, 3)
+    assert ensemble.supports_.shape == (4, 13)
+    assert ensemble.co_selection_.shape == (13, 13)
+    assert len(ensemble.accuracy_path_) == 4
+    assert ensemble.n_iter_ == max(len(path) - 1 for path in ensemble.accuracy_path_)
+
+
+def test_no_flips_are_the_ensemble_without_masks(wine):
+    for solver in ("lbfgs", "paper"):
+        options = {"solver": solver, "flip_probability": 0.0}
+        assert JointSubspaceClassifier(3, **options, **QUICK).fit(*wine).supports_.all()
+
+
+def test_row_weights_are_eq_8(wine):
+    X, y = wine
+    ensemble = JointSubspaceClassifier(3, **QUICK).fit(X, y)
+    outputs, weights = ensemble.member_outputs(X), ensemble.row_weights(X, y)
+    true = outputs[:, np.arange(len(y)), y]
+    np.testing.assert_array_equal(weights[0], 1)
+    np.testing.assert_allclose(weights[2], np.clip(1 - true[:2].mean(axis=0), 1e-6, 1))
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "paper"}, {"refine": "gate"}])
+def test_row_weights_and_copies_are_one_thing(options):
+    X, y = make_quarter_circle(40, n_dummies=2, random_state=0)
+    counts = np.random.default_rng(0).integers(1, 4, len(y))
+    ensemble = JointSubspaceClassifier(3, **options, **QUICK)
+    weighed = clone(ensemble).fit(X, y, sample_weight=counts)
+    copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighed.supports_, copied.supports_)
+    np.testing.assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), atol=1e-5)
+
+
+def test_automatic_size_may_be_one_and_stops_early(wine):
+    ensemble = JointSubspaceClassifier("auto", **QUICK).fit(*wine)
+    assert 1 <= ensemble.n_estimators_ < 50
+    assert len(ensemble.coefs_) == ensemble.n_estimators_
+    assert "product, 1 members" in ensemble.development_scores_
+    assert len(ensemble.development_scores_) < 50
+
+
+def test_automatic_fusion_takes_the_gate_where_it_pays():
+    X, y = make_quarter_circle(150, random_state=0)
+    ensemble = JointSubspaceClassifier(5, fusion="auto", **QUICK).fit(X, y)
+    assert isinstance(ensemble.fusion_, SoftmaxGate)
+    assert ensemble.fusion_.coef.shape == (5, 2)
+    assert any(name.startswith("gate") for name in ensemble.development_scores_)
+
+
+def test_gate_with_automatic_strength_and_size():
+    X, y = make_quarter_circle(60, random_state=0)
+    ensemble = JointSubspaceClassifier("auto", refine="gate", C="auto", **QUICK).fit(X, y)
+    assert isinstance(ensemble.fusion_, SoftmaxGate)
+    assert ensemble.n_estimators_ in {2, 5, 10}
+
+
+def test_same_bits_for_any_number_of_jobs(wine):
+    one, two = (
+        JointSubspaceClassifier(2, fusion="stacking", n_jobs=jobs, **QUICK).fit(*wine)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.predict_proba(wine[0]), two.predict_proba(wine[0]))
+
+
+def test_single_precision_stays_single(wine):
+    X = wine[0].astype(np.float32)
+    ensemble = JointSubspaceClassifier(2, **QUICK).fit(X, wine[1])
+    assert ensemble.coefs_.dtype == np.float32
+    assert ensemble.score(X, wine[1]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_estimators": 2, "fusion": "auto"}, {"n_estimators": "auto"}]
+)
+def test_class_with_a_single_row_is_never_in_development_alone(wine, options):
+    X, y = np.vstack([wine[0], wine[0][:1] + 1e3]), np.append(wine[1], 9)
+    ensemble = JointSubspaceClassifier(**options, **QUICK).fit(X, y)
+    assert list(ensemble.classes_) == [0, 1, 2, 9]
+    assert np.isfinite(ensemble.predict_proba(X)).all()
+
+
+def test_constant_columns_do_no_harm(wine):
+    X = np.column_stack([wine[0], np.full(len(wine[0]), 7.0)])
+    for solver in ("lbfgs", "paper"):
+        ensemble = JointSubspaceClassifier(2, solver=solver, **QUICK).fit(X, wine[1])
+        assert np.isfinite(ensemble.coefs_).all()
+        assert ensemble.score(X, wine[1]) > 0.6
+    alone = JointSubspaceClassifier(2, **QUICK).fit(np.ones((6, 1)), [0, 1] * 3)
+    np.testing.assert_allclose(alone.predict_proba([[1.0]]), 0.5, atol=1e-6)
+
+
+def test_every_proposal_empty_keeps_the_feature():
+    # with one feature and a certain flip, each proposal would mask everything
+    X, y = np.arange(10.0)[:, None], np.repeat([0, 1], 5)
+    for solver in ("lbfgs", "paper"):
+        ensemble = JointSubspaceClassifier(2, solver=solver, flip_probability=1.0, **QUICK).fit(
+            X, y
+        )
+        assert ensemble.supports_.all()
+        assert ensemble.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"flip_probability": 1.5}, "flip_probability"),
+        ({"flip_probability": -0.1}, "flip_probability"),
+        ({"size_penalty": -1.0}, "size_penalty"),
+        ({"fusion": "sum"}, "fusion"),
+        ({"solver": "newton"}, "solver"),
+        ({"n_estimators": 3, "importance": [1, 2]}, r"expected \(3,\), one per member"),
+        ({"fusion": "vote", "importance": [1] * 10}, "applies to fusion='product'"),
+    ],
+)
+def test_wrong_parameters(wine, options, message):
+    with pytest.raises(ValueError, match=message):
+        JointSubspaceClassifier(**options).fit(*wine)
+
+
+def test_a_fusion_that_needs_strata_is_refused(wine):
+    with pytest.raises(ValueError, match="needs the rows' affinity to strata"):
+        JointSubspaceClassifier(fusion=Gate()).fit(*wine)
+
+
+def test_wrong_data(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="one class only, 1"):
+        JointSubspaceClassifier().fit(X, np.ones(len(y), int))
+    with pytest.raises(ValueError, match="NaN"):
+        JointSubspaceClassifier(encode=None).fit(np.where(X > 14, np.nan, X), y)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        JointSubspaceClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_members_than_useful_are_no_trouble(dtype):
+    # after the first member every row is right, and all weights are next to nothing
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = np.column_stack([10.0 * y + rng.normal(size=40), rng.normal(size=(40, 3))]).astype(dtype)
+    ensemble = JointSubspaceClassifier(25, C=1000.0, **QUICK).fit(X, y)
+    assert ensemble.score(X, y) == 1
+    assert ensemble.supports_[:, 0].all()
+    for fitted in (ensemble.coefs_, ensemble.intercepts_, ensemble.predict_proba(X)):
+        assert np.isfinite(fitted).all()
+
+
+def test_local_competence_with_its_own_neighbours(wine):
+    ensemble = JointSubspaceClassifier(2, fusion=LocalCompetence(5), **QUICK).fit(*wine)
+    assert ensemble.fusion_.neighbors_.n_neighbors == 5
+
+
+def test_callbacks_see_every_member(capsys, callbacks):
+    X, y = load_iris(return_X_y=True)
+    ensemble = JointSubspaceClassifier(2, **QUICK).set_callbacks(callbacks.ProgressBar())
+    assert ensemble.fit(X, y).n_estimators_ == 2
+    assert "JointSubspaceClassifier" in capsys.readouterr().out
+
+
+def test_converged_ensemble_generalises(wine):
+    assert cross_val_score(JointSubspaceClassifier(5, **QUICK), *wine, cv=3).mean() > 0.93
+
+
+JOINT_REGRESSOR_QUICK = {"patience": 20, "max_iter": 60, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+def sparse_numbers(n_rows=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 12))
+    return X, 50 + 10 * X[:, 2] - 6 * X[:, 5] + 5 * rng.normal(size=n_rows)
+
+
+def test_paper_solver_is_algorithm_1_with_squared_loss(diabetes):
+    X, y = diabetes[0][:80], diabetes[1][:80]
+    y = (y - y.mean()) / y.std()
+    rows = as_rows(X, y, 1, standardise(X))._replace(objective=NUMBERS)
+    settings = Settings("paper", 0.1, "auto", 0.3, 1.0, 50, 1e-3, 1000)
+    ours = list(fit_sequence(rows, [3, 4, 5], settings))
+    literal = algorithm_1_for_numbers(rows.features.T, y, [3, 4, 5], 0.1, 0.3, 1e-3)
+    assert min(member.n_iter for member in ours) > 3
+    for member, (theta, bias, mask) in zip(ours, literal, strict=True):
+        np.testing.assert_array_equal(member.support, mask)
+        np.testing.assert_allclose(member.coef[0], theta, atol=1e-10)
+        np.testing.assert_allclose(member.intercept, bias, atol=1e-10)
+
+
+def test_one_member_without_masks_is_a_ridge_regression(diabetes):
+    X, y = diabetes
+    ours = JointSubspaceRegressor(1, flip_probability=0.0, C=0.5, tol=1e-9).fit(X, y)
+    Z = StandardScaler().fit_transform(X)
+    peer = Ridge(alpha=2.0).fit(Z, y)
+    np.testing.assert_allclose(ours.predict(X), peer.predict(Z), atol=1e-8)
+
+
+def test_keeps_what_matters():
+    X, y = sparse_numbers()
+    ensemble = JointSubspaceRegressor(5, flip_probability=0.1, random_state=0).fit(X, y)
+    assert ensemble.supports_[0, [2, 5]].all()
+    assert ensemble.supports_[0].sum() < 8
+    assert ensemble.score(X, y) > 0.8
+
+
+def test_shapes_of_joint_regressor(diabetes):
+    ensemble = JointSubspaceRegressor(4, **JOINT_REGRESSOR_QUICK).fit(*diabetes)
+    assert ensemble.coefs_.shape == ensemble.supports_.shape == (4, 10)
+    assert ensemble.intercepts_.shape == ensemble.variances_.shape == (4,)
+    assert ensemble.member_outputs(diabetes[0]).shape == (4, 442, 2)
+    assert len(ensemble.score_path_) == 4
+
+
+def test_importance_of_one_member_alone_of_joint_regressor(diabetes):
+    X, y = diabetes
+    ensemble = JointSubspaceRegressor(3, importance=[0, 1, 0], **JOINT_REGRESSOR_QUICK).fit(X, y)
+    mean, deviation = ensemble.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, ensemble.member_outputs(X)[1, :, 0])
+    np.testing.assert_allclose(deviation, np.sqrt(ensemble.variances_[1]))
+
+
+def test_deviation_is_that_of_new_rows():
+    X, y = sparse_numbers(400)
+    X_new, y_new = sparse_numbers(2000, seed=1)
+    ensemble = JointSubspaceRegressor(5, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    mean, deviation = ensemble.predict(X_new, return_std=True)
+    inside = np.abs(y_new - mean) < 1.96 * deviation
+    assert 0.9 < inside.mean() < 0.99
+
+
+def test_numbers_in_another_unit(diabetes):
+    X, y = diabetes
+    one = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    other = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK).fit(X, 1e4 * y - 7e5)
+    np.testing.assert_array_equal(one.supports_, other.supports_)
+    np.testing.assert_allclose(1e4 * one.predict(X) - 7e5, other.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(1e8 * one.variances_, other.variances_, rtol=1e-5)
+
+
+def test_row_weights_and_copies_are_one_thing_of_joint_regressor():
+    X, y = sparse_numbers(60)
+    counts = np.random.default_rng(0).integers(1, 4, len(y))
+    ensemble = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK)
+    weighed = clone(ensemble).fit(X, y, sample_weight=counts)
+    copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighed.supports_, copied.supports_)
+    np.testing.assert_allclose(weighed.coefs_, copied.coefs_, atol=1e-8)
+    np.testing.assert_allclose(weighed.variances_, copied.variances_, atol=1e-8)
+
+
+def test_same_bits_for_any_number_of_jobs_of_joint_regressor(diabetes):
+    one, two = (
+        JointSubspaceRegressor(2, n_jobs=n, **JOINT_REGRESSOR_QUICK).fit(*diabetes) for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.variances_, two.variances_)
+    np.testing.assert_array_equal(one.predict(diabetes[0]), two.predict(diabetes[0]))
+
+
+@pytest.mark.parametrize("y", [np.full(20, 3.0), 2.0 * np.arange(20)])
+def test_constant_and_perfect_numbers(y):
+    X = np.column_stack([np.arange(20.0), np.ones(20)])
+    ensemble = JointSubspaceRegressor(3, C=1e6, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    mean, deviation = ensemble.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, y, atol=0.1)
+    assert np.isfinite(deviation).all()
+    assert (deviation > 0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e15])
+def test_small_and_large_units(diabetes, unit):
+    X, y = diabetes
+    one, other = (
+        JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, scale * y)
+        for scale in (1.0, unit)
+    )
+    np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), rtol=1e-6)
+
+
+def test_numbers_that_cannot_be_squared_are_refused(diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"y holds numbers of up to 3.46e\+202"):
+        JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, 1e200 * y)
+
+
+def test_a_quadratic_basis_finds_a_product():
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(2, 300, 6))
+    y, y_new = X[:, 0] * X[:, 1], X_new[:, 0] * X_new[:, 1]
+    line, curve = (
+        JointSubspaceRegressor(2, basis=basis, **JOINT_REGRESSOR_QUICK)
+        .fit(X, y)
+        .score(X_new, y_new)
+        for basis in ("linear", "quadratic")
+    )
+    assert line < 0.1
+    assert curve > 0.95
+
+
+def test_single_precision(diabetes):
+    X = diabetes[0].astype(np.float32)
+    ensemble = JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, diabetes[1])
+    assert ensemble.coefs_.dtype == np.float32
+    assert ensemble.score(X, diabetes[1]) > 0.4
+
+
+def test_words_and_gaps():
+    X, y = sparse_numbers()
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    frame["word"] = np.where(X[:, 5] > 0, "yes", "no")
+    frame.loc[3, "a"] = np.nan
+    assert JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(frame, y).score(frame, y) > 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"basis": "spline"}, {"importance": [1.0, 2.0]}])
+def test_files(options, tmp_path):
+    X, y = sparse_numbers()
+    ensemble = JointSubspaceRegressor(2, **options, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
+    again = load(tmp_path / "m.skops").model
+    np.testing.assert_array_equal(again.predict(X), ensemble.predict(X))
+
+
+def test_forged_variances_are_refused(tmp_path):
+    ensemble = JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(*sparse_numbers())
+    ensemble.variances_ = np.zeros(2)
+    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
+    with pytest.raises(ValueError, match="variances_ holds 0, below"):
+        load(tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"importance": [1, 2]}, r"importance has shape \(2,\); expected \(3,\), one per member"),
+    ({"importance": [0, 0, 0]}, "at least one above"),
+    ({"importance": [1, -1, 1]}, "none below zero"),
+    ({"n_estimators": 0}, "n_estimators"),
+    ({"basis": "cubic"}, "basis"),
+])  # fmt: skip
+def test_wrong_parameters_of_joint_regressor(diabetes, options, message):
+    with pytest.raises(ValueError, match=message):
+        JointSubspaceRegressor(**{"n_estimators": 3, **options}).fit(*diabetes)
+
+
+def test_generalises_like_a_linear_regression(diabetes):
+    ours = cross_val_score(
+        JointSubspaceRegressor(5, **JOINT_REGRESSOR_QUICK), *diabetes, cv=3
+    ).mean()
+    assert ours > cross_val_score(LinearRegression(), *diabetes, cv=3).mean() - 0.03
+
+
+def test_words_are_refused_by_name():
+    words = np.array(["a", "b"] * 20)
+    with pytest.raises(ValueError, match="y holds 'a', which is no number"):
+        JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), words)
+
+
+JOINT_SELECTOR_QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def circle():
+    return make_quarter_circle(100, n_dummies=6, random_state=1)
+
+
+def test_finds_the_two_true_features(circle):
+    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).fit(*circle)
+    np.testing.assert_array_equal(selector.get_support(indices=True), [0, 1])
+    assert selector.transform(circle[0]).shape == (200, 2)
+
+
+@pytest.mark.parametrize(("wanted", "count"), [(3, 3), (0.5, 4), (0.01, 1)])
+def test_how_many(circle, wanted, count):
+    assert (
+        JointSubspaceSelector(wanted, **JOINT_SELECTOR_QUICK).fit(*circle).support_.sum() == count
+    )
+
+
+def test_by_default_what_most_members_use(circle):
+    selector = JointSubspaceSelector(**JOINT_SELECTOR_QUICK).fit(*circle)
+    assert selector.support_.sum() == max(1, (selector.frequencies_ > 0.5).sum())
+
+
+def test_names_come_along(circle):
+    frame = pd.DataFrame(circle[0], columns=list("abcdefgh"))
+    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).set_output(transform="pandas")
+    assert list(selector.fit_transform(frame, circle[1]).columns) == ["a", "b"]
+    assert list(selector.get_feature_names_out()) == ["a", "b"]
+
+
+def test_true_pair_is_the_top_pair(circle):
+    marks = JointSubspaceSelector(**JOINT_SELECTOR_QUICK).fit(*circle).co_selection_binary(
+        top_pairs=1, top_features=2
+    )  # fmt: skip
+    assert marks[:2, :2].all()
+    assert marks.sum() == 4
+
+
+def test_in_a_pipeline(circle):
+    model = make_pipeline(
+        JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK), JointSubspaceClassifier(2, random_state=0)
+    )  # fmt: skip
+    assert model.fit(*circle).score(*circle) > 0.9
+
+
+def test_more_than_there_are():
+    with pytest.raises(ValueError, match="n_features_to_select=99, but X has 13 features"):
+        JointSubspaceSelector(99, **JOINT_SELECTOR_QUICK).fit(*load_wine(return_X_y=True))
+
+
+def test_ties_are_not_broken_by_column_order():
+    scores, reserve = np.zeros(50), np.zeros(50)
+    first = [int(np.argmin(_ranks(scores, reserve, np.random.default_rng(s)))) for s in range(40)]
+    assert len(set(first)) > 20
+    reserve[33] = 1.0
+    assert _ranks(scores, reserve, np.random.default_rng(0))[33] == 1
+    scores[7] = 0.1
+    assert _ranks(scores, reserve, np.random.default_rng(0))[7] == 1
+
+
+def share_found(kind, seeds, **options):
+    """Mean number of relevant features among the best."""
+    counts = []
+    for seed in seeds:
+        X, y, relevant = make_hidden_features(kind, 200, random_state=seed)
+        selector = JointSubspaceSelector(int(relevant.sum()), random_state=seed, **options)
+        counts.append(int(relevant[selector.fit(X, y).support_].sum()))
+    return float(np.mean(counts))
+
+
+def test_copies_are_reported_as_a_group():
+    X, y, relevant = make_hidden_features("copies", 200, random_state=0)
+    selector = JointSubspaceSelector(3, **JOINT_SELECTOR_QUICK).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+    assert len(set(selector.groups_[relevant])) == 1
+    assert len(set(selector.groups_)) == 28
+    assert len(set(selector.scores_[relevant])) == 1
+    assert (selector.supports_[:, relevant].sum(axis=1) % 3 == 0).all()
+    alone = JointSubspaceSelector(3, group_correlation=None, **JOINT_SELECTOR_QUICK).fit(X, y)
+    np.testing.assert_array_equal(alone.groups_, np.arange(30))
+
+
+def test_a_quadratic_basis_finds_a_product_of_joint_selector():
+    options = {**JOINT_SELECTOR_QUICK, "basis": "quadratic"}
+    X, y, relevant = make_hidden_features("xor", 200, n_features=12, random_state=0)
+    selector = JointSubspaceSelector(2, **options).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+    assert selector.coefs_.shape == (5, 2, 12 + 12 * 13 // 2)
+    assert selector.supports_.shape == (5, 12)
+
+
+def test_a_spline_basis_finds_a_band():
+    X, y, relevant = make_hidden_features("band", 300, n_features=12, random_state=0)
+    selector = JointSubspaceSelector(
+        3, **{**JOINT_SELECTOR_QUICK, "basis": "spline", "C": 0.1}
+    ).fit(X, y)
+    np.testing.assert_array_equal(selector.support_, relevant)
+
+
+def test_the_paper_solver_takes_a_basis_too():
+    X, y, relevant = make_hidden_features("xor", 300, n_features=9, random_state=0)
+    options = {**JOINT_SELECTOR_QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
+    assert JointSubspaceSelector(2, **options).fit(X, y).support_[relevant].all()
+
+
+def numbers(n_rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 15))
+    return X, 100 + 20 * X[:, 3] - 10 * X[:, 7] + 10 * rng.normal(size=n_rows)
+
+
+def test_numbers():
+    X, y = numbers()
+    selector = JointSubspaceSelector(2, loss="squared_error", **JOINT_SELECTOR_QUICK).fit(X, y)
+    np.testing.assert_array_equal(selector.get_support(indices=True), [3, 7])
+    assert not hasattr(selector, "classes_")
+    assert selector.coefs_.shape == (5, 15)
+
+
+def test_numbers_in_another_unit_select_alike():
+    X, y = numbers()
+    one, other = (
+        JointSubspaceSelector(2, loss="squared_error", **JOINT_SELECTOR_QUICK).fit(
+            X, scale * y + shift
+        )
+        for scale, shift in ((1, 0), (1e6, -3e7))
+    )
+    np.testing.assert_array_equal(one.supports_, other.supports_)
+    np.testing.assert_array_equal(one.ranking_, other.ranking_)
+
+
+def test_nothing_is_left_of_another_kind_of_target(circle):
+    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).fit(*circle)
+    selector.set_params(loss="squared_error").fit(*circle)
+    assert not hasattr(selector, "classes_")
+    selector.set_params(loss="log_loss").fit(*circle)
+    assert not hasattr(selector, "y_mean_")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"basis": "cubic"}, "basis"),
+    ({"group_correlation": 0.0}, "group_correlation"),
+    ({"loss": "hinge"}, "loss"),
+])  # fmt: skip
+def test_wrong_options(circle, options, message):
+    with pytest.raises(ValueError, match=message):
+        JointSubspaceSelector(**options).fit(*circle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "options", "least"), [
+    ("copies", {}, 2.9),
+    ("linear", {}, 2.8),
+    ("xor", {"basis": "quadratic", "C": "auto"}, 1.8),
+    ("band", {"basis": "spline", "C": "auto"}, 2.0),
+])  # fmt: skip
+def test_features_that_are_hard_to_find(kind, options, least):
+    assert share_found(kind, range(2000, 2040), **options) >= least

@@ -1,0 +1,331 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime, check_grad
+
+from ensemblage._core._compile import CompiledKernel
+from ensemblage.subspace import _kernels as kernels
+from ensemblage.subspace._kernels import (
+    MaskedMember,
+    MixtureParameters,
+    StepRows,
+    candidate_step,
+    log_softmax,
+    member_log_proba,
+    mixture_loss,
+    softmax_loss,
+    squared_loss,
+    squared_optimum,
+    squared_score,
+    squared_step,
+    step_buffers,
+)
+from ensemblage.subspace._search import _pack, _unpack
+
+
+def test_by_hand():
+    # zero parameters: both classes at one half, so the loss is log 2 and the slope half the row
+    loss, slope = softmax_loss(
+        np.array([[2.0]]), np.array([1]), np.ones(1), np.zeros((2, 2)), decay=3.0
+    )  # fmt: skip
+    assert loss == pytest.approx(np.log(2))
+    np.testing.assert_allclose(slope, [[1.0, 0.5], [-1.0, -0.5]])
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_slope_is_the_losss(seed, decay):
+    rng = np.random.default_rng(seed)
+    features, labels = rng.normal(size=(4, 9)), rng.integers(3, size=9)
+    weights, start = rng.uniform(size=9), rng.normal(size=15)
+
+    def part(which):
+        return lambda flat: np.ravel(
+            softmax_loss(features, labels, weights, flat.reshape(3, 5), decay)[which]
+        ).squeeze()[()]  # fmt: skip
+
+    assert check_grad(part(0), part(1), start) < 1e-5
+
+
+def test_huge_logits_stay_finite():
+    loss, slope = softmax_loss(
+        np.array([[1e8, -1e8]]), np.array([1, 0]), np.ones(2), np.array([[1.0, 0], [0, 0]]), 0.0
+    )  # fmt: skip
+    assert np.isfinite(loss)
+    assert np.isfinite(slope).all()
+
+
+def problem(seed, n_rows=30, n_features=5, n_classes=3, dtype=float):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n_features, n_rows)).astype(dtype)
+    labels = rng.integers(n_classes, size=n_rows)
+    weights = (rng.uniform(0.1, 1, n_rows) / n_rows).astype(dtype)
+    coef = rng.normal(size=(n_classes, n_features)).astype(dtype)
+    mask = rng.random(n_features) < 0.6
+    flipped = np.flatnonzero(rng.random(n_features) < 0.4)
+    return features, labels, weights, coef, mask, flipped
+
+
+def plainly(features, labels, weights, coef, mask, rate, decay):
+    """One candidate, the long way: climb, then weigh the rows that are right."""
+    logits = (coef * mask) @ features
+    proba = np.exp(logits) / np.exp(logits).sum(axis=0)
+    residual = weights * (np.eye(len(coef))[labels].T - proba)
+    step = rate * (residual @ features.T - decay * coef) * mask
+    shift = rate * residual.sum(axis=1)
+    logits = ((coef + step) * mask) @ features + shift[:, None]
+    return step, shift, logits, weights[logits.argmax(axis=0) == labels].sum()
+
+
+def test_one_row_by_hand():
+    # logits 0 and 0, so both probabilities are one half; the slope in the first class is
+    # (1 - 1/2) * x = 1, and flipping the only feature away leaves the intercepts alone to move
+    features, labels, weights = np.array([[2.0]]), np.array([0]), np.ones(1)
+    coef, mask, flipped = np.zeros((2, 1)), np.array([True]), np.array([0])
+    out = step_buffers(2, features)
+    rows = StepRows(features, labels, weights)
+    candidate_step(rows, MaskedMember(coef, mask, np.zeros((2, 1))), flipped, 0.1, 0.0, out)
+    np.testing.assert_allclose(out.coef_step, [[0.1], [-0.1], [0], [0]])
+    np.testing.assert_allclose(out.intercept_step, [0.05, -0.05, 0.05, -0.05])
+    np.testing.assert_allclose(out.logits, [[0.25], [-0.25], [0.05], [-0.05]])
+    np.testing.assert_array_equal(out.accuracy, [1, 1])
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.floats(0.01, 2), st.sampled_from([0, 0.1]))
+def test_both_candidates_equal_two_separate_steps(seed, n_classes, rate, decay):
+    features, labels, weights, coef, mask, flipped = problem(seed, n_classes=n_classes)
+    out = step_buffers(n_classes, features)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    candidate_step(StepRows(features, labels, weights), member, flipped, rate, decay, out)
+    proposed = mask.copy()
+    proposed[flipped] ^= True
+    for i, candidate in enumerate([mask, proposed]):
+        part = slice(i * n_classes, (i + 1) * n_classes)
+        step, shift, moved, right = plainly(
+            features, labels, weights, coef, candidate, rate, decay
+        )  # fmt: skip
+        np.testing.assert_allclose(out.coef_step[part], step, atol=1e-12)
+        np.testing.assert_allclose(out.intercept_step[part], shift, atol=1e-12)
+        np.testing.assert_allclose(out.logits[part], moved, atol=1e-10)
+        assert out.accuracy[i] == pytest.approx(right)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(0, 2**32 - 1))
+def test_no_flip_gives_the_same_candidate_twice(seed):
+    features, labels, weights, coef, mask, _ = problem(seed)
+    out = step_buffers(3, features)
+    nothing = np.empty(0, dtype=np.intp)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    candidate_step(StepRows(features, labels, weights), member, nothing, 0.5, 0.0, out)
+    np.testing.assert_array_equal(out.coef_step[:3], out.coef_step[3:])
+    assert out.accuracy[0] == out.accuracy[1]
+
+
+def test_single_precision_follows_double():
+    wide = problem(0)
+    narrow = [a.astype(np.float32) if a.dtype == float else a for a in wide]
+    results = []
+    for features, labels, weights, coef, mask, flipped in (wide, narrow):
+        out = step_buffers(3, features)
+        member = MaskedMember(coef, mask, (coef * mask) @ features)
+        candidate_step(StepRows(features, labels, weights), member, flipped, 0.5, 0.01, out)
+        results.append(out)
+    assert results[1].logits.dtype == np.float32
+    np.testing.assert_allclose(results[0].coef_step, results[1].coef_step, atol=1e-6)
+    np.testing.assert_allclose(results[0].logits, results[1].logits, atol=1e-5)
+
+
+def test_compiled_and_plain_agree(monkeypatch):
+    features, labels, weights, coef, mask, flipped = problem(3, n_rows=6)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    compiled, plain = step_buffers(3, features), step_buffers(3, features)
+    arguments = StepRows(features, labels, weights), member, flipped, 0.5, 0.1
+    candidate_step(*arguments, compiled)
+    for name, kernel in vars(kernels).copy().items():
+        if isinstance(kernel, CompiledKernel):
+            monkeypatch.setattr(kernels, name, kernel.python)
+    candidate_step(*arguments, plain)
+    for a, b in zip(compiled, plain, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def problem_masked_squares(seed, n_rows=20, n_features=5, dtype=float):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n_features, n_rows)).astype(dtype)
+    numbers = rng.normal(size=n_rows)
+    weights = (rng.uniform(0.1, 1, n_rows) / n_rows).astype(dtype)
+    coef = rng.normal(size=(1, n_features)).astype(dtype)
+    mask = rng.random(n_features) < 0.6
+    flipped = np.flatnonzero(rng.random(n_features) < 0.4)
+    return features, numbers, weights, coef, mask, flipped
+
+
+def plainly_masked_squares(features, numbers, weights, coef, mask, rate, decay):
+    """One candidate, row by row: climb, then score."""
+    n_features, n_rows = features.shape
+    step, shift = np.zeros(n_features), 0.0
+    for m in range(n_rows):
+        left = numbers[m] - sum(coef[0, d] * features[d, m] for d in range(n_features) if mask[d])
+        step += weights[m] * left * features[:, m]
+        shift += weights[m] * left
+    step = rate * np.where(mask, step - decay * coef[0], 0.0)
+    shift *= rate
+    moved = ((coef[0] + step) * mask) @ features + shift
+    variance = (weights * (numbers - moved) ** 2).sum() / weights.sum()
+    return step, shift, moved, -0.5 * weights.sum() * np.log(variance)
+
+
+def test_one_row_by_hand_of_masked_squares():
+    # the residual is 3: with the feature the step is .1 * 3 * 2, and the prediction becomes
+    # .6 * 2 + .3 = 1.5; without it the intercept alone moves, to .3
+    features, numbers, weights = np.array([[2.0]]), np.array([3.0]), np.ones(1)
+    out = step_buffers(1, features)
+    member = MaskedMember(np.zeros((1, 1)), np.array([True]), np.zeros((1, 1)))
+    squared_step(StepRows(features, numbers, weights), member, np.array([0]), 0.1, 0.0, out)
+    np.testing.assert_allclose(out.coef_step, [[0.6], [0]])
+    np.testing.assert_allclose(out.intercept_step, [0.3, 0.3])
+    np.testing.assert_allclose(out.logits, [[1.5], [0.3]])
+    np.testing.assert_allclose(out.accuracy, [-np.log(1.5), -np.log(2.7)])
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 2), st.sampled_from([0, 0.1]))
+def test_both_candidates_equal_two_separate_steps_of_masked_squares(seed, rate, decay):
+    features, numbers, weights, coef, mask, flipped = problem_masked_squares(seed)
+    out = step_buffers(1, features)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    squared_step(StepRows(features, numbers, weights), member, flipped, rate, decay, out)
+    proposed = mask.copy()
+    proposed[flipped] ^= True
+    for i, candidate in enumerate([mask, proposed]):
+        step, shift, moved, score = plainly_masked_squares(
+            features, numbers, weights, coef, candidate, rate, decay
+        )  # fmt: skip
+        np.testing.assert_allclose(out.coef_step[i], step, atol=1e-12)
+        np.testing.assert_allclose(out.intercept_step[i], shift, atol=1e-12)
+        np.testing.assert_allclose(out.logits[i], moved, atol=1e-10)
+        assert out.accuracy[i] == pytest.approx(score)
+
+
+@given(st.integers(0, 999), st.sampled_from([0.0, 0.3]))
+def test_slope_of_the_loss(seed, decay):
+    features, numbers, weights, coef, _, _ = problem_masked_squares(seed)
+    start = np.append(coef[0], 0.3)
+
+    def loss(flat):
+        return squared_loss(features, numbers, weights, flat[None], decay)[0]
+
+    slope = squared_loss(features, numbers, weights, start[None], decay)[1][0]
+    np.testing.assert_allclose(slope, approx_fprime(start, loss, 1e-7), atol=1e-5)
+
+
+@given(st.integers(0, 999), st.sampled_from([1e-6, 0.3]))
+def test_slope_at_the_optimum_is_nothing(seed, decay):
+    features, numbers, weights, _, _, _ = problem_masked_squares(seed)
+    top = squared_optimum(features, numbers, weights, decay)
+    np.testing.assert_allclose(
+        squared_loss(features, numbers, weights, top, decay)[1], 0, atol=1e-9
+    )
+
+
+def test_copies_without_a_penalty_share_their_coefficient():
+    features = np.tile(np.random.default_rng(0).normal(size=20), (3, 1))
+    top = squared_optimum(features, 6 * features[0] + 1, np.full(20, 0.05), 0.0)
+    np.testing.assert_allclose(top, [[2, 2, 2, 1]], atol=1e-4)
+
+
+def test_loss_by_hand():
+    # residuals 1 and -2: half of .5 * 1 + .25 * 4, and half of .1 * 9 as penalty
+    features, numbers = np.array([[1.0, 0.0]]), np.array([5.0, -1.0])
+    parameters = np.array([[3.0, 1.0]])
+    loss, _ = squared_loss(features, numbers, np.array([0.5, 0.25]), parameters, 0.1)
+    assert loss == pytest.approx(0.75 + 0.45)
+
+
+@given(st.integers(0, 999), st.floats(0.01, 100))
+def test_score_grows_by_the_weights_alone(seed, factor):
+    rng = np.random.default_rng(seed)
+    predicted, numbers, weights = rng.normal(size=(1, 9)), rng.normal(size=9), rng.uniform(size=9)
+    score = squared_score(predicted, numbers, weights)
+    assert squared_score(predicted, numbers, factor * weights) == pytest.approx(factor * score)
+
+
+def test_single_precision_stays_single():
+    features, numbers, weights, coef, mask, flipped = problem_masked_squares(1, dtype=np.float32)
+    out = step_buffers(1, features)
+    member = MaskedMember(coef, mask, (coef * mask) @ features)
+    squared_step(StepRows(features, numbers, weights), member, flipped, 0.5, 0.1, out)
+    step, _, moved, _ = plainly_masked_squares(features, numbers, weights, coef, mask, 0.5, 0.1)
+    np.testing.assert_allclose(out.coef_step[0], step, atol=1e-5)
+    np.testing.assert_allclose(out.logits[0], moved, atol=1e-5)
+    assert out.logits.dtype == np.float32
+
+
+def mixture(rng, n_members=3, n_classes=3, n_features=2):
+    return MixtureParameters(
+        rng.normal(size=(n_members, n_classes, n_features)),
+        rng.normal(size=(n_members, n_classes)),
+        rng.normal(size=(n_members, n_features)),
+        rng.normal(size=n_members),
+    )  # fmt: skip
+
+
+def plainly_mixture_loss(features, labels, weights, parameters):
+    """The mixture's loss, one row at a time."""
+    loss = 0.0
+    for x, y, w in zip(features.T, labels, weights, strict=True):
+        gate = np.exp(parameters.gate_coef @ x + parameters.gate_intercept)
+        members = np.exp(parameters.coef @ x + parameters.intercept)
+        proba = members / members.sum(axis=1, keepdims=True)
+        loss -= w * np.log(gate / gate.sum() @ proba[:, y])
+    return loss
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equals_the_loss_row_by_row_and_its_slope(seed):
+    rng = np.random.default_rng(seed)
+    features, labels, weights = (
+        rng.normal(size=(2, 7)),
+        rng.integers(3, size=7),
+        rng.uniform(size=7),
+    )
+    start = mixture(rng)
+    assert mixture_loss(features, labels, weights, start, 0.0)[0] == pytest.approx(
+        plainly_mixture_loss(features, labels, weights, start)
+    )
+    error = check_grad(
+        lambda flat: mixture_loss(features, labels, weights, _unpack(flat, start), 0.3)[0],
+        lambda flat: _pack(mixture_loss(features, labels, weights, _unpack(flat, start), 0.3)[1]),
+        _pack(start),
+    )
+    assert error < 1e-5
+
+
+def test_one_member_is_a_softmax_classifier():
+    rng = np.random.default_rng(0)
+    features, labels, weights = (
+        rng.normal(size=(2, 7)),
+        rng.integers(3, size=7),
+        rng.uniform(size=7),
+    )
+    one = mixture(rng, n_members=1)
+    plain = np.column_stack([one.coef[0], one.intercept[0]])
+    loss, slope = softmax_loss(features, labels, weights, plain, 0.0)
+    mixed, slopes = mixture_loss(features, labels, weights, one, 0.0)
+    assert mixed == pytest.approx(loss)
+    np.testing.assert_allclose(slopes.coef[0], slope[:, :-1])
+    np.testing.assert_allclose(slopes.gate_coef, 0, atol=1e-15)
+
+
+def test_log_softmax_by_hand():
+    logs = log_softmax(np.array([[0.0, 1e4], [np.log(3), 0.0]]), axis=0)
+    np.testing.assert_allclose(np.exp(logs), [[0.25, 1], [0.75, 0]])
+
+
+def test_member_probabilities_add_up_to_one():
+    rng = np.random.default_rng(0)
+    members = mixture(rng)
+    logs = member_log_proba(rng.normal(size=(2, 5)), members.coef, members.intercept)
+    assert logs.shape == (3, 3, 5)
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1)

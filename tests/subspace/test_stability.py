@@ -1,0 +1,220 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import Lasso, LogisticRegression
+
+from ensemblage.datasets import make_hidden_features
+from ensemblage.persistence import load, save
+from ensemblage.subspace import JointSubspaceSelector, StabilityDisplay, StabilitySelector
+from ensemblage.subspace._stability import (
+    SubsampledSelection,
+    false_selections,
+    most_per_fit,
+    select_on_half,
+    split_halves,
+)
+
+
+def test_bound_without_assumptions_by_hand():
+    # 10^2 / (1000 * (2 * .9 - 1)) = .125
+    assert false_selections(SubsampledSelection(1000, 50, 0.9, "none"), 10) == pytest.approx(0.125)
+
+
+def test_unimodal_bound_by_hand():
+    # up to three quarters: 1 / (2 (2 * .7 - 1 - .01)) = 1 / .78, times 10^2 / 1000
+    low = SubsampledSelection(1000, 50, 0.7, "unimodal")
+    assert false_selections(low, 10) == pytest.approx(0.1 / 0.78)
+    # beyond it: four times .11, over 1.02
+    high = SubsampledSelection(1000, 50, 0.9, "unimodal")
+    assert false_selections(high, 10) == pytest.approx(0.1 * 0.44 / 1.02)
+
+
+def test_threshold_is_rounded_up_to_a_share_of_the_fits():
+    assert SubsampledSelection(10, 5, 0.75, "none").reached_threshold() == 0.8
+    assert SubsampledSelection(10, 50, 0.7, "none").reached_threshold() == 0.7
+
+
+def test_too_many_per_fit_for_one_mode_fall_back():
+    # 7 of 10 is more than 1 / sqrt(3): the plain bound, and never more than were selected
+    one, other = (SubsampledSelection(10, 50, 0.9, kind) for kind in ("unimodal", "none"))
+    assert false_selections(one, 7) == false_selections(other, 7) == pytest.approx(4.9 / 0.8)
+    assert false_selections(SubsampledSelection(10, 50, 0.6, "none"), 9) == 9
+
+
+@given(st.integers(2, 500), st.integers(1, 100), st.floats(0.51, 1), st.floats(0.01, 10))
+def test_the_most_per_fit_keeps_the_bound_and_one_more_does_not(p, pairs, threshold, max_false):
+    for assumption in ("none", "unimodal"):
+        selection = SubsampledSelection(p, pairs, threshold, assumption)
+        q = most_per_fit(selection, max_false)
+        assert q == 0 or false_selections(selection, q) <= max_false * (1 + 1e-9)
+        for more in range(q + 1, p + 1):
+            assert false_selections(selection, more) > max_false
+
+
+@given(st.integers(2, 500), st.integers(1, 100), st.floats(0.51, 1), st.integers(1, 500))
+def test_one_mode_never_costs(p, pairs, threshold, q):
+    q = min(q, p)
+    plain, sharper = (
+        false_selections(SubsampledSelection(p, pairs, threshold, kind), q)
+        for kind in ("none", "unimodal")
+    )
+    assert 0 < sharper <= plain <= q
+    assert math.isfinite(plain)
+
+
+QUICK = {"n_pairs": 5, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    return make_hidden_features("linear", 200, n_features=12, random_state=0)
+
+
+def test_halves_are_disjoint_and_have_the_classes():
+    y = np.array([0] * 9 + [1] * 4 + [2] * 2)
+    first, second = split_halves(y, np.random.default_rng(0))
+    assert len(first) == len(second) == 7
+    assert not set(first) & set(second)
+    for label, least in ((0, 4), (1, 2), (2, 1)):
+        for half in (first, second):
+            # the row left over, as the rows are odd in number, is one of the last class
+            assert (y[half] == label).sum() >= least - (label == 2)
+
+
+def test_halves_of_numbers_are_by_lot():
+    y = np.arange(10) + 0.5
+    first, second = split_halves(y, np.random.default_rng(0))
+    assert sorted([*first, *second]) == list(range(10))
+
+
+@pytest.mark.parametrize("estimator", [
+    LogisticRegression(), RandomForestClassifier(20), RFE(LogisticRegression()),
+    JointSubspaceSelector(n_estimators=3, max_iter=50), None,
+])  # fmt: skip
+def test_finds_what_matters(hidden, estimator):
+    X, y, relevant = hidden
+    stable = StabilitySelector(estimator, n_features_per_fit=3, **QUICK).fit(X, y)
+    np.testing.assert_array_equal(stable.support_, relevant)
+    assert stable.transform(X).shape == (200, 3)
+    assert stable.frequencies_.sum() <= 3 + 1e-9
+
+
+def test_numbers(hidden):
+    X, _, relevant = hidden
+    y = X[:, relevant] @ [1.0, 1.0, 2.0]
+    for estimator in (Lasso(0.1), None):
+        stable = StabilitySelector(estimator, n_features_per_fit=3, **QUICK).fit(X, y)
+        np.testing.assert_array_equal(stable.support_, relevant)
+
+
+def test_frequencies_are_the_mean_of_the_fits(hidden):
+    X, y, _ = hidden
+    stable = StabilitySelector(LogisticRegression(), **QUICK).fit(X, y)
+    np.testing.assert_allclose(np.diag(stable.co_selection_), stable.frequencies_)
+    np.testing.assert_array_equal(stable.frequencies_ * 10 % 1, 0)
+    np.testing.assert_array_equal(stable.support_, stable.frequencies_ >= 0.8)
+
+
+def test_names_and_files(hidden, tmp_path):
+    X, y, relevant = hidden
+    frame = pd.DataFrame(X, columns=[f"c{d}" for d in range(12)])
+    stable = StabilitySelector(LogisticRegression(), n_features_per_fit=3, **QUICK).fit(frame, y)
+    assert list(stable.get_feature_names_out()) == list(frame.columns[relevant])
+    save(stable, tmp_path / "m.skops", columns=list(frame.columns), kinds=["number"] * 12)
+    again = load(tmp_path / "m.skops").model
+    np.testing.assert_array_equal(again.transform(frame), stable.transform(frame))
+
+
+def test_same_bits_for_any_number_of_jobs(hidden):
+    one, two = (
+        StabilitySelector(RandomForestClassifier(5), n_jobs=jobs, **QUICK).fit(*hidden[:2])
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.co_selection_, two.co_selection_)
+
+
+def test_what_is_equal_is_chosen_by_lot_and_nothing_is_never_chosen():
+    X, y = np.repeat(np.array([[0.0], [1.0]] * 4), 6, axis=1), np.array([0, 1] * 4)
+    X = np.column_stack([np.zeros(8), X])
+    rows = np.arange(8)
+    masks = [select_on_half(LogisticRegression(), X, y, rows, 1, seed) for seed in range(30)]
+    assert len({int(mask.argmax()) for mask in masks}) > 3
+    everything = select_on_half(LogisticRegression(), X, y, rows, 7, 0)
+    np.testing.assert_array_equal(everything, [False] + [True] * 6)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"threshold": 0.5}, "threshold"),
+    ({"assumption": "r-concave"}, "assumption"),
+    ({"max_false": 0.001}, r"max_false=0.001 cannot be kept with 12 features and threshold=0.75"),
+    ({"n_features_per_fit": 13}, "n_features_per_fit=13, but X has 12 features"),
+    ({"estimator": DummyClassifier()}, "DummyClassifier has no parameter n_features_to_select"),
+])  # fmt: skip
+def test_wrong_parameters(hidden, options, message):
+    with pytest.raises(ValueError, match=message):
+        StabilitySelector(**{**QUICK, **options}).fit(*hidden[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assumption", ["none", "unimodal"])
+def test_wrong_selections_stay_below_the_bound(assumption):
+    # all features but three are noise; a weak signal and a low threshold give chance its best
+    wrong = []
+    for seed in range(60):
+        X, y, relevant = make_hidden_features("linear", 80, flips=0.25, random_state=seed)
+        stable = StabilitySelector(
+            LogisticRegression(), threshold=0.6, max_false=1.0, n_pairs=25, assumption=assumption,
+            random_state=seed,
+        ).fit(X, y)  # fmt: skip
+        wrong.append(int((stable.support_ & ~relevant).sum()))
+    assert stable.error_bound_ <= 1
+    assert np.mean(wrong) <= stable.error_bound_
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    pytest.importorskip("matplotlib").use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def stable():
+    X, y, _ = make_hidden_features("linear", 150, n_features=12, random_state=0)
+    return StabilitySelector(LogisticRegression(), n_pairs=5, random_state=0).fit(X, y)
+
+
+def test_draws_what_was_counted(stable):
+    display = StabilityDisplay.from_estimator(stable, top=5)
+    assert len(display.bars_) == 5
+    widths = [bar.get_width() for bar in display.bars_]
+    np.testing.assert_allclose(widths, np.sort(stable.frequencies_)[::-1][:5])
+    assert display.ax_.get_title().startswith("At most ")
+    assert sorted(display.selected()) == sorted(
+        str(d) for d in stable.get_support(indices=True)
+    )  # fmt: skip
+
+
+def test_bars_of_selected_features_have_a_colour_of_their_own():
+    display = StabilityDisplay([0.2, 0.9, 0.75], 0.75, feature_names=["a", "b", "c"]).plot()
+    assert display.selected() == ["b", "c"]
+    colors = [bar.get_facecolor() for bar in display.bars_]
+    assert colors[0] == colors[1] != colors[2]
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["b", "c", "a"]
+    assert not display.ax_.get_title()
+
+
+def test_wrong_shapes():
+    with pytest.raises(ValueError, match="expected one share per feature"):
+        StabilityDisplay(np.eye(2), 0.75)
+    with pytest.raises(ValueError, match="feature_names has 1 entries for 2 features"):
+        StabilityDisplay([0.1, 0.2], 0.75, feature_names=["a"])
