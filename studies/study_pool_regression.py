@@ -58,14 +58,14 @@ def answers(X, y, train, test):
     target = PoolNumbers(float(y[train].std()))
     recipes = resolve_pool("lean", numbers=True)
     fold_seed, *seeds = draw_seeds(0, 1 + len(recipes))
-    folds = shared_folds(target.labels(y[train]), INNER, fold_seed)
+    folds = shared_folds(target.stratification_labels(y[train]), INNER, fold_seed)
     rows = PoolRows(numbers, y[train], target, None, folds, table=X.iloc[train])
     candidates, _ = hold_out_members(recipes, rows, seeds, 1)
     new = PoolRows(encoder.transform(X.iloc[test]), y[test], target, None, [], table=X.iloc[test])
     said, given = [], {}
     for recipe, seed, held in candidates:
         model = refit_member(recipe, recipe.view(rows), held, seed)
-        said.append(target.ask(model, recipe.view(new).X, recipe.response))
+        said.append(target.outputs(model, recipe.view(new).X, recipe.response))
         alone = target.alone().fit(held.outputs[None], rows.y)
         learned = alone.combine(held.outputs[None])
         given[recipe.name] = both_spreads(learned, rows.y, alone.combine(said[-1][None]))

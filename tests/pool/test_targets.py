@@ -137,7 +137,9 @@ def test_losses_and_scores_by_hand():
 def test_a_constant_member_has_no_spread_of_its_own():
     constant = NUMBERS.constant_member(np.array([3.0, 3.0]))
     assert isinstance(constant, DummyRegressor)
-    np.testing.assert_array_equal(NUMBERS.ask(constant, np.zeros((1, 2)), "predict_std"), [[3, 4]])
+    np.testing.assert_array_equal(
+        NUMBERS.outputs(constant, np.zeros((1, 2)), "predict_std"), [[3, 4]]
+    )
 
 
 @given(seed=st.integers(0, 1000), shift=st.floats(-10, 10), scale=st.floats(0.1, 10))

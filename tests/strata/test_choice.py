@@ -9,7 +9,7 @@ from ensemblage.strata import (
     ClassTarget,
     MixtureStrata,
     StrataEnsembleClassifier,
-    fit_held_out,
+    fit_with_out_of_fold,
 )
 from ensemblage.strata._choice import candidates, fused_error
 from ensemblage.strata._targets import Training
@@ -61,7 +61,7 @@ def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     by_heart = StrataEnsembleClassifier(HISS(2, 0.6), KNeighborsClassifier(1), random_state=0)
-    held_out = fit_held_out(by_heart, X, y)
+    held_out = fit_with_out_of_fold(by_heart, X, y)
     plain = clone(by_heart).fit(X, y)
     assert held_out.shape == (60, 2)
     assert (held_out.argmax(axis=1) == y).mean() < 0.7
@@ -73,7 +73,7 @@ def test_a_row_that_no_fold_tests_is_not_held_out():
     y, rows = np.arange(40) % 2, np.arange(40)
     folds = [(rows[20:], rows[:10]), (rows[:20], rows[20:30])]
     ensemble = StrataEnsembleClassifier(HISS(2, 0.6), cv=folds, random_state=0)
-    held_out = fit_held_out(ensemble, X, y)
+    held_out = fit_with_out_of_fold(ensemble, X, y)
     assert np.flatnonzero(np.isnan(held_out).any(axis=1)).tolist() == [
         *range(10, 20),
         *range(30, 40),
@@ -83,4 +83,4 @@ def test_a_row_that_no_fold_tests_is_not_held_out():
 def test_without_folds_nothing_is_held_out():
     ensemble = StrataEnsembleClassifier(HISS(2, 0.6), fusion="mean")
     with pytest.raises(ValueError, match="fusion='mean' with cv=5 needs no folds"):
-        fit_held_out(ensemble, np.eye(20), np.arange(20) % 2)
+        fit_with_out_of_fold(ensemble, np.eye(20), np.arange(20) % 2)

@@ -20,11 +20,11 @@ from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     MixtureStrata,
-    NumberTarget,
+    NumericTarget,
     ScaledRidge,
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
-    fit_held_out,
+    fit_with_out_of_fold,
     tuned_svr,
 )
 from ensemblage.strata._ensemble import StrataEnsembleMixin
@@ -92,7 +92,7 @@ def test_any_stratifier(stratifier):
 
 def test_strata_may_be_balanced_by_tenths_of_the_target():
     model = fitted(HISS(3, 1 / 3, class_balance=True))
-    tenths = NumberTarget(1.0).labels(Y)
+    tenths = NumericTarget(1.0).stratification_labels(Y)
     for tenth in range(10):
         sizes = model.stratifier_.memberships_[tenths == tenth].sum(axis=0)
         np.testing.assert_allclose(sizes, 8.0, atol=0.1)
@@ -164,7 +164,7 @@ def test_groups_stay_together():
 def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
     by_heart = StrataEnsembleRegressor(HISS(2, 0.6), DecisionTreeRegressor(), random_state=0)
     noise = np.random.default_rng(5).normal(size=240)
-    held_out = fit_held_out(by_heart, X, noise)
+    held_out = fit_with_out_of_fold(by_heart, X, noise)
     assert held_out.shape == (240, 2)
     assert np.mean((held_out[:, 0] - noise) ** 2) > 0.8
     assert by_heart.held_out_error_ == pytest.approx(

@@ -439,9 +439,11 @@ class Boosting(Recipe):
         classes, weights = np.unique(rows.y[fold.train]), rows.weights_at(fold.test)
         if len(classes) == 1:
             constant = rows.target.constant_member(rows.y[fold.train])
-            said = rows.target.ask(constant, asked, self.response)
+            said = rows.target.outputs(constant, asked, self.response)
             return Grown(np.stack([said] * len(self.stages)), self.stages[-1], None)
-        known = np.isin(y, classes) if rows.target.of_classes else np.ones(len(y), dtype=bool)
+        known = (
+            np.isin(y, classes) if rows.target.is_classification else np.ones(len(y), dtype=bool)
+        )
         known_weights = None if weights is None else weights[known]
         watched = Watched(asked[known], y[known], known_weights, PATIENCE, self.seconds)
         model = self._make(settings, self._most_rounds(settings, rows, fold))

@@ -75,7 +75,6 @@ from ensemblage.pool._targets import (
     learn_level_spread,
 )
 from ensemblage.sources import part_sources
-from ensemblage.strata import read_numbers
 
 Doubles = NDArray[np.float64]
 
@@ -187,7 +186,7 @@ class PoolMixin(EncodeMixin):
         given = X if hasattr(X, "shape") else np.array(X, dtype=object)
         seen, target = {NUMBERS: self._new_rows(X, **ARRAYS), TABLE: given}, self._target()
         asked = zip(self.estimators_, self.responses_, self.views_, strict=True)
-        return np.stack([target.ask(each, seen[sees], by) for each, by, sees in asked])
+        return np.stack([target.outputs(each, seen[sees], by) for each, by, sees in asked])
 
     def contributions(self) -> Contributions:
         """Tell what the pool would lose without each place of diversity.
@@ -788,8 +787,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         return LevelSpread(*sizes, *self.spread_levels_)
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumbers]:
-        numbers, found = read_numbers(y, np.ones(len(y)))
-        return numbers, PoolNumbers(found.scale)
+        return PoolNumbers.read(y, np.ones(len(y)))
 
     def _target(self) -> PoolNumbers:
         return PoolNumbers(self.target_scale_)

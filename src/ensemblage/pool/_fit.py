@@ -381,7 +381,7 @@ def _latency(model: Any, rows: PoolRows, response: str) -> float:
     best = np.inf
     for _ in range(TIMED_CALLS):
         start = time.perf_counter()
-        rows.target.ask(model, asked, response)
+        rows.target.outputs(model, asked, response)
         best = min(best, time.perf_counter() - start)
     return float(best * TIMED_ROWS / min(TIMED_ROWS, len(rows.y)))
 
@@ -413,7 +413,7 @@ def standings(
     """Write the lines of the leaderboard, the pool first; ``pooled`` are its held-out outputs."""
     known, fitted = verdict.known, {each.name: each for each in members}
     y, weights, target = rows.y[known], rows.weights_at(known), rows.target
-    line = Standing if target.of_classes else NumberStanding
+    line = Standing if target.is_classification else NumberStanding
     shares = verdict.fusion.importance(len(verdict.candidates))
     lines = []
     for k, (recipe, _, held) in enumerate(verdict.candidates):

@@ -300,7 +300,7 @@ def fused_again(record: HeldOutRecord, fusion: Fusion, members: Any) -> Doubles:
     """Give what a pool of some members says of each row, fused as rows of other folds teach."""
     outputs = record.outputs[np.asarray(members, dtype=int)].astype(float)
     y, weights = record.y, record.weights
-    folds = deal_folds(record.target.labels(y), N_FOLDS, np.random.default_rng(0))
+    folds = deal_folds(record.target.stratification_labels(y), N_FOLDS, np.random.default_rng(0))
     fused = fused_outputs(clone(fusion), outputs, y, folds, sample_weight=weights)
     lacking = np.isnan(fused).any(axis=1)
     if lacking.any():

@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from ensemblage._core import Fold, fit_parameter, make_folds, set_seed, take_rows
 from ensemblage.fusion import common_response, number_response
 from ensemblage.pool._targets import PoolTarget, mean_loss
-from ensemblage.strata import fit_held_out
+from ensemblage.strata import fit_with_out_of_fold
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -57,7 +57,7 @@ class PoolRows(NamedTuple):
     @property
     def labels(self) -> Indices:
         """What folds and draws keep the shares of: classes, or tenths of numbers."""
-        return self.target.labels(self.y)
+        return self.target.stratification_labels(self.y)
 
     @property
     def prior(self) -> Doubles:
@@ -214,7 +214,7 @@ class Recipe:
         """Fit each candidate to a fold, and ask it about the other rows."""
         asked = take_rows(rows.X, fold.test)
         fitted = (fit_fresh(each, rows, fold.train, seed) for each in self.candidates)
-        return np.stack([rows.target.ask(each, asked, self.response) for each in fitted])
+        return np.stack([rows.target.outputs(each, asked, self.response) for each in fitted])
 
     def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
         """Take the candidate with the least loss on all held-out rows, once it is calibrated."""
@@ -332,7 +332,7 @@ class OwnFolds(Recipe):
         start = time.perf_counter()
         (ensemble,) = self.candidates
         model = set_seed(clone(ensemble), seed).set_params(cv=rows.folds)
-        outputs = fit_held_out(model, rows.X, rows.y, sample_weight=rows.weights)
+        outputs = fit_with_out_of_fold(model, rows.X, rows.y, sample_weight=rows.weights)
         model.set_params(cv=len(rows.folds))  # folds need not be kept
         lacking = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
         outputs[lacking] = rows.prior

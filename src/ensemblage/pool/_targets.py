@@ -16,7 +16,7 @@ from ensemblage.fusion import (
     learn_spread,
     normal_log_density,
 )
-from ensemblage.strata import ClassTarget, NumberTarget
+from ensemblage.strata import ClassTarget, NumericTarget
 
 Doubles = NDArray[np.float64]
 
@@ -133,7 +133,7 @@ class PoolClasses(ClassTarget):
         return float(np.average(outputs.argmax(axis=1) == y, weights=weights))
 
 
-class PoolNumbers(NumberTarget):
+class PoolNumbers(NumericTarget):
     """Numbers; members say a mean and a variance."""
 
     __slots__ = ()

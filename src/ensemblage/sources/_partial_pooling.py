@@ -50,7 +50,7 @@ from ensemblage.sources._pooling_solvers import (
     squared_error,
 )
 from ensemblage.sources._source_codes import SourceCodes, find_sources, number_sources
-from ensemblage.strata import read_numbers
+from ensemblage.strata import NumericTarget
 
 Doubles = NDArray[np.float64]
 
@@ -582,7 +582,7 @@ class PartialPoolingRegressor(PartialPoolingMixin, RegressorMixin, DocLinkMixin,
         """
         rows, y = validate_numbers(self, X, y, dtype=np.float64, squares=True, ensure_min_samples=2)
         weights = read_weights(sample_weight, rows)
-        numbers, _ = read_numbers(y, weights)
+        numbers, _ = NumericTarget.read(y, weights)
         names, codes = self._number(sources, rows)
         scaling, target = Scaling.of(rows, weights), Scaling.of(numbers[:, None], weights)
         level, unit = float(target.mean[0]), float(target.scale[0])

@@ -1,6 +1,6 @@
 from ._bootstrap import BootstrapStrata as BootstrapStrata
 from ._checks import stratifier_checks as stratifier_checks
-from ._choice import fit_held_out as fit_held_out
+from ._choice import fit_with_out_of_fold as fit_with_out_of_fold
 from ._describe import ColumnDifference as ColumnDifference
 from ._describe import StrataDescription as StrataDescription
 from ._describe import StratumDescription as StratumDescription
@@ -16,8 +16,7 @@ from ._members import tuned_svr as tuned_svr
 from ._mixture import MixtureStrata as MixtureStrata
 from ._targets import ClassTarget as ClassTarget
 from ._targets import HeldOutScores as HeldOutScores
-from ._targets import NumberTarget as NumberTarget
-from ._targets import read_numbers as read_numbers
+from ._targets import NumericTarget as NumericTarget
 
 __all__ = [
     "HISS",

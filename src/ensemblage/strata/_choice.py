@@ -95,7 +95,7 @@ def fit_strata(stratifier: Any, data: Training) -> Doubles:
                 f"Leave {name} out, or use a stratifier that takes it."
             )
         passed[parameter] = value
-    stratifier.fit(data.X, data.target.labels(data.y), **passed)
+    stratifier.fit(data.X, data.target.stratification_labels(data.y), **passed)
     memberships = getattr(final_step(stratifier), "memberships_", None)
     if memberships is None:
         raise TypeError(
@@ -208,7 +208,7 @@ def fuse_held_out(
     )
 
 
-def fit_held_out(ensemble: Any, X: Any, y: Any, **passed: Any) -> Doubles:
+def fit_with_out_of_fold(ensemble: Any, X: Any, y: Any, **passed: Any) -> Doubles:
     """Fit an ensemble; give what it says of rows that neither members nor fusion have seen.
 
     Only the fusion is fitted once more per fold: members have held-out outputs anyway. A row in no

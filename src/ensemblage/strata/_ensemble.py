@@ -70,7 +70,7 @@ from ensemblage.strata._targets import (
     ClassTarget,
     HeldOutScores,
     LastWord,
-    NumberTarget,
+    NumericTarget,
     Target,
     Training,
     Trial,
@@ -84,8 +84,6 @@ from ensemblage.strata._targets import (
     own_shares,
     own_strata,
     own_variances,
-    read_classes,
-    read_numbers,
     score_held_out,
 )
 
@@ -417,9 +415,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         target = self._target()
         if y is None:
             errors = Errors(self.stratum_errors_, self.held_out_error_)
-            return told.with_errors(*errors, "held out", of_classes=target.of_classes)
+            return told.with_errors(*errors, "held out", of_classes=target.is_classification)
         errors = tell_errors(self._row_losses(X, y).astype(float), memberships, target)
-        return told.with_errors(*errors, "given", of_classes=target.of_classes)
+        return told.with_errors(*errors, "given", of_classes=target.is_classification)
 
     def explain_row(self, x: Any) -> dict[str, Any]:
         """Tell which strata and members decided about one row.
@@ -614,7 +612,7 @@ class StrataEnsembleClassifier(
         return make_pipeline(MinMaxScaler(), ensemble)
 
     def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], ClassTarget]:
-        return read_classes(y, weights)
+        return ClassTarget.read(y, weights)
 
     def _keep_target(self, target: ClassTarget) -> None:
         self.classes_ = target.classes
@@ -840,10 +838,10 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         said = self.predict(X, sources=sources)
         return float(r2_score(y, said, sample_weight=sample_weight))
 
-    def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], NumberTarget]:
-        return read_numbers(y, weights)
+    def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], NumericTarget]:
+        return NumericTarget.read(y, weights)
 
-    def _keep_target(self, target: NumberTarget) -> None:
+    def _keep_target(self, target: NumericTarget) -> None:
         self.target_scale_ = target.scale
         # as it stays where nothing is held out
         self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = AS_FUSED
@@ -851,8 +849,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         self.held_out_scores_: HeldOutScores | None = None
         self.told_scores_: HeldOutScores | None = None
 
-    def _target(self) -> NumberTarget:
-        return NumberTarget(self.target_scale_, self.own_variances_)
+    def _target(self) -> NumericTarget:
+        return NumericTarget(self.target_scale_, self.own_variances_)
 
     def _prediction(self, fused: Doubles) -> float:
         return float(fused[0])

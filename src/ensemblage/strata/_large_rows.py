@@ -47,9 +47,9 @@ class LargeRows(NamedTuple):
         weights = read_weights(sample_weight, source.stand_in) if weighted else None
         rows = source.begin(weights)
         codes, target = ensemble._read_target(y, rows.weights)  # noqa: SLF001
-        if weighted and target.of_classes:
+        if weighted and target.is_classification:
             codes = np.where(rows.weights > 0, codes, -1)
-        return cls(rows, y, codes if target.of_classes else None, weighted)
+        return cls(rows, y, codes if target.is_classification else None, weighted)
 
     def take(self, numbers: Indices) -> tuple[NDArray[Any], NDArray[Any]]:
         """Read some rows, by rising numbers, with what is to be predicted of them."""

@@ -106,10 +106,12 @@ def hold_out(data: Training, cv: Any, seed: int) -> Training:
     """Add the folds that a user's ``cv`` asks for; a splitter may leave rows out of all tests."""
     y, target = data.y, data.target
     if not isinstance(cv, Integral):
-        splitter = check_cv(cv, y, classifier=target.of_classes)
+        splitter = check_cv(cv, y, classifier=target.is_classification)
         return data._replace(folds=[Fold(*each) for each in splitter.split(data.X, y, data.groups)])
     n_folds = int(cv) if data.groups is not None else target.count_folds(y, int(cv))
-    return data._replace(folds=make_folds(target.labels(y), n_folds, seed, data.groups))
+    return data._replace(
+        folds=make_folds(target.stratification_labels(y), n_folds, seed, data.groups)
+    )
 
 
 SVM_GRID = {"svc__C": [1.0, 10.0, 100.0], "svc__gamma": ["scale", 0.01, 0.1]}
@@ -338,7 +340,7 @@ class Asked(NamedTuple):
 def ask_members(members: list[Any], responses: list[str], X: Any, target: Target) -> Doubles:
     """Ask fitted members about rows, (n_members, n_samples, n_outputs)."""
     pairs = zip(members, responses, strict=True)
-    return np.stack([target.ask(member, X, name) for member, name in pairs])
+    return np.stack([target.outputs(member, X, name) for member, name in pairs])
 
 
 def ask_elsewhere(
@@ -346,7 +348,7 @@ def ask_elsewhere(
 ) -> Doubles:
     """Fit a member and ask it about held-out rows, (len(test), n_outputs)."""
     member = fit_member(job, X, y, target, seeds)
-    return target.ask(member, take_rows(X, test), job.response)
+    return target.outputs(member, take_rows(X, test), job.response)
 
 
 def held_out_outputs(

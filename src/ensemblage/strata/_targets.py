@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Target(Protocol):
     """What an ensemble on strata has to know of the kind of its target."""
 
     @property
-    def of_classes(self) -> bool:
+    def is_classification(self) -> bool:
         """Tell classes from numbers."""
         ...
 
@@ -89,7 +89,7 @@ class Target(Protocol):
         """Numbers that a member says of a row."""
         ...
 
-    def labels(self, y: NDArray[Any]) -> NDArray[np.intp]:
+    def stratification_labels(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """Give numbers by which folds, and strata that want them, are balanced."""
         ...
 
@@ -105,7 +105,7 @@ class Target(Protocol):
         """Tell whether a fitted member always says the same."""
         ...
 
-    def ask(self, member: Any, X: Any, response: str) -> Doubles:
+    def outputs(self, member: Any, X: Any, response: str) -> Doubles:
         """Ask a member about rows, (n_samples, n_outputs)."""
         ...
 
@@ -142,17 +142,34 @@ class ClassTarget(NamedTuple):
     """Classes, sorted; ``y`` are their numbers, and outputs have one column for each."""
 
     classes: NDArray[Any]
-    of_classes: bool = True
+    is_classification: bool = True
     one_value: str = (
         "one class only; their members always say that class. Larger or fewer strata would mix "
         "classes more."
     )
 
+    @classmethod
+    def read(cls, y: Any, weights: Doubles) -> tuple[NDArray[np.intp], Self]:
+        """Give classes numbers; refuse what is none, one class alone, and classes without weight."""
+        check_classification_targets(y)
+        classes, y = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two."
+            )
+        absent = np.bincount(y, weights) == 0
+        if absent.any():
+            raise ValueError(
+                f"sample_weight leaves no weight to class {classes[absent].tolist()[0]!r}. "
+                "Leave its rows out, or give some of them weight."
+            )
+        return y, cls(classes)
+
     @property
     def n_outputs(self) -> int:
         return len(self.classes)
 
-    def labels(self, y: NDArray[np.intp]) -> NDArray[np.intp]:
+    def stratification_labels(self, y: NDArray[np.intp]) -> NDArray[np.intp]:
         return y
 
     def count_folds(self, y: NDArray[np.intp], wanted: int) -> int:
@@ -172,7 +189,7 @@ class ClassTarget(NamedTuple):
     def is_constant(self, member: Any) -> bool:
         return len(member.classes_) == 1
 
-    def ask(self, member: Any, X: Any, response: str) -> Doubles:
+    def outputs(self, member: Any, X: Any, response: str) -> Doubles:
         return member_outputs(member, X, len(self.classes), response)
 
     def losses(self, outputs: Doubles, y: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -201,7 +218,7 @@ class ClassTarget(NamedTuple):
         }
 
 
-class NumberTarget(NamedTuple):
+class NumericTarget(NamedTuple):
     """Numbers, with their standard deviation; outputs are a mean and a variance.
 
     ``own_variances`` are those of the members of each stratum on its rows, where they are known.
@@ -209,17 +226,36 @@ class NumberTarget(NamedTuple):
 
     scale: float
     own_variances: Doubles | None = None
-    of_classes: bool = False
+    is_classification: bool = False
     one_value: str = (
         "one value of the target only; their members always say it. Larger or fewer strata would "
         "hold more."
     )
 
+    @classmethod
+    def read(cls, y: Any, weights: Doubles) -> tuple[Doubles, Self]:
+        """Read numbers; refuse words, gaps, infinity, and what does not vary."""
+        numbers = as_numbers(y)
+        bad = ~np.isfinite(numbers)
+        if bad.any():
+            raise ValueError(
+                f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows: leave these out."
+            )
+        with np.errstate(over="ignore"):
+            present = numbers[weights > 0]
+            scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))
+        if present.min() == present.max() or not FINEST < scale < 1 / FINEST:
+            raise ValueError(
+                f"y varies from {present.min():g} to {present.max():g} only, or beyond what floats "
+                "hold; a regressor needs numbers that differ."
+            )
+        return numbers, cls(scale)
+
     @property
     def n_outputs(self) -> int:
         return 2
 
-    def labels(self, y: Doubles) -> NDArray[np.intp]:
+    def stratification_labels(self, y: Doubles) -> NDArray[np.intp]:
         ranks = np.empty(len(y), dtype=np.intp)
         ranks[np.argsort(y, kind="stable")] = np.arange(len(y))
         return ranks * min(N_BINS, max(len(y) // N_BINS, 1)) // len(y)
@@ -233,7 +269,7 @@ class NumberTarget(NamedTuple):
     def is_constant(self, member: Any) -> bool:
         return isinstance(member, DummyRegressor)
 
-    def ask(self, member: Any, X: Any, response: str) -> Doubles:
+    def outputs(self, member: Any, X: Any, response: str) -> Doubles:
         # a constant member has no spread of its own, though it could be asked for one
         name = "predict" if self.is_constant(member) else response
         return number_outputs(member, X, name, self.scale**2)
@@ -278,42 +314,6 @@ def _accuracy(outputs: Doubles | None, y: NDArray[np.intp]) -> float | None:
     if outputs is None or len(outputs) == 0:
         return None
     return float((outputs.argmax(axis=1) == y).mean())
-
-
-def read_classes(y: Any, weights: Doubles) -> tuple[NDArray[np.intp], ClassTarget]:
-    """Give classes numbers; refuse what is none, one class alone, and classes without weight."""
-    check_classification_targets(y)
-    classes, y = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at least two."
-        )
-    absent = np.bincount(y, weights) == 0
-    if absent.any():
-        raise ValueError(
-            f"sample_weight leaves no weight to class {classes[absent].tolist()[0]!r}. "
-            "Leave its rows out, or give some of them weight."
-        )
-    return y, ClassTarget(classes)
-
-
-def read_numbers(y: Any, weights: Doubles) -> tuple[Doubles, NumberTarget]:
-    """Read numbers; refuse words, gaps, infinity, and what does not vary."""
-    numbers = as_numbers(y)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        raise ValueError(
-            f"y is NaN or infinite in {bad.sum()} of {len(bad)} rows: leave these out."
-        )
-    with np.errstate(over="ignore"):
-        present = numbers[weights > 0]
-        scale = float(np.sqrt(np.average((present - present.mean()) ** 2)))
-    if present.min() == present.max() or not FINEST < scale < 1 / FINEST:
-        raise ValueError(
-            f"y varies from {present.min():g} to {present.max():g} only, or beyond what floats "
-            "hold; a regressor needs numbers that differ."
-        )
-    return numbers, NumberTarget(scale)
 
 
 """Of an anchor in the answer, or of the spread told in the variance, to choose from."""

@@ -92,7 +92,9 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
     """
     told = getattr(pool, "known_sources_", None)
     record = pool.held_out_ if told is None else told.pool.held_out
-    parts = deal_folds(record.target.labels(record.y), pool.cv, np.random.default_rng(0))
+    parts = deal_folds(
+        record.target.stratification_labels(record.y), pool.cv, np.random.default_rng(0)
+    )
     score = _class_scores if dataset.classes else _number_scores
     scored = [score(pool, record, test) for _, test in parts]
     return comparison_of_parts(dataset, method, scored, seconds, NOTE)
