@@ -150,7 +150,7 @@ class ClassTarget(NamedTuple):
 
     @classmethod
     def read(cls, y: Any, weights: Doubles) -> tuple[NDArray[np.intp], Self]:
-        """Give classes numbers; refuse what is none, one class alone, and classes without weight."""
+        """Code the classes; refuse one class alone, and classes without weight."""
         check_classification_targets(y)
         classes, y = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -234,7 +234,7 @@ class NumericTarget(NamedTuple):
 
     @classmethod
     def read(cls, y: Any, weights: Doubles) -> tuple[Doubles, Self]:
-        """Read numbers; refuse words, gaps, infinity, and what does not vary."""
+        """Read a numeric target; refuse text, missing values, infinity and a constant."""
         numbers = as_numbers(y)
         bad = ~np.isfinite(numbers)
         if bad.any():
