@@ -127,7 +127,7 @@ def test_the_differences_behind_the_verdict_are_there_and_whole(pages, open_tab,
     assert figure.count() == 1
     lines = figure.locator("li:not(.group):not(.axis)")
     assert lines.count() == 2  # three methods, one of them the choice
-    assert "told apart" in figure.inner_text()
+    assert "significantly different" in figure.inner_text()
     for line in lines.all():
         assert "\N{PLUS-MINUS SIGN}" in line.inner_text()
         row = line.bounding_box()

@@ -11,12 +11,13 @@ from ensemblage.report._comparison import (
     data_section,
     datasets_section,
     difference_blocks,
-    differences,
 )
-from ensemblage.studies import Design
+from ensemblage.studies import compare
 from report.documents import comparison, method
+from studies.homes import homes
 
 FOLDS = 3
+SIGNIFICANT = "significantly different from the best"
 
 
 def compared(**accuracy):
@@ -24,35 +25,35 @@ def compared(**accuracy):
 
 
 def found(document):
-    return differences(document.methods, document.choice, Design("accuracy", 1 / FOLDS, 1500))
+    return difference_blocks(document)[0].bars
 
 
 def test_two_methods_by_hand():
     document = compared(good=[0.9, 0.8, 0.95], bad=[0.8, 0.75, 0.9])
     (each,) = found(document)
     assert each.label == "bad"
-    assert each.mean == pytest.approx(-0.2 / 3)
+    assert each.value == pytest.approx(-0.2 / 3)
     # gaps -0.1, -0.05, -0.05: variance 1/1200, times 1/3 + 1/2
     error = np.sqrt((1 / 3 + 1 / 2) / 1200)
-    assert each.reach == pytest.approx(student.ppf(1 - 0.025 / 2, 2) * error)
-    assert not each.apart
+    assert each.error == pytest.approx(student.ppf(1 - 0.025 / 2, 2) * error)
+    assert each.group == "not significantly different"
 
 
 def test_methods_that_never_differ_and_that_always_do():
     document = compared(good=[0.9, 0.9, 0.9], same=[0.9, 0.9, 0.9], bad=[0.5, 0.5, 0.5])
     same, bad = found(document)
-    assert (same.mean, same.reach, same.apart) == (0.0, 0.0, False)
-    assert (bad.mean, bad.apart) == (pytest.approx(-0.4), True)
+    assert (same.value, same.error, same.group) == (0.0, 0.0, "not significantly different")
+    assert (bad.value, bad.group) == (pytest.approx(-0.4), SIGNIFICANT)
     # 1500 rows that are right or wrong leave some error, though the folds agree
     error = np.sqrt((0.4 - 0.16) / 1500)
-    assert bad.reach == pytest.approx(student.ppf(1 - 0.0125 / 2, 2) * error)
+    assert bad.error == pytest.approx(student.ppf(1 - 0.0125 / 2, 2) * error)
 
 
-def test_groups_say_in_words_who_is_told_apart():
+def test_bars_are_grouped_by_significance():
     document = compared(good=[0.9, 0.91, 0.9], near=[0.9, 0.92, 0.88], far=[0.1, 0.11, 0.1])
     (block,) = difference_blocks(document)
     assert [(bar.label, bar.group) for bar in block.bars] == [
-        ("near", "not told apart"), ("far", "told apart from the best"),
+        ("near", "not significantly different"), ("far", SIGNIFICANT),
     ]  # fmt: skip
     assert [bar.reference for bar in block.bars] == [0.0, 0.0]
     assert block.signed
@@ -62,15 +63,23 @@ scores = st.lists(st.integers(0, 100).map(lambda k: k / 100), min_size=FOLDS, ma
 
 
 @given(st.lists(scores, min_size=2, max_size=6))
-def test_an_interval_leaves_out_zero_where_the_verdict_tells_apart(rows):
+def test_an_interval_covers_zero_unless_the_difference_is_significant(rows):
     document = compared(**{f"m{k}": row for k, row in enumerate(rows)})
     for each in found(document):
         # on the very border rounding decides
-        slack = 1e-9 * (1 + abs(each.mean))
-        if each.apart:
-            assert abs(each.mean) >= each.reach - slack
+        slack = 1e-9 * (1 + abs(each.value))
+        if each.group == SIGNIFICANT:
+            assert abs(each.value) >= each.error - slack
         else:
-            assert abs(each.mean) <= each.reach + slack
+            assert abs(each.value) <= each.error + slack
+
+
+def test_of_errors_the_smallest_difference_stands_first():
+    document = compare(homes(60), methods=["mean", "ridge", "forest"], n_splits=2, measure="rmse")
+    bars = found(document)
+    for group in {bar.group for bar in bars}:
+        means = [bar.value for bar in bars if bar.group == group]
+        assert means == sorted(means)
 
 
 def test_nothing_without_a_choice():
