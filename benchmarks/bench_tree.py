@@ -51,7 +51,7 @@ def seconds(work, rounds):
 
 def parts(X, y, leaves):
     targets = RowTargets(np.ones(len(y)), y.astype(np.int32), np.zeros(len(y)), 2)
-    recipe = TreeRecipe(GrowthRule("gini", leaves, 1), VIEWS, 0.25, crisp=False)
+    recipe = TreeRecipe(GrowthRule("gini", leaves, 1), VIEWS, 0.25, hard_thresholds=False)
     return TreeRows(X, targets), recipe
 
 
@@ -82,7 +82,9 @@ def fitted(estimator, X, y):
 def compare(n_rows, leaves, rounds):
     X, y = rows_of(n_rows)
     small, labels = rows_of(2000)
-    InnerTreeClassifier(max_leaves=leaves, random_state=0).fit(small, labels).predict_proba(small)
+    InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(small, labels).predict_proba(
+        small
+    )
     cart = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     grown, _ = seconds(lambda: cart.fit(X, y), rounds)
     rows, recipe = parts(X, y, leaves)
@@ -90,7 +92,7 @@ def compare(n_rows, leaves, rounds):
     placed, _ = seconds(lambda: recipe.soften(structure.tree, rows, 0), rounds)
     print(f"{n_rows:,} rows, {COLUMNS} columns, {leaves} leaves, {VIEWS} views; best of {rounds}")
     line("thresholds of the crowd", placed, grown, PLACE, "CART")
-    ours = InnerTreeClassifier(max_leaves=leaves, random_state=0)
+    ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     whole, builder = fitted(ours, X, y)
     line("whole fit, five folds", whole, grown, FIT, "CART")
     print(f"  of which scikit-learn's builder  {builder:8.3f} s   ours {whole - builder:8.3f} s")
@@ -143,7 +145,7 @@ def memory(n_rows, leaves):
     """Tell what the crowd, and a whole fit, take beside the rows."""
     X, y = rows_of(n_rows)
     rows, recipe = parts(X, y, leaves)
-    ours = InnerTreeClassifier(max_leaves=leaves, random_state=0)
+    ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     ours.fit(X[:2000], y[:2000])
     alone = peak(lambda: DecisionTreeClassifier(max_leaf_nodes=leaves).fit(X, y))
     structure = recipe.grow(rows, 0)

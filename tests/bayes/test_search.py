@@ -592,7 +592,7 @@ def test_parameters_become_a_space():
     X, y = load_iris(return_X_y=True, as_frame=True)
     first, second, third, fourth = X.columns
     rules = NetworkConstraints(required=[(fourth, first)], tiers=[[third], [second]])
-    model = BayesNetClassifier(None, "empty", "bic", constraints=rules)
+    model = BayesNetClassifier(None, init="empty", criterion="bic", constraints=rules)
     space = plan_search(model, read_training(model, X, y, None))
     assert (space.order, space.init, space.max_parents) == ([3, 4, 1, 2], "empty", 5)
     assert space.local

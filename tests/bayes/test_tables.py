@@ -392,8 +392,8 @@ def test_bootstraps_tell_the_temperature_of_rows_that_they_have_left():
     """Pure chance: whoever has not seen a row knows nothing of it, and should say so."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (150, 12)).astype(str), rng.integers(0, 2, 150)
-    crowd = InnerBayesNetClassifier(20, 0.3, random_state=0).fit(X, y)
-    sure = InnerBayesNetClassifier(20, 0.3, random_state=0, calibration=None).fit(X, y)
+    crowd = InnerBayesNetClassifier(20, view_size=0.3, random_state=0).fit(X, y)
+    sure = InnerBayesNetClassifier(20, view_size=0.3, random_state=0, calibration=None).fit(X, y)
     fresh = rng.integers(0, 4, (500, 12)).astype(str)
     doubts = [np.abs(model.predict_proba(fresh) - 0.5).mean() for model in (crowd, sure)]
     assert doubts[0] < 0.8 * doubts[1]

@@ -210,12 +210,12 @@ def test_the_share_of_the_crowd_that_chooses_an_arc():
     """Four views of all rows are of one mind; of halves each is searched alone."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     X = X.iloc[:, :5]
-    agreed = InnerBayesNetClassifier(4, 1.0, tables="plain", random_state=0).fit(X, y)
+    agreed = InnerBayesNetClassifier(4, view_size=1.0, tables="plain", random_state=0).fit(X, y)
     shares = {name: dict.fromkeys(sorted(p), 1.0) for name, p in agreed.parents_.items()}
     found = {name: dict(sorted(p.items())) for name, p in agreed.arc_confidence_.items()}
     assert found == shares
     settings = {"tables": "plain", "criterion": "bic", "calibration": None}
-    network = InnerBayesNetClassifier(3, 0.5, random_state=0, **settings).fit(X, y)
+    network = InnerBayesNetClassifier(3, view_size=0.5, random_state=0, **settings).fit(X, y)
     views = draw_views(len(y), draw_seeds(0, 6)[:3], 0.5)
     sample = code_sample(read_training(network, X, y, None), "mdlp", 10**6)
     alone = []
@@ -238,7 +238,7 @@ def test_a_single_identity_view_is_the_plain_network_with_any_search(search):
     for criterion in ("probability", "bic"):
         plain = BayesNetClassifier(search=search, criterion=criterion).fit(X, y)
         inner = InnerBayesNetClassifier(
-            1, 1.0, tables="plain", search=search, criterion=criterion
+            1, view_size=1.0, tables="plain", search=search, criterion=criterion
         ).fit(X, y)
         assert inner.parents_ == plain.parents_
         np.testing.assert_array_equal(inner.predict_proba(X), plain.predict_proba(X))

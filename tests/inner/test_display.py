@@ -30,7 +30,8 @@ def test_a_fitted_tree_is_drawn_with_its_leaves():
     assert len([text for text in display.text_ if "rows" in text.get_text()]) == len(
         tree.tree_.left
     )
-    numbers = InnerTreeRegressor(max_leaves=4, random_state=0).fit(*load_diabetes(return_X_y=True))
+    numbers = InnerTreeRegressor(max_leaf_nodes=4, random_state=0)
+    numbers.fit(*load_diabetes(return_X_y=True))
     assert TreeDisplay.from_estimator(numbers, ax=plt.gca()).ax_ is plt.gca()
 
 

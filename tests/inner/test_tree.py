@@ -81,7 +81,7 @@ def test_text_by_hand():
     ]
 
 
-def test_numbers_and_crisp_thresholds():
+def test_numbers_and_hard_thresholds():
     tree = FittedTree.make(
         stump([2.45]), VALUES._replace(values=np.array([[0.0], [12345.6], [2.0]]))
     )
@@ -141,7 +141,7 @@ def test_both_trees_have_the_same_parameters_but_for_the_criterion(kind):
     ("kind", "load"), [(InnerTreeClassifier, load_iris), (InnerTreeRegressor, load_diabetes)]
 )
 def test_a_notebook_shows_the_drawing_of_a_fitted_tree(kind, load):
-    tree = kind(max_leaves=3, n_views=3, random_state=0)
+    tree = kind(max_leaf_nodes=3, n_views=3, random_state=0)
     assert "ensemblage-tree" not in tree._repr_html_()
     tree.fit(*load(return_X_y=True))
     for told in (tree._repr_mimebundle_()["text/html"], tree._repr_html_()):
@@ -158,9 +158,11 @@ DRAWN = {
 @parametrize_with_checks(
     [
         InnerTreeClassifier(n_views=5),
-        InnerTreeClassifier(n_views=3, max_leaves=None, crisp=True, criterion="entropy"),
+        InnerTreeClassifier(
+            n_views=3, max_leaf_nodes=None, hard_thresholds=True, criterion="entropy"
+        ),
         InnerTreeRegressor(n_views=5),
-        InnerTreeRegressor(n_views=3, max_leaves=None, shrinkage=1.0),
+        InnerTreeRegressor(n_views=3, max_leaf_nodes=None, shrinkage=1.0),
     ],
     expected_failed_checks=lambda _: DRAWN,
 )
@@ -172,10 +174,11 @@ def test_scikit_learns_checks(estimator, check):
 def test_without_window_and_shrinkage_it_is_scikit_learns_tree_bit_for_bit(leaves):
     X, y = load_breast_cancer(return_X_y=True)
     X[::7, 20] = np.nan
-    ours = InnerTreeClassifier(window=0, shrinkage=0, max_leaves=leaves, random_state=3).fit(X, y)
-    assert ours.alpha_ > 0
+    ours = InnerTreeClassifier(window=0, shrinkage=0, max_leaf_nodes=leaves, random_state=3)
+    ours.fit(X, y)
+    assert ours.ccp_alpha_ > 0
     theirs = DecisionTreeClassifier(
-        max_leaf_nodes=leaves, ccp_alpha=ours.alpha_, random_state=draw_seeds(3, 3)[0]
+        max_leaf_nodes=leaves, ccp_alpha=ours.ccp_alpha_, random_state=draw_seeds(3, 3)[0]
     ).fit(X, y)
     assert (ours.predict_proba(X) == theirs.predict_proba(X)).all()
     assert (ours.predict(X) == theirs.predict(X)).all()
@@ -185,30 +188,30 @@ def test_numbers_without_window_and_shrinkage_are_scikit_learns_too():
     X, y = load_diabetes(return_X_y=True)  # whole numbers, so that sums have no rounding
     ours = InnerTreeRegressor(window=0, shrinkage=0, random_state=1).fit(X, y)
     theirs = DecisionTreeRegressor(
-        max_leaf_nodes=16, ccp_alpha=ours.alpha_, random_state=draw_seeds(1, 3)[0]
+        max_leaf_nodes=16, ccp_alpha=ours.ccp_alpha_, random_state=draw_seeds(1, 3)[0]
     ).fit(X, y)
     assert (ours.predict(X) == theirs.predict(X)).all()
 
 
-def test_the_crowd_makes_thresholds_soft_and_medians_make_them_crisp():
+def test_the_crowd_makes_thresholds_soft_and_medians_make_them_hard():
     X, y = load_iris(return_X_y=True)
     soft = InnerTreeClassifier(random_state=0).fit(X, y)
     inner = ~soft.tree_.is_leaf
     assert (np.ptp(soft.tree_.thresholds[inner], axis=1) > 0).any()
-    assert soft.memberships(X).nnz > len(X)
-    followed = soft.crisp_tree()
+    assert soft.leaf_memberships(X).nnz > len(X)
+    followed = soft.harden()
     assert followed.tree_.thresholds.shape[1] == 1
-    assert followed.memberships(X).nnz == len(X)
+    assert followed.leaf_memberships(X).nnz == len(X)
     assert soft.tree_.thresholds.shape[1] == 30  # as it was
     assert (followed.predict(X) == soft.predict(X)).mean() > 0.95
-    fitted = InnerTreeClassifier(crisp=True, random_state=0).fit(X, y)
-    assert fitted.memberships(X).nnz == len(X)
+    fitted = InnerTreeClassifier(hard_thresholds=True, random_state=0).fit(X, y)
+    assert fitted.leaf_memberships(X).nnz == len(X)
 
 
 def test_memberships_add_up_to_one_and_average_the_leaves():
     X, y = load_iris(return_X_y=True)
     tree = InnerTreeClassifier(random_state=0).fit(X, y)
-    shares = tree.memberships(X)
+    shares = tree.leaf_memberships(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     leaves = tree.tree_.values[tree.tree_.is_leaf]
     np.testing.assert_allclose(shares @ leaves, tree.predict_proba(X))
@@ -305,7 +308,7 @@ def test_poisson_trees_refuse_numbers_below_zero():
 
 def test_sizes_and_importances():
     X, y = load_breast_cancer(return_X_y=True)
-    tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    tree = InnerTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     assert 2 <= tree.get_n_leaves() <= 4
     assert 1 <= tree.get_depth() <= 3
     assert tree.feature_importances_.sum() == pytest.approx(1.0)
@@ -339,7 +342,7 @@ AWKWARD = {
 def test_awkward_rows_have_finite_answers(kind, leaves, name):
     X = AWKWARD[name]
     y = np.arange(len(X)) % 2 if kind is InnerTreeClassifier else np.sqrt(np.arange(len(X)))
-    tree = kind(n_views=3, max_leaves=leaves, cv=2, random_state=0).fit(X, y)
+    tree = kind(n_views=3, max_leaf_nodes=leaves, cv=2, random_state=0).fit(X, y)
     told = tree.predict_proba(X) if kind is InnerTreeClassifier else tree.predict(X)
     assert np.isfinite(told).all()
     assert np.isfinite(tree.tree_.thresholds).all()

@@ -20,7 +20,7 @@ from ensemblage.inner import (
     candidate_cuts,
     draw_bootstraps,
     learn_tree,
-    predict_softly,
+    predict_soft,
     pruned,
 )
 from ensemblage.inner._tree_growth import (
@@ -29,9 +29,9 @@ from ensemblage.inner._tree_growth import (
     Crowd,
     FittedTree,
     ThresholdMeasure,
-    crisp,
     fold_losses,
     grow_structure,
+    harden,
     place_thresholds,
     shrunk_values,
 )
@@ -54,7 +54,7 @@ def test_pruning_is_scikit_learns(rows, alpha):
     assert (ours.left >= 0).sum() == (theirs.children_left >= 0).sum()
     # which row ends where: values that tell the leaves apart
     numbers = np.arange(float(len(ours.left)))[:, None]
-    leaves = predict_softly(ours, rows.X, numbers).ravel()
+    leaves = predict_soft(ours, rows.X, numbers).ravel()
     pairs = set(zip(leaves, theirs.apply(rows.X), strict=True))
     assert len(pairs) == theirs.n_leaves
 
@@ -100,11 +100,11 @@ def tree():
 def test_what_it_says(tree):
     X = np.array([[0.0], [1.5], [9.0]], dtype=np.float32)
     np.testing.assert_allclose(tree.predict(X)[:, 0], [0.8, 2 / 3 * 0.8 + 1 / 3 * 0.2, 0.2])
-    assert tree.memberships(X).leaves.tolist() == [1, 1, 2, 2]
+    assert tree.leaf_memberships(X).leaves.tolist() == [1, 1, 2, 2]
     assert tree.is_leaf.tolist() == [False, True, True]
     assert tree.depths.tolist() == [0, 1, 1]
     assert tree.importances(2).tolist() == [1, 0]
-    assert tree.crisp().predict(X)[:, 0].tolist() == [0.8, 0.8, 0.2]
+    assert tree.harden().predict(X)[:, 0].tolist() == [0.8, 0.8, 0.2]
     tree._check_fitted()
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_learned_is_a_root_with_its_alpha():
     X, _, rng = drawn_rows(0, n_rows=100)
     y = rng.integers(0, 2, size=100)
     rows = TreeRows(X, targets(y, n_classes=2))
-    recipe = TreeRecipe(GrowthRule("gini", 8, 1), 3, 0.25, crisp=False)
+    recipe = TreeRecipe(GrowthRule("gini", 8, 1), 3, 0.25, hard_thresholds=False)
     tree, chosen = learn_tree(rows, recipe, (1.0,), FoldPlan(5, None, 0, None))
     assert len(tree.left) == 1
     assert tree.values[0].tolist() == (np.bincount(y) / 100).tolist()
@@ -246,7 +246,7 @@ def test_rows_without_weight_are_not_there(criterion):
     some = np.sort(rng.permutation(90)[:60])
     rows = TreeRows(X, targets(y, weights, n_classes(criterion)))
     tree, _, _ = grown(X[some], y[some], 8, criterion, weights[some])
-    recipe = TreeRecipe(GrowthRule(criterion, 8, 1), 6, 0.25, crisp=False)
+    recipe = TreeRecipe(GrowthRule(criterion, 8, 1), 6, 0.25, hard_thresholds=False)
     fold, copied = rows.only(some), rows.at(some)
     softs = [recipe.soften(tree, each, 5) for each in (fold, copied)]
     assert softs[0].thresholds.tolist() == softs[1].thresholds.tolist()
@@ -261,7 +261,7 @@ def rows_tree_choice():
     return TreeRows(X, targets(y, n_classes=3))
 
 
-RECIPE = TreeRecipe(GrowthRule("gini", 8, 1), n_views=5, window=0.25, crisp=False)
+RECIPE = TreeRecipe(GrowthRule("gini", 8, 1), n_views=5, window=0.25, hard_thresholds=False)
 
 
 def test_alphas_fall_from_the_root_to_the_whole_tree(rows_tree_choice):
@@ -288,7 +288,7 @@ def test_losses_are_those_of_trees_pruned_and_shrunk_one_by_one(rows_tree_choice
         soft = RECIPE.soften(pruned(own, alpha), train, view_seed)
         for s, strength in enumerate(choice.strengths):
             values = shrunk_values(soft, RECIPE.means(soft, train), strength).values
-            told = predict_softly(soft, test.X, values)[np.arange(50), test.y]
+            told = predict_soft(soft, test.X, values)[np.arange(50), test.y]
             assert losses[a, s] == pytest.approx(-np.log(told).sum(), rel=1e-9)
 
 
@@ -296,12 +296,12 @@ def test_no_shrinkage_leaves_means_as_they_are(rows_tree_choice):
     tree = grow_structure(rows_tree_choice, RECIPE.growth, 0).tree
     values, weights = shrunk_values(tree, RECIPE.means(tree, rows_tree_choice), 0.0)
     leaf = int(np.flatnonzero(tree.left < 0)[0])
-    shares = predict_softly(tree, rows_tree_choice.X, np.eye(len(weights)))[:, leaf] == 1
+    shares = predict_soft(tree, rows_tree_choice.X, np.eye(len(weights)))[:, leaf] == 1
     expected = np.bincount(rows_tree_choice.y[shares], minlength=3) / shares.sum()
     assert values[leaf].tolist() == expected.tolist()
     assert weights[leaf] == shares.sum()
 
 
 def test_the_median_is_the_way_of_half_of_the_views():
-    assert crisp(stump([1.0, 2.0, 3.0, 4.0])).thresholds[0].tolist() == [3.0]
-    assert crisp(stump([1.0, 2.0, 3.0])).thresholds[0].tolist() == [2.0]
+    assert harden(stump([1.0, 2.0, 3.0, 4.0])).thresholds[0].tolist() == [3.0]
+    assert harden(stump([1.0, 2.0, 3.0])).thresholds[0].tolist() == [2.0]

@@ -11,7 +11,7 @@ from ensemblage.inner import (
     bins_of,
     candidate_cuts,
     link_strengths,
-    predict_softly,
+    predict_soft,
 )
 from ensemblage.inner._tree_kernels import (
     ENTROPY,
@@ -241,7 +241,7 @@ def test_sums_predictions_and_memberships_by_hand():
         as_numbers = kernel(tree, X, targets([0, 0, 1, 1, 1], weights=[1, 1, 2, 1, 1]))
         assert as_numbers.tolist() == [[6, 4], [3, 1], [3, 3]]
     values = np.array([[9.0], [0.0], [1.0]])
-    for kernel in (predict_softly, predict_softly.python):
+    for kernel in (predict_soft, predict_soft.python):
         assert kernel(tree, X, values).ravel().tolist() == [0, 0, 0.5, 1, 1]
     for kernel in (leaf_memberships, leaf_memberships.python):
         found = kernel(tree, X)
@@ -276,7 +276,7 @@ def test_equal_thresholds_are_scikit_learns_tree(seed):
     sums = node_sums(tree, rows, targets(y, n_classes=3))[:, np.unique(y)]
     values = sums / sums.sum(axis=1, keepdims=True)
     assert (values == theirs.value[:, 0]).all()
-    assert (predict_softly(tree, rows, values) == theirs.predict(rows).reshape(len(rows), -1)).all()
+    assert (predict_soft(tree, rows, values) == theirs.predict(rows).reshape(len(rows), -1)).all()
 
 
 STRENGTHS = np.array([0.0, 3.0])

@@ -15,7 +15,7 @@ NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 @pytest.fixture(scope="module")
 def model():
     X, y = load_iris(return_X_y=True)
-    return InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    return InnerTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
 
 
 def test_a_tree_in_the_names_of_the_file(model):
@@ -78,7 +78,7 @@ def words():
     table = pd.DataFrame({"thal": rng.choice(["fixed", "normal"], 60), "age": rng.normal(size=60)})
     table.loc[::2, "age"] = np.nan
     y = np.where(table["thal"] == "normal", "well", np.where(table["age"].isna(), "ill", "dead"))
-    return table, y, InnerTreeClassifier(max_leaves=3, random_state=0).fit(table, y)
+    return table, y, InnerTreeClassifier(max_leaf_nodes=3, random_state=0).fit(table, y)
 
 
 def test_a_category_is_asked_for_on_every_page(words):
@@ -103,7 +103,7 @@ def test_a_split_on_gaps_alone_reads_as_such(words):
 
 def test_a_tree_of_numbers_is_told_and_adds_up():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    model = InnerTreeRegressor(max_leaves=5, random_state=0).fit(X, y)
+    model = InnerTreeRegressor(max_leaf_nodes=5, random_state=0).fit(X, y)
     whole = explain_model(model)
     assert whole.document.classes == []
     assert whole.text()[0] == model.to_text().splitlines()[0]

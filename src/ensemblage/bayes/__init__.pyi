@@ -45,10 +45,7 @@ from ._tables import fit_prior as fit_prior
 __all__ = [
     "BayesNetClassifier",
     "BayesNetwork",
-    "EntryCapError",
     "MDLPDiscretizer",
     "NetworkConstraints",
     "NetworkDisplay",
-    "NetworkFormatError",
-    "ProbabilityTable",
 ]

@@ -456,24 +456,22 @@ class BayesNetClassifier(BaseBayesNet):
 
     Parameters
     ----------
-    {max_parents, init}
+    {max_parents, search}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise. The first three judge the whole network by leaving
         each row out of its own tables: mean probability of the true class, share of rows whose
         class is most probable, or mean log probability. The others are local scores, which look
         at one node and do not know that a classifier is wanted: the marginal likelihood with a
         uniform prior (Cooper and Herskovits), with a BDeu prior of sample size one, or BIC.
-    {smoothing, order, discretizer, missing}
-    max_entries : int, default=2**24
-        Cap on the entries of a table; :class:`EntryCapError` names the table that would exceed it.
-    n_jobs : int, default=None
-        Columns cut into bins at the same time.
-    {categories}
+    {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
         Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
         learned in five folds, in which bins and tables of the one structure are fitted again;
         above 2,000 rows in fewer, one from 10,000 rows on. Decisions stay as they are.
-    {search, constraints}
+    max_entries : int, default=2**24
+        Cap on the entries of a table; a ``ValueError`` names the table that would exceed it.
+    n_jobs : int, default=None
+        Columns cut into bins at the same time.
 
     Attributes
     ----------
@@ -530,29 +528,30 @@ class BayesNetClassifier(BaseBayesNet):
     def __init__(
         self,
         max_parents: int | None = 3,
-        init: str = "naive",
+        *,
+        search: str = "k2",
         criterion: str = "probability",
-        smoothing: float = 0.5,
+        init: str = "naive",
         order: Any = None,
+        constraints: NetworkConstraints | None = None,
+        smoothing: float = 0.5,
         discretizer: str | None = "mdlp",
+        categories: Any = "auto",
         missing: str = "mode",
+        calibration: str | None = "temperature",
         max_entries: int = MAX_ENTRIES,
         n_jobs: int | None = None,
-        categories: Any = "auto",
-        calibration: str | None = "temperature",
-        search: str = "k2",
-        constraints: NetworkConstraints | None = None,
     ) -> None:
         self.max_parents = max_parents
-        self.init = init
+        self.search = search
         self.criterion = criterion
-        self.smoothing = smoothing
+        self.init = init
         self.order = order
+        self.constraints = constraints
+        self.smoothing = smoothing
         self.discretizer = discretizer
+        self.categories = categories
         self.missing = missing
+        self.calibration = calibration
         self.max_entries = max_entries
         self.n_jobs = n_jobs
-        self.categories = categories
-        self.calibration = calibration
-        self.search = search
-        self.constraints = constraints

@@ -80,7 +80,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, Base
     '(-inf, 0.8]'
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
+    def __init__(self, *, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
     @guarded_fit

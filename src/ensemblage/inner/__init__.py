@@ -8,13 +8,11 @@ __all__ = [
     "InnerBayesNetClassifier",
     "InnerEnsemble",
     "InnerKMeans",
-    "InnerScore",
     "InnerTreeClassifier",
     "InnerTreeRegressor",
     "Measure",
     "PrototypeDisplay",
     "TreeDisplay",
     "ViewSampler",
-    "draw_views",
     "inner_score",
 ]

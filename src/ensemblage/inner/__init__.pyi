@@ -50,19 +50,17 @@ from ._tree_kernels import bin_sums as bin_sums
 from ._tree_kernels import bins_of as bins_of
 from ._tree_kernels import candidate_cuts as candidate_cuts
 from ._tree_kernels import link_strengths as link_strengths
-from ._tree_kernels import predict_softly as predict_softly
+from ._tree_kernels import predict_soft as predict_soft
 
 __all__ = [
     "InnerBayesNetClassifier",
     "InnerEnsemble",
     "InnerKMeans",
-    "InnerScore",
     "InnerTreeClassifier",
     "InnerTreeRegressor",
     "Measure",
     "PrototypeDisplay",
     "TreeDisplay",
     "ViewSampler",
-    "draw_views",
     "inner_score",
 ]

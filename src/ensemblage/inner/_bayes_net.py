@@ -286,25 +286,23 @@ class InnerBayesNetClassifier(BaseBayesNet):
         and one estimate from all rows, as in the paper.
     combine : {"mean", "median"} or callable, default="mean"
         How the views' scores are combined.
-    {max_parents, init}
+    arc_confidence : bool, default=True
+        Let each view search alone as well, and keep how many of them choose each arc. That takes
+        about as long as the crowd's own search.
+    {max_parents, search}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise, on the mean over the views.
-    {smoothing, order, discretizer, missing}
-    max_entries : int, default=2**24
-        Cap on the entries of a table.
-    random_state : int, RandomState instance or None, default=None
-        For views and bootstraps.
-    n_jobs : int, default=None
-        Columns or bootstraps at the same time.
-    {categories}
+    {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
         Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
         learned from rows that the bootstraps have left out, or in five folds where tables are
         plain.
-    {search, constraints}
-    arc_confidence : bool, default=True
-        Let each view search alone as well, and keep how many of them choose each arc. That takes
-        about as long as the crowd's own search.
+    max_entries : int, default=2**24
+        Cap on the entries of a table.
+    n_jobs : int, default=None
+        Columns or bootstraps at the same time.
+    random_state : int, RandomState instance or None, default=None
+        For views and bootstraps.
 
     Attributes
     ----------
@@ -372,46 +370,47 @@ class InnerBayesNetClassifier(BaseBayesNet):
     def __init__(
         self,
         n_views: int = 30,
+        *,
         view_size: float = 0.6,
         replace: bool = False,
         tables: str = "ensemble",
         combine: Any = "mean",
-        max_parents: int | None = 3,
-        init: str = "naive",
-        criterion: str = "probability",
-        smoothing: float = 0.5,
-        order: Any = None,
-        discretizer: str | None = "mdlp",
-        missing: str = "mode",
-        max_entries: int = MAX_ENTRIES,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        categories: Any = "auto",
-        calibration: str | None = "temperature",
-        search: str = "k2",
-        constraints: NetworkConstraints | None = None,
         arc_confidence: bool = True,
+        max_parents: int | None = 3,
+        search: str = "k2",
+        criterion: str = "probability",
+        init: str = "naive",
+        order: Any = None,
+        constraints: NetworkConstraints | None = None,
+        smoothing: float = 0.5,
+        discretizer: str | None = "mdlp",
+        categories: Any = "auto",
+        missing: str = "mode",
+        calibration: str | None = "temperature",
+        max_entries: int = MAX_ENTRIES,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_views = n_views
         self.view_size = view_size
         self.replace = replace
         self.tables = tables
         self.combine = combine
-        self.max_parents = max_parents
-        self.init = init
-        self.criterion = criterion
-        self.smoothing = smoothing
-        self.order = order
-        self.discretizer = discretizer
-        self.missing = missing
-        self.max_entries = max_entries
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.categories = categories
-        self.calibration = calibration
-        self.search = search
-        self.constraints = constraints
         self.arc_confidence = arc_confidence
+        self.max_parents = max_parents
+        self.search = search
+        self.criterion = criterion
+        self.init = init
+        self.order = order
+        self.constraints = constraints
+        self.smoothing = smoothing
+        self.discretizer = discretizer
+        self.categories = categories
+        self.missing = missing
+        self.calibration = calibration
+        self.max_entries = max_entries
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _plan(self, training: Training, sample: Sample) -> Plan:
         """Let views score; let bootstraps, on bins of their own, make the tables."""

@@ -62,7 +62,7 @@ class TreeDisplay:
     >>> from ensemblage.inner import TreeDisplay
     >>> from ensemblage.inner import InnerTreeClassifier
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    >>> tree = InnerTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     >>> display = TreeDisplay.from_estimator(tree)
     >>> display.text_[0].get_text()
     'proline ≤ 755'

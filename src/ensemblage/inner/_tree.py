@@ -287,7 +287,7 @@ n_views : int, default=30
 window : float, default=0.25
     How far from CART's threshold a view may place its own: a share of the node's rows, by rank. At
     0 the thresholds are CART's.
-max_leaves : int or None, default=16
+max_leaf_nodes : int or None, default=16
     Leaves at most. None has no limit, and is the most accurate.
 min_samples_leaf : int, default=1
     Rows that a split leaves on each side at least.
@@ -296,7 +296,7 @@ shrinkage : float or "cv", default="cv"
     had been added to the parent. "cv" chooses by folds, among 0.1, 1, 10, 25, 50 and 100.
 cv : int, default=5
     Folds by which pruning and shrinkage are chosen together.
-crisp : bool, default=False
+hard_thresholds : bool, default=False
     Keep the median of each node's thresholds only, so that every row has one leaf.
 random_state : int, RandomState instance or None, default=None
     For the tree's ties, the bootstraps and the folds.
@@ -305,7 +305,7 @@ n_jobs : int, default=None
 tree_ : FittedTree
     The nodes: ``left``, ``right``, ``feature``, ``missing_left``, ``thresholds`` of shape
     (n_nodes, n_views) in ascending order, ``values`` (n_nodes, n_columns), ``weights``.
-alpha_ : float
+ccp_alpha_ : float
     Cost of a leaf by which the tree was pruned; ``ccp_alpha`` of scikit-learn's trees.
 shrinkage_ : float
     The strength used.
@@ -328,11 +328,11 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_views": [Interval(Integral, 1, None, closed="left")],
         "window": [Interval(Real, 0, 1, closed="both")],
-        "max_leaves": [Interval(Integral, 2, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "shrinkage": [Interval(Real, 0, None, closed="left"), StrOptions({"cv"})],
         "cv": [Interval(Integral, 2, None, closed="left")],
-        "crisp": ["boolean"],
+        "hard_thresholds": ["boolean"],
         "random_state": ["random_state"],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
@@ -340,29 +340,30 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
 
     def __init__(
         self,
+        *,
+        criterion: str = "gini",
+        max_leaf_nodes: int | None = 16,
+        min_samples_leaf: int = 1,
         n_views: int = 30,
         window: float = 0.25,
-        max_leaves: int | None = 16,
-        criterion: str = "gini",
-        min_samples_leaf: int = 1,
         shrinkage: Any = "cv",
         cv: int = 5,
-        crisp: bool = False,
+        hard_thresholds: bool = False,
         encode: Any = "auto",
-        random_state: Any = None,
         n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
+        self.criterion = criterion
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
         self.n_views = n_views
         self.window = window
-        self.max_leaves = max_leaves
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
         self.shrinkage = shrinkage
         self.cv = cv
-        self.crisp = crisp
+        self.hard_thresholds = hard_thresholds
         self.encode = encode
-        self.random_state = random_state
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @guarded_fit
     @_fit_context(prefer_skip_nested_validation=True)
@@ -400,12 +401,12 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         """Check classes or numbers."""
 
     def _fit_rows(self, rows: TreeRows, groups: Any) -> None:
-        growth = GrowthRule(self.criterion, self.max_leaves, self.min_samples_leaf)
-        recipe = TreeRecipe(growth, self.n_views, self.window, self.crisp)
+        growth = GrowthRule(self.criterion, self.max_leaf_nodes, self.min_samples_leaf)
+        recipe = TreeRecipe(growth, self.n_views, self.window, self.hard_thresholds)
         strengths = STRENGTHS if self.shrinkage == "cv" else (self.shrinkage,)
         plan = FoldPlan(self.cv, groups, self.random_state, self.n_jobs)
         self.tree_, chosen = learn_tree(rows, recipe, strengths, plan)
-        self.alpha_, self.shrinkage_, self.cv_loss_ = chosen
+        self.ccp_alpha_, self.shrinkage_, self.cv_loss_ = chosen
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
@@ -425,7 +426,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         int
-            At most ``max_leaves``.
+            At most ``max_leaf_nodes``.
         """
         check_is_fitted(self)
         return int(self.tree_.is_leaf.sum())
@@ -441,7 +442,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return int(self.tree_.depths.max())
 
-    def memberships(self, X: Any) -> csr_array:
+    def leaf_memberships(self, X: Any) -> csr_array:
         """Share of each row in each leaf.
 
         Parameters
@@ -455,7 +456,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             Rows add up to one; leaves are in the order of their nodes.
         """
         rows = self._rows(X)
-        found = self.tree_.memberships(rows)
+        found = self.tree_.leaf_memberships(rows)
         numbers = np.cumsum(self.tree_.is_leaf) - 1
         shape = (len(found.starts) - 1, self.get_n_leaves())
         return csr_array((found.shares, numbers[found.leaves], found.starts), shape=shape)
@@ -481,7 +482,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
         return follow_row(self.tree_, rows[0], self._words())
 
-    def crisp_tree(self) -> Any:
+    def harden(self) -> Any:
         """Follow the medians of the thresholds.
 
         Returns
@@ -491,7 +492,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         made = copy.copy(self)
-        made.tree_ = self.tree_.crisp()
+        made.tree_ = self.tree_.harden()
         return made
 
     def to_text(self) -> str:
@@ -551,7 +552,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     def _check_fitted(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
         expect(isinstance(self.tree_, FittedTree), "tree_ is no tree")
-        found = ("alpha_", "shrinkage_", "cv_loss_")
+        found = ("ccp_alpha_", "shrinkage_", "cv_loss_")
         expect_fitted(self, dict.fromkeys(found, "optional number 0.."))
         self.tree_._check_fitted()  # noqa: SLF001  a check of ours, of a part
         expect(int(self.tree_.feature.max()) < self._encoded_width(), "a split has no column")
@@ -585,16 +586,16 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     Parameters
     ----------
-    {n_views, window, max_leaves}
+    {n_views, window, max_leaf_nodes}
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         What a split is judged by.
-    {min_samples_leaf, shrinkage, cv, crisp, encode, random_state, n_jobs}
+    {min_samples_leaf, shrinkage, cv, hard_thresholds, encode, random_state, n_jobs}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
+    {tree_, ccp_alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
     {n_features_in_, feature_names_in_}
 
     See Also
@@ -612,7 +613,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     The cost :math:`\alpha` of a leaf and :math:`\lambda` are chosen together, by log loss over
     folds; all of them come from one tree per fold. With ``window=0`` and ``shrinkage=0`` this is
-    scikit-learn's tree with ``ccp_alpha=alpha_``, bit for bit.
+    scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
 
     What the crowd decides is the thresholds. Crowds that choose the splits, stop the growth or
     make the leaves gained nothing in accuracy. Only ordered columns gain.
@@ -632,7 +633,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     >>> from sklearn.datasets import load_wine
     >>> from ensemblage.inner import InnerTreeClassifier
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> tree = InnerTreeClassifier(max_leaves=4, random_state=0).fit(X, y)
+    >>> tree = InnerTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     >>> print(tree.to_text().splitlines()[0])
     proline <= 755 (crowd: 722.5 to 987.5)   [178 rows]
     """
@@ -641,25 +642,6 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         **BaseInnerTree._parameter_constraints,  # noqa: SLF001
         "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
     }
-
-    def __init__(
-        self,
-        n_views: int = 30,
-        window: float = 0.25,
-        max_leaves: int | None = 16,
-        criterion: str = "gini",
-        min_samples_leaf: int = 1,
-        shrinkage: Any = "cv",
-        cv: int = 5,
-        crisp: bool = False,
-        encode: Any = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_views, window, max_leaves, criterion, min_samples_leaf, shrinkage, cv, crisp,
-            encode, random_state, n_jobs,
-        )  # fmt: skip
 
     def _targets(self, y: Any, weights: Doubles) -> RowTargets:
         y = column_or_1d(y, warn=True)
@@ -711,14 +693,14 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     Parameters
     ----------
-    {n_views, window, max_leaves}
+    {n_views, window, max_leaf_nodes}
     criterion : {"squared_error", "poisson"}, default="squared_error"
         What a split is judged by. Poisson's deviance needs numbers that are not negative.
-    {min_samples_leaf, shrinkage, cv, crisp, encode, random_state, n_jobs}
+    {min_samples_leaf, shrinkage, cv, hard_thresholds, encode, random_state, n_jobs}
 
     Attributes
     ----------
-    {tree_, alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
+    {tree_, ccp_alpha_, shrinkage_, cv_loss_, feature_importances_, encoder_}
     {n_features_in_, feature_names_in_}
 
     See Also
@@ -742,21 +724,24 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
 
     def __init__(
         self,
+        *,
+        criterion: str = "squared_error",
+        max_leaf_nodes: int | None = 16,
+        min_samples_leaf: int = 1,
         n_views: int = 30,
         window: float = 0.25,
-        max_leaves: int | None = 16,
-        criterion: str = "squared_error",
-        min_samples_leaf: int = 1,
         shrinkage: Any = "cv",
         cv: int = 5,
-        crisp: bool = False,
+        hard_thresholds: bool = False,
         encode: Any = "auto",
-        random_state: Any = None,
         n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_views, window, max_leaves, criterion, min_samples_leaf, shrinkage, cv, crisp,
-            encode, random_state, n_jobs,
+            criterion=criterion, max_leaf_nodes=max_leaf_nodes, min_samples_leaf=min_samples_leaf,
+            n_views=n_views, window=window, shrinkage=shrinkage, cv=cv,
+            hard_thresholds=hard_thresholds, encode=encode, n_jobs=n_jobs,
+            random_state=random_state,
         )  # fmt: skip
 
     def _targets(self, y: Any, weights: Doubles) -> RowTargets:

@@ -44,7 +44,7 @@ from ensemblage.inner._tree_kernels import (
     node_means,
     node_sums,
     parents_of,
-    predict_softly,
+    predict_soft,
     rows_of_side,
     shrinkage_factors,
     shrunk_losses,
@@ -103,10 +103,10 @@ class TreeRows(NamedTuple):
 
 
 class GrowthRule(NamedTuple):
-    """How a structure is grown; ``max_leaves`` None has no limit."""
+    """How a structure is grown; ``max_leaf_nodes`` None has no limit."""
 
     criterion: str
-    max_leaves: int | None
+    max_leaf_nodes: int | None
     min_samples_leaf: int
 
 
@@ -122,7 +122,7 @@ def grow_structure(rows: TreeRows, rule: GrowthRule, seed: int) -> Structure:
     grower = DecisionTreeClassifier if rows.targets.n_classes else DecisionTreeRegressor
     estimator = grower(
         criterion=rule.criterion,
-        max_leaf_nodes=rule.max_leaves,
+        max_leaf_nodes=rule.max_leaf_nodes,
         min_samples_leaf=rule.min_samples_leaf,
         random_state=seed,
     )
@@ -210,16 +210,16 @@ class FittedTree:
             depths[[self.left[node], self.right[node]]] = depths[node] + 1
         return depths
 
-    def crisp(self) -> FittedTree:
+    def harden(self) -> FittedTree:
         """Follow the medians of the thresholds, to the same leaves."""
-        return replace(self, thresholds=crisp(self.nodes).thresholds)
+        return replace(self, thresholds=harden(self.nodes).thresholds)
 
     def predict(self, X: NDArray[np.float32]) -> Doubles:
         """Average leaves by the rows' shares in them: (n_rows, n_columns)."""
-        values: Doubles = predict_softly(self.nodes, X, writable(self.values))
+        values: Doubles = predict_soft(self.nodes, X, writable(self.values))
         return values
 
-    def memberships(self, X: NDArray[np.float32]) -> Memberships:
+    def leaf_memberships(self, X: NDArray[np.float32]) -> Memberships:
         """Shares of rows in the leaves that they touch."""
         found: Memberships = leaf_memberships(self.nodes, X)
         return found
@@ -394,20 +394,20 @@ class TreeRecipe:
     growth: GrowthRule
     n_views: int
     window: float
-    crisp: bool
+    hard_thresholds: bool
 
     def grow(self, rows: TreeRows, seed: int) -> Structure:
         """Grow CART."""
         return grow_structure(rows, self.growth, seed)
 
     def soften(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
-        """Let a crowd of bootstraps place the thresholds; their medians, if it is to be crisp."""
+        """Let a crowd of bootstraps place the thresholds; their medians, if thresholds are hard."""
         if self.window == 0:
             return tree
         counts = draw_bootstraps(len(rows.counted), draw_seeds(seed, self.n_views))
         rule = CutRule(CRITERIA[self.growth.criterion], self.growth.min_samples_leaf)
         soft = place_thresholds(tree, rows, Crowd(counts, self.window, rule))
-        return crisp(soft) if self.crisp else soft
+        return harden(soft) if self.hard_thresholds else soft
 
     def means(self, tree: SoftTree, rows: TreeRows) -> NodeValues:
         """Average the rows in each node, by their memberships."""
@@ -440,7 +440,7 @@ class Choice(NamedTuple):
 
 
 def alpha_grid(structure: Structure) -> Doubles:
-    r"""Alphas between those at which the tree changes: :math:`\sqrt{\alpha_k \alpha_{k+1}}`.
+    r"""Alphas between those at which the tree changes: :math:`\sqrt{\alpha_k \ccp_alpha_{k+1}}`.
 
     They fall, from the root alone, at infinity, to the whole tree, at 0.
     """
@@ -449,7 +449,7 @@ def alpha_grid(structure: Structure) -> Doubles:
     return np.append(between, np.inf)[::-1]
 
 
-def crisp(tree: SoftTree) -> SoftTree:
+def harden(tree: SoftTree) -> SoftTree:
     """Keep the median of each node's thresholds: the way that at least half of the views go."""
     middle = tree.thresholds.shape[1] // 2
     return tree._replace(thresholds=tree.thresholds[:, middle : middle + 1])

@@ -349,7 +349,7 @@ def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
 
 
 @compiled
-def predict_softly(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
+def predict_soft(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
     """Average the leaves' values, (n_nodes, n_columns), by each row's memberships."""
     out = np.zeros((len(X), values.shape[1]))
     reached = make_room(tree)

@@ -78,7 +78,7 @@ class Soft(NamedTuple):
 def make_readable(kind: str, max_leaves: int, *, encoded: bool = False) -> Any:
     """Make a model of a kind, not fitted; one of tables that have to be ``encoded`` does so."""
     models = {
-        "tree": InnerTreeClassifier(max_leaves=max_leaves, criterion="log_loss"),
+        "tree": InnerTreeClassifier(max_leaf_nodes=max_leaves, criterion="log_loss"),
         "network": BayesNetClassifier(calibration=None),  # copies of a row are in all folds
         "logistic": ScaledLogisticRegression(max_iter=500),
     }

@@ -6,7 +6,7 @@ from ensemblage.inner import (
     InnerTreeClassifier,
     InnerTreeRegressor,
     alpha_grid,
-    predict_softly,
+    predict_soft,
     pruned,
 )
 from ensemblage.papers import paper_experiment
@@ -73,24 +73,24 @@ def test_every_method_tells_numbers(iris, method):
 
 @pytest.mark.parametrize(("method", "leaves"), [("ours", None), ("ours-16", 16)])
 def test_ours_are_the_estimators(iris, method, leaves):
-    estimator = InnerTreeClassifier(max_leaves=leaves, random_state=5).fit(iris.X, iris.y)
+    estimator = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=5).fit(iris.X, iris.y)
     assert (tell(method, iris, iris.X, 5).values == estimator.predict_proba(iris.X)).all()
     numbers = iris._replace(
         targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float), n_classes=0)
     )
-    regressor = InnerTreeRegressor(max_leaves=leaves, random_state=5).fit(iris.X, numbers.y)
+    regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, numbers.y)
     assert (tell(method, numbers, iris.X, 5).values[:, 0] == regressor.predict(iris.X)).all()
 
 
 def test_errors_are_those_of_trees_pruned_one_by_one(iris):
-    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), 1, 0.0, crisp=False)
+    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), 1, 0.0, hard_thresholds=False)
     train, test = iris.at(np.arange(0, 150, 2)), iris.at(np.arange(1, 150, 2))
     structure, alphas = recipe.grow(train, 0), alpha_grid(recipe.grow(iris, 0))
     classes = recipe.means(structure.tree, train).values.argmax(axis=1)
     errors = errors_by_alpha(structure, classes, test, alphas)
     for alpha, found in zip(alphas, errors, strict=True):
         tree = pruned(structure, alpha)
-        said = predict_softly(tree, test.X, recipe.means(tree, train).values).argmax(axis=1)
+        said = predict_soft(tree, test.X, recipe.means(tree, train).values).argmax(axis=1)
         assert found == (said != test.y).sum()
 
 

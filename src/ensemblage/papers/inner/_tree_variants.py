@@ -125,7 +125,7 @@ class CrowdSplitsRecipe(TreeRecipe):
         rows = rows.at(rows.counted)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         made = [CrowdNode(np.arange(len(rows.X)), best_split(rows, counts))]
-        for _ in range((self.growth.max_leaves or 16) - 1):
+        for _ in range((self.growth.max_leaf_nodes or 16) - 1):
             gains = [each.split.gain if each.left < 0 else 0.0 for each in made]
             best = int(np.argmax(gains))
             if gains[best] <= 0:

@@ -28,7 +28,7 @@ from ensemblage.inner import (
     TreeRows,
     alpha_grid,
     learn_tree,
-    predict_softly,
+    predict_soft,
     pruned,
 )
 from ensemblage.papers._declaration import (
@@ -156,7 +156,7 @@ class Way(NamedTuple):
     window: float
     strengths: tuple[float, ...] = STRENGTHS
     leaves: int | None = None
-    crisp: bool = False
+    hard_thresholds: bool = False
 
 
 WAYS = {
@@ -168,7 +168,7 @@ WAYS = {
     "cart-16": Way(LaplaceRecipe, 0.0, (0.0,), SMALL),
     "shrunk-16": Way(TreeRecipe, 0.0, leaves=SMALL),
     "ours-16": Way(TreeRecipe, WINDOW, leaves=SMALL),
-    "crisp-16": Way(TreeRecipe, WINDOW, leaves=SMALL, crisp=True),
+    "crisp-16": Way(TreeRecipe, WINDOW, leaves=SMALL, hard_thresholds=True),
     "splits-16": Way(CrowdSplitsRecipe, 0.0, leaves=SMALL),
     "stopping-16": Way(CrowdStoppingRecipe, 0.0, leaves=SMALL),
     "leaves-16": Way(CrowdLeavesRecipe, 0.0, leaves=SMALL),
@@ -184,14 +184,15 @@ def tell(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> Tol
 
 def _grown(way: Way, train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
     criterion = "gini" if train.targets.n_classes else "squared_error"
-    recipe = way.recipe(GrowthRule(criterion, way.leaves, 1), VIEWS, way.window, way.crisp)
+    growth = GrowthRule(criterion, way.leaves, 1)
+    recipe = way.recipe(growth, VIEWS, way.window, way.hard_thresholds)
     tree, _ = learn_tree(train, recipe, way.strengths, FoldPlan(INNER_FOLDS, None, seed, 1))
     return Told(tree.predict(X), float(tree.is_leaf.sum()))
 
 
 def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
     """Prune by the errors on the folds, as most users do; of equal alphas the largest."""
-    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), VIEWS, 0.0, crisp=False)
+    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), VIEWS, 0.0, hard_thresholds=False)
     grow_seed, fold_seed, *seeds = draw_seeds(seed, 2 + INNER_FOLDS)
     structure = recipe.grow(train, grow_seed)
     alphas = alpha_grid(structure)
@@ -203,7 +204,7 @@ def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Tol
         classes = recipe.means(grown.tree, part).values.argmax(axis=1)
         errors += errors_by_alpha(grown, classes, train.at(fold.test), alphas)
     tree = pruned(structure, float(alphas[errors.argmin()]))
-    values = predict_softly(tree, X, recipe.means(tree, train).values)
+    values = predict_soft(tree, X, recipe.means(tree, train).values)
     return Told(values, float((tree.left < 0).sum()))
 
 
