@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,17 +135,10 @@ def _mean_row(rows: Sequence[ResultRow], column: str, title: str) -> ResultRow:
 Source: TypeAlias = Literal["ours", "paper"]
 
 
-class CompleteScores(NamedTuple):
-    """Names of rows, and their values of shape (n_rows, n_columns)."""
-
-    names: list[str]
-    scores: NDArray[np.float64]
-
-
 def complete_scores(
     rows: Sequence[ResultRow], columns: Sequence[str], source: Source = "ours"
-) -> CompleteScores:
-    """Table of the rows in which every one of some columns has a value."""
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Names and values, (n_rows, n_columns), of the rows in which every column has a value."""
     place = {(row.row, row.column): getattr(row, source) for row in rows}
     names = [
         name
@@ -153,7 +146,7 @@ def complete_scores(
         if all(place.get((name, column)) is not None for column in columns)
     ]
     scores = [[place[name, column] for column in columns] for name in names]
-    return CompleteScores(names, np.array(scores, dtype=float).reshape(len(names), len(columns)))
+    return names, np.array(scores, dtype=float).reshape(len(names), len(columns))
 
 
 def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:

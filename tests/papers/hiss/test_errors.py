@@ -6,7 +6,6 @@ from ensemblage.papers._declaration import find_table
 from ensemblage.papers.hiss._errors import (
     PENDIGITS_ROWS,
     STAND_IN,
-    BinaryProblem,
     HissTable2,
     binary_problem,
     make_methods,
@@ -35,7 +34,7 @@ def test_the_most_frequent_class_against_the_rest(shared):
 @pytest.mark.parametrize("method", make_methods(0, 100))
 def test_each_method_beats_the_coin_on_a_split(shared, method):
     X, y = binary_problem("vehicle", str(shared / "data"))
-    assert split_error(BinaryProblem(X[:400], y[:400]), method, seed=0) < 0.4
+    assert split_error((X[:400], y[:400]), method, seed=0) < 0.4
 
 
 @pytest.mark.parametrize(("name", "width"), [("indoor-stand-in", 190), ("outdoor-stand-in", 126)])

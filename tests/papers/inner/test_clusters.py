@@ -16,8 +16,6 @@ from ensemblage.papers.inner._clusters import (
     MEASURES,
     PLAIN,
     STABLE,
-    Ensembles,
-    Views,
     add_noise,
     consensus_blocks,
     consensus_scores,
@@ -54,10 +52,10 @@ def test_slow_starts_are_spread_over_cells():
 def test_ensembles_of_all_sizes_at_once_score_as_each_by_itself():
     starts = [draw_start(X, Y, 100, seed) for seed in range(2)]
     groups, measures = list(CONSENSUS_NAMES), {"nmi": nmi_score}
-    together = consensus_scores(groups, starts, Ensembles((3, 7), 0.5), measures)
+    together = consensus_scores(groups, starts, ((3, 7), 0.5), measures)
     apart = {}
     for size in (3, 7):
-        apart |= consensus_scores(groups, starts, Ensembles((size,), 0.5), measures)
+        apart |= consensus_scores(groups, starts, ((size,), 0.5), measures)
     assert together == apart
     assert len(together) == 2 * sum(map(len, CONSENSUS_NAMES.values()))
 
@@ -122,7 +120,7 @@ def test_consensus_is_as_good_as_it_was_found_to_be(shared):
             for seed in range(6):
                 start = draw_start(data, y, 500, seed)
                 start = standardise(start) if scaled else start
-                partitions = view_partitions(start, Views(20, 0.5))
+                partitions = view_partitions(start, (20, 0.5))
                 for name, (make, *_) in CONSENSUS.items():
                     labels = make(len(start.centers)).fit_partitions(partitions).labels_
                     line[name].append(nmi_score(start.y, labels))
@@ -205,6 +203,6 @@ def test_resampled_views_withstand_noise(shared, scaled, gain):
     for data, y in all_sets(shared).values():
         starts = [add_noise(draw_start(data, y, 500, seed), 0.4) for seed in range(8)]
         starts = [standardise(start) for start in starts] if scaled else starts
-        gains.append(np.mean([nmi_score(s.y, inner_labels(s, Views(50, 0.5), 50))
+        gains.append(np.mean([nmi_score(s.y, inner_labels(s, (50, 0.5), 50))
                               - nmi_score(s.y, plain_labels(s)) for s in starts]))  # fmt: skip
     assert np.mean(gains) >= gain

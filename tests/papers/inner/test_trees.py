@@ -18,8 +18,8 @@ from ensemblage.papers.inner._trees import (
     errors_by_alpha,
     loss_sentence,
     matrix,
+    predict_new,
     set_print,
-    tell,
     tree_rows,
 )
 from ensemblage.studies import CellResult
@@ -55,31 +55,31 @@ def iris():
 
 @pytest.mark.parametrize("method", CLASSES)
 def test_every_method_tells_probabilities(iris, method):
-    told = tell(method, iris, iris.X, 0)
-    np.testing.assert_allclose(told.values.sum(axis=1), 1.0)
-    assert (told.values.argmax(axis=1) == iris.y).mean() > 0.9
-    assert (told.leaves is None) == (method == "bagging")
-    assert "-16" not in method or told.leaves <= 16
+    values, leaves = predict_new(method, iris, iris.X, 0)
+    np.testing.assert_allclose(values.sum(axis=1), 1.0)
+    assert (values.argmax(axis=1) == iris.y).mean() > 0.9
+    assert (leaves is None) == (method == "bagging")
+    assert "-16" not in method or leaves <= 16
 
 
 @pytest.mark.parametrize("method", WITH_NUMBERS)
 def test_every_method_tells_numbers(iris, method):
     lengths = iris._replace(targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float)))
     lengths = lengths._replace(targets=lengths.targets._replace(n_classes=0))
-    told = tell(method, lengths, iris.X, 0)
-    assert told.values.shape == (150, 1)
-    assert np.corrcoef(told.values[:, 0], iris.X[:, 3])[0, 1] > 0.9
+    values, _ = predict_new(method, lengths, iris.X, 0)
+    assert values.shape == (150, 1)
+    assert np.corrcoef(values[:, 0], iris.X[:, 3])[0, 1] > 0.9
 
 
 @pytest.mark.parametrize(("method", "leaves"), [("ours", None), ("ours-16", 16)])
 def test_ours_are_the_estimators(iris, method, leaves):
     estimator = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=5).fit(iris.X, iris.y)
-    assert (tell(method, iris, iris.X, 5).values == estimator.predict_proba(iris.X)).all()
+    assert (predict_new(method, iris, iris.X, 5)[0] == estimator.predict_proba(iris.X)).all()
     numbers = iris._replace(
         targets=iris.targets._replace(numbers=iris.X[:, 3].astype(float), n_classes=0)
     )
     regressor = InnerTreeRegressor(max_leaf_nodes=leaves, random_state=5).fit(iris.X, numbers.y)
-    assert (tell(method, numbers, iris.X, 5).values[:, 0] == regressor.predict(iris.X)).all()
+    assert (predict_new(method, numbers, iris.X, 5)[0][:, 0] == regressor.predict(iris.X)).all()
 
 
 def test_errors_are_those_of_trees_pruned_one_by_one(iris):

@@ -11,8 +11,6 @@ from ensemblage.papers.joint._tables import (
     N_DUMMIES,
     STAND_IN,
     UNTRAINED,
-    Rows,
-    Settings,
     literal_scores,
     plain_numbers,
     split_in_parts,
@@ -23,8 +21,8 @@ from ensemblage.studies import CellResult
 
 
 def test_a_split_has_the_ensembles_and_the_controls():
-    parts = split_in_parts(Rows(*load_iris(return_X_y=True)), seed=0)
-    scores = literal_scores(parts, Settings("auto", 1e-4), seed=0)
+    parts = split_in_parts(load_iris(return_X_y=True), seed=0)
+    scores = literal_scores(*parts, ("auto", 1e-4), seed=0)
     assert set(scores) == {BASE, *GAINS, UNTRAINED, LOGISTIC}
     assert all(0 <= score <= 100 for score in scores.values())
     # Theorem 1: somebody who knows the answer is never worse than a member
@@ -111,7 +109,7 @@ def test_abalone_literally(shared):
 
 
 def test_the_parts_of_a_split_share_no_row():
-    rows = Rows(np.arange(50)[:, None], np.arange(50))
+    rows = np.arange(50)[:, None], np.arange(50)
     parts = split_in_parts(rows, seed=3)
-    assert [len(part.y) for part in parts] == [40, 5, 5]
-    assert sorted(np.concatenate([part.y for part in parts])) == list(range(50))
+    assert [len(y) for _, y in parts] == [40, 5, 5]
+    assert sorted(np.concatenate([y for _, y in parts])) == list(range(50))

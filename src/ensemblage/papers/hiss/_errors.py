@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -46,13 +46,6 @@ PENDIGITS_ROWS = 2000
 N_MEMBERS = 20
 
 
-class BinaryProblem(NamedTuple):
-    """Rows that are not scaled, and one for the most frequent class, else zero."""
-
-    X: Array
-    y: Array
-
-
 class SplitParams(msgspec.Struct, frozen=True):
     """One method on one split of one dataset."""
 
@@ -60,13 +53,6 @@ class SplitParams(msgspec.Struct, frozen=True):
     method: str
     repeat: int
     seed: int
-
-
-class SplitCounts(NamedTuple):
-    """How many splits; of the stand-ins fewer, since they take long and reproduce nothing."""
-
-    public: int
-    stand_ins: int
 
 
 def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
@@ -98,20 +84,24 @@ def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
     }
 
 
-def binary_problem(name: str, data_dir: str | None = None) -> BinaryProblem:
-    """Load a dataset as the paper uses it, or generate its stand-in."""
+def binary_problem(name: str, data_dir: str | None = None) -> tuple[Array, Array]:
+    """Load a dataset as the paper uses it, or generate its stand-in.
+
+    Rows are not scaled; the target is one for the most frequent class, else zero.
+    """
     if name.endswith(STAND_IN):
-        return BinaryProblem(*make_video_standin(name.removesuffix(STAND_IN), random_state=0))
+        X, y = make_video_standin(name.removesuffix(STAND_IN), random_state=0)
+        return X, y
     dataset = paper_dataset(name, data_dir)
     X, labels = dataset.X.astype(float), dataset.y
     if name == "pendigits":
         rows = np.random.default_rng(0).permutation(len(X))[:PENDIGITS_ROWS]
         X, labels = X[rows], labels[rows]
     names, counts = np.unique(labels, return_counts=True)
-    return BinaryProblem(X, (labels == names[counts.argmax()]).astype(int))
+    return X, (labels == names[counts.argmax()]).astype(int)
 
 
-def split_error(problem: BinaryProblem, method: str, seed: int) -> float:
+def split_error(problem: tuple[Array, Array], method: str, seed: int) -> float:
     """Share of the test rows that a method classifies wrongly on one random split."""
     X_train, X_test, y_train, y_test = train_test_split(*problem, test_size=0.3, random_state=seed)
     model = make_pipeline(MinMaxScaler(), make_methods(seed, len(y_train))[method])
@@ -119,10 +109,13 @@ def split_error(problem: BinaryProblem, method: str, seed: int) -> float:
         return 1.0 - float(model.fit(X_train, y_train).score(X_test, y_test))
 
 
-class HissTable(PaperTable[SplitCounts]):
-    """Errors of the paper's columns, and of some of our own: tables share the cells of HISS."""
+class HissTable(PaperTable[tuple[int, int]]):
+    """Errors of the paper's columns, and of some of our own: tables share the cells of HISS.
 
-    scales = Scales(SplitCounts(3, 3), SplitCounts(10, 3), SplitCounts(10, 10))
+    A scale has how many splits; of stand-ins fewer, since they take long and reproduce nothing.
+    """
+
+    scales = Scales((3, 3), (10, 3), (10, 10))
     quick_datasets = ("ecoli", "pendigits", "glass", "yeast", "vehicle")
     family = "hiss-tables"
     own_columns: tuple[str, ...] = ()
@@ -134,12 +127,12 @@ class HissTable(PaperTable[SplitCounts]):
 
     def grid(self, scope: PaperScope) -> Iterator[SplitParams]:
         """Repeats first, so that a budget ends with whole rows."""
-        columns, counts = self.columns, self.scale_of(scope)
-        for repeat in range(max(counts)):
+        public, stand_ins = self.scale_of(scope)
+        for repeat in range(max(public, stand_ins)):
             for name in scope.datasets:
-                if repeat >= (counts.stand_ins if name.endswith(STAND_IN) else counts.public):
+                if repeat >= (stand_ins if name.endswith(STAND_IN) else public):
                     continue
-                for method in columns:
+                for method in self.columns:
                     yield SplitParams(name, method, repeat, scope.seed)
 
     @staticmethod

@@ -56,10 +56,12 @@ from ensemblage.papers.inner._networks import (
 from ensemblage.studies import CellResult, ResultRow, ResultTable
 
 Array = NDArray[Any]
-IMPROVED = "improved"
-
 Score: TypeAlias = Callable[[Array, Array], float]
 """Of classes and labels."""
+Views: TypeAlias = tuple[int, float]
+"""Ensemble size, and sample size of the features, drawn with replacement."""
+Ensembles: TypeAlias = tuple[tuple[int, ...], float]
+"""Sizes of cluster ensembles, of which a smaller one begins a larger one, and sample size."""
 
 N_ROWS = 500
 # One balanced cut each, as in the paper.
@@ -73,20 +75,6 @@ LINKAGES = ("single", "average", "complete")
 CONSENSUS_BLOCK = 10
 
 
-class Views(NamedTuple):
-    """Ensemble size, and sample size of the features, drawn with replacement."""
-
-    n_views: int
-    view_size: float
-
-
-class Ensembles(NamedTuple):
-    """Cluster ensembles of several sizes: a smaller one is the beginning of a larger one."""
-
-    sizes: tuple[int, ...]
-    view_size: float
-
-
 class Start(NamedTuple):
     """The rows of one start, and the centres that all methods begin with.
 
@@ -98,13 +86,6 @@ class Start(NamedTuple):
     y: Array
     centers: Array
     seed: int
-
-
-class Block(NamedTuple):
-    """So many starts, counted from the first."""
-
-    first: int
-    starts: int
 
 
 class StartParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -124,10 +105,10 @@ def starts_of(params: StartParams, data_dir: str | None) -> list[Start]:
     return [draw_start(X, dataset.y, N_ROWS, repeat_seed(params.seed, i)) for i in numbers]
 
 
-def consensus_blocks(n_starts: int) -> list[Block]:
-    """Spread the starts of a slow method over cells."""
+def consensus_blocks(n_starts: int) -> list[tuple[int, int]]:
+    """Spread the starts of a slow method over cells: the first of each, and how many."""
     return [
-        Block(first, min(CONSENSUS_BLOCK, n_starts - first))
+        (first, min(CONSENSUS_BLOCK, n_starts - first))
         for first in range(0, n_starts, CONSENSUS_BLOCK)
     ]
 
@@ -186,8 +167,9 @@ def plain_labels(start: Start) -> Array:
 
 def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
     """Cluster by Inner K-means as in Algorithm 6, views drawn anew in each pass."""
+    n_views, view_size = views
     model = InnerKMeans(
-        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
+        len(start.centers), n_views=n_views, view_size=view_size, schedule="paper",
         init=start.centers, max_iter=max_iter, random_state=start.seed,
     )  # fmt: skip
     return _quietly(model, start.X)
@@ -195,9 +177,9 @@ def inner_labels(start: Start, views: Views, max_iter: int) -> Array:
 
 def view_partitions(start: Start, views: Views) -> Array:
     """Cluster by K-means on each feature view: a cluster ensemble of shape (n_views, n_rows)."""
-    n_features = start.X.shape[1]
-    n_draws = max(1, round(views.view_size * n_features))
-    drawn = draw_feature_views(n_features, Draws(views.n_views, n_draws, True, start.seed))
+    (n_views, view_size), n_features = views, start.X.shape[1]
+    n_draws = max(1, round(view_size * n_features))
+    drawn = draw_feature_views(n_features, Draws(n_views, n_draws, True, start.seed))
     rng = np.random.default_rng(start.seed + 2)
     partitions = []
     for view in drawn:
@@ -250,7 +232,7 @@ def consensus_scores(
     sizes, view_size = ensembles
     scores: dict[str, list[float]] = {}
     for start in starts:
-        partitions = view_partitions(start, Views(max(sizes), view_size))
+        partitions = view_partitions(start, (max(sizes), view_size))
         for size, group in product(sizes, groups):
             found = CONSENSUS[group](partitions[:size], len(start.centers), start.seed)
             for (name, labels), (measure, score) in product(found.items(), measures.items()):
@@ -265,6 +247,7 @@ def _quietly(model: Any, X: Array) -> Array:
         return np.asarray(model.fit_predict(X))
 
 
+IMPROVED = "improved"
 PLAIN, STABLE = "K-means", "inner, chosen by stability"
 GRAPH, GRAPH_BEST = "graph-based, all settings", "graph-based, best setting"
 LINKAGE, LINKAGE_BEST = "linkage, all settings", "linkage, best setting"
@@ -273,111 +256,10 @@ GROUPS = {"graph": (GRAPH, GRAPH_BEST), "linkage": (LINKAGE, LINKAGE_BEST)}
 MODE = "with replacement"
 
 
-class ClusterMeasure(NamedTuple):
-    """Under which name the cells hold a measure, and what it is called."""
-
-    key: str
-    words: str
-
-
-class ClusterResults(NamedTuple):
-    """Results by dataset, method and setting, the measure to show, and the settings."""
-
-    groups: Groups
-    measure: ClusterMeasure
-    settings: Sequence[Views]
-    ensembles: Sequence[Ensembles]
-
-    def plain(self, name: str) -> list[CellResult]:
-        """Cells of K-means."""
-        return self.groups.get((name, "kmeans", None, None), [])
-
-    def inner(self, name: str) -> list[list[CellResult]]:
-        """Cells of the inner ensemble, by setting."""
-        return [self.groups.get((name, "inner", *views), []) for views in self.settings]
-
-    def consensus(self, name: str) -> list[list[CellResult]]:
-        """Cells of the cluster ensembles, by sample size of the features."""
-        shares = [each.view_size for each in self.ensembles]
-        return [self.groups.get((name, "consensus", None, share), []) for share in shares]
-
-
-def cluster_tables(
-    table: PaperTable[Any], found: ClusterResults, scope: PaperScope
-) -> list[ResultTable]:
-    """Lay out the table, and the share of settings that improved."""
-    rows = [row for name in scope.datasets for row in _dataset_rows(table, name, found)]
-    shares = [_share_row(table, name, found) for name in scope.datasets]
-    return [
-        ResultTable(
-            table.name, table.printed.title, found.measure.words,
-            [*rows, *mean_rows(rows, COLUMNS)], _summary(rows),
-            (SELECTION_NOTE, *table.printed.notes, *scope.missing_notes), greater_is_better=True,
-        ),
-        ResultTable(
-            f"{table.name}-improved", "Settings that beat K-means", "share of settings (%)",
-            [*shares, *mean_rows(shares, (MODE,))], closeness(shares, 0),
-            ("A setting of no effect would beat it about half of the time.",),
-        ),
-    ]  # fmt: skip
-
-
-def _dataset_rows(table: PaperTable[Any], name: str, found: ClusterResults) -> list[ResultRow]:
-    key = found.measure.key
-    plain, cells = by_repeat(found.plain(name), key), found.inner(name)
-    inner = setting_values(cells, key)
-    return [
-        table.entry(name, PLAIN, plain, failed(found.plain(name))),
-        *selection_rows(table, name, inner, plain),
-        table.entry(name, STABLE, _most_stable(cells, key), inner.failures),
-        *(row for group in GROUPS for row in _consensus_rows(table, name, group, found)),
-    ]
-
-
-def _share_row(table: PaperTable[Any], name: str, found: ClusterResults) -> ResultRow:
-    key = found.measure.key
-    inner = setting_values(found.inner(name), key)
-    plain = by_repeat(found.plain(name), key)
-    return share_row(name, MODE, inner, plain, table.printed.value(name, IMPROVED))
-
-
-def _most_stable(cells: Sequence[Sequence[CellResult]], key: str) -> dict[int, float]:
-    """Scores of the setting that agrees most with itself."""
-    done = [part for part in cells if part and not failed(part)]
-    if not done:
-        return {}
-    stable: Sequence[CellResult] = max(done, key=_stability)
-    return by_repeat(stable, key)
-
-
-def _stability(part: Sequence[CellResult]) -> float:
-    value: Any = part[0].values["stability"]
-    return float(value)
-
-
-def _consensus_rows(
-    table: PaperTable[Any], name: str, group: str, found: ClusterResults
-) -> list[ResultRow]:
-    """Take the best method of a group at each setting."""
-    parts = found.consensus(name)
-    chosen: list[Repeats] = []
-    for part, ensembles in zip(parts, found.ensembles, strict=True):
-        for size in ensembles.sizes:
-            keys = (consensus_key(found.measure.key, each, size) for each in CONSENSUS_NAMES[group])
-            known = [values for values in (by_repeat(part, key) for key in keys) if values]
-            chosen += [best_of(known)] if known else []
-    failures = sum(map(failed, parts))
-    average, highest = GROUPS[group]
-    return [
-        table.entry(name, average, averaged(chosen), failures),
-        table.entry(name, highest, best_of(chosen), failures),
-    ]
-
-
 def _summary(rows: Sequence[ResultRow]) -> list[str]:
     sentences = closeness(rows)
     for column in (ALL, IMPROVING, STABLE):
-        scores = complete_scores(rows, (PLAIN, column)).scores
+        scores = complete_scores(rows, (PLAIN, column))[1]
         sentences += gain_sentence(column, PLAIN, list(scores[:, 1] - scores[:, 0]), 3)
     average, best = (PLAIN, IMPROVING, GRAPH, LINKAGE), (PLAIN, BEST, GRAPH_BEST, LINKAGE_BEST)
     for columns in (average, best):
@@ -420,11 +302,11 @@ class ClusterGrid(NamedTuple):
 
 
 def _views(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Views, ...]:
-    return tuple(Views(*setting) for setting in product(sizes, shares))
+    return tuple(product(sizes, shares))
 
 
 def _ensembles(sizes: Sequence[int], shares: Sequence[float]) -> tuple[Ensembles, ...]:
-    return tuple(Ensembles(tuple(sizes), share) for share in shares)
+    return tuple((tuple(sizes), share) for share in shares)
 
 
 QUICK = ClusterGrid(_views([10], [0.5, 0.9]), 10, _ensembles([10], [0.5]), 2, stability_starts=4)
@@ -441,7 +323,9 @@ class ClusterTable(PaperTable[ClusterGrid]):
 
     scales = Scales(QUICK, STANDARD, FULL)
     family = "inner-clusters"
-    measure: ClusterMeasure
+    measure: str
+    """Under which name the cells hold it."""
+    measure_title: str
 
     def grid(self, scope: PaperScope) -> Iterator[ClusterParams]:
         """Datasets first; the slow cluster ensembles last."""
@@ -455,8 +339,10 @@ class ClusterTable(PaperTable[ClusterGrid]):
                     method="inner", n_views=n_views, view_size=view_size, first=0,
                     starts=grid.starts, stability_starts=grid.stability_starts,
                 )  # fmt: skip
-            for ensembles, block in product(grid.ensembles, blocks):
-                yield params(method="consensus", **ensembles._asdict(), **block._asdict())
+            for (sizes, view_size), (first, starts) in product(grid.ensembles, blocks):
+                yield params(
+                    method="consensus", sizes=sizes, view_size=view_size, first=first, starts=starts
+                )
 
     @staticmethod
     @paper_cell(ClusterParams)
@@ -466,21 +352,71 @@ class ClusterTable(PaperTable[ClusterGrid]):
         if params.view_size is None:
             return _scores(starts, [plain_labels(start) for start in starts])
         if params.n_views is None or params.stability_starts is None:
-            ensembles = Ensembles(params.sizes, params.view_size)
+            ensembles = params.sizes, params.view_size
             return consensus_scores(list(CONSENSUS), starts, ensembles, MEASURES)
-        views = Views(params.n_views, params.view_size)
+        views = params.n_views, params.view_size
         values = _scores(starts, [inner_labels(start, views, MAX_ITER) for start in starts])
-        return {
-            **values,
-            "stability": _stability_summary(starts[0], views, params.stability_starts),
-        }
+        return {**values, "stability": _agreement(starts[0], views, params.stability_starts)}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put the scores beside the paper's."""
+        """Put the scores beside the paper's, and the share of settings that improved."""
         groups = grouped(results, "dataset", "method", "n_views", "view_size")
-        grid = self.scale_of(scope)
-        found = ClusterResults(groups, self.measure, grid.settings, grid.ensembles)
-        return cluster_tables(self, found, scope)
+        rows, shares = [], []
+        for name in scope.datasets:
+            plain_cells = groups.get((name, "kmeans", None, None), [])
+            settings = self.scale_of(scope).settings
+            cells = [groups.get((name, "inner", *views), []) for views in settings]
+            plain, inner = by_repeat(plain_cells, self.measure), setting_values(cells, self.measure)
+            done = [part for part in cells if part and not failed(part)]
+            stable = max(done, key=_stability, default=[])
+            rows += [
+                self.entry(name, PLAIN, plain, failed(plain_cells)),
+                *selection_rows(self, name, inner, plain),
+                self.entry(name, STABLE, by_repeat(stable, self.measure), inner.failures),
+                *(
+                    row
+                    for group in GROUPS
+                    for row in self._consensus_rows(name, group, groups, scope)
+                ),
+            ]
+            improved = self.printed.value(name, IMPROVED)
+            shares.append(share_row(name, MODE, inner, plain, improved))
+        return [
+            ResultTable(
+                self.name, self.printed.title, self.measure_title,
+                [*rows, *mean_rows(rows, COLUMNS)], _summary(rows),
+                (SELECTION_NOTE, *self.printed.notes, *scope.missing_notes), greater_is_better=True,
+            ),
+            ResultTable(
+                f"{self.name}-improved", "Settings that beat K-means", "share of settings (%)",
+                [*shares, *mean_rows(shares, (MODE,))], closeness(shares, 0),
+                ("A setting of no effect would beat it about half of the time.",),
+            ),
+        ]  # fmt: skip
+
+    def _consensus_rows(
+        self, name: str, group: str, groups: Groups, scope: PaperScope
+    ) -> list[ResultRow]:
+        """Take the best method of a group at each setting."""
+        chosen: list[Repeats] = []
+        failures = 0
+        for sizes, view_size in self.scale_of(scope).ensembles:
+            part = groups.get((name, "consensus", None, view_size), [])
+            failures += failed(part)
+            for size in sizes:
+                keys = (consensus_key(self.measure, each, size) for each in CONSENSUS_NAMES[group])
+                known = [values for values in (by_repeat(part, key) for key in keys) if values]
+                chosen += [best_of(known)] if known else []
+        average, highest = GROUPS[group]
+        return [
+            self.entry(name, average, averaged(chosen), failures),
+            self.entry(name, highest, best_of(chosen), failures),
+        ]
+
+
+def _stability(part: Sequence[CellResult]) -> float:
+    value: Any = part[0].values["stability"]
+    return float(value)
 
 
 def _scores(starts: Sequence[Start], labels: Sequence[Array]) -> dict[str, list[float]]:
@@ -491,9 +427,10 @@ def _scores(starts: Sequence[Start], labels: Sequence[Array]) -> dict[str, list[
     }
 
 
-def _stability_summary(start: Start, views: Views, n_starts: int) -> float:
+def _agreement(start: Start, views: Views, n_starts: int) -> float:
+    n_views, view_size = views
     model = InnerKMeans(
-        len(start.centers), n_views=views.n_views, view_size=views.view_size, schedule="paper",
+        len(start.centers), n_views=n_views, view_size=view_size, schedule="paper",
         init="random", n_init=1, max_iter=MAX_ITER,
     )  # fmt: skip
     return float(stability_score(model, start.X, n_starts=n_starts, random_state=start.seed))
@@ -503,14 +440,14 @@ def _stability_summary(start: Start, views: Views, n_starts: int) -> float:
 class InnerTable2(ClusterTable):
     """Clusterings by their normalised mutual information with the classes."""
 
-    measure = ClusterMeasure("nmi", "normalised mutual information")
+    measure, measure_title = "nmi", "normalised mutual information"
 
 
 @paper_table("inner-table3")
 class InnerTable3(ClusterTable):
     """Clusterings by their purity in the classes."""
 
-    measure = ClusterMeasure("purity", "purity")
+    measure, measure_title = "purity", "purity"
 
 
 NOISE_COLUMNS = {
@@ -520,7 +457,7 @@ NOISE_COLUMNS = {
     "linkage": "linkage",
 }
 SCALINGS = {False: "raw", True: "standardised"}
-INNER_VIEWS, NOISE_MAX_ITER = Views(50, 0.5), 50
+INNER_VIEWS, NOISE_MAX_ITER = (50, 0.5), 50
 CONSENSUS_SIZE, CONSENSUS_VIEW = 20, 0.5
 
 
@@ -532,24 +469,17 @@ class NoiseParams(StartParams, frozen=True, omit_defaults=True, kw_only=True):
     scaled: bool
 
 
-class NoiseCounts(NamedTuple):
-    """Shares of noise, and starts; the graph-based methods cost most."""
-
-    noise: tuple[float, ...]
-    starts: int
-    graph_starts: int
-
-
 LEVELS = (0.0, 0.2, 0.4, 0.6)
 
 
 @paper_table("inner-noise")
-class InnerNoise(PaperTable[NoiseCounts]):
-    """Starts of five sets with and without noise; of the 15 sets of Table 2 at four levels."""
+class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
+    """Starts of five sets with and without noise; of the 15 sets of Table 2 at four levels.
 
-    scales = Scales(
-        NoiseCounts((0.0, 0.4), 4, 1), NoiseCounts(LEVELS, 10, 2), NoiseCounts(LEVELS, 30, 30)
-    )
+    A scale has shares of noise, starts, and fewer starts of the slow graph-based methods.
+    """
+
+    scales = Scales(((0.0, 0.4), 4, 1), (LEVELS, 10, 2), (LEVELS, 30, 30))
     quick_datasets = ("ecoli", "iris", "segment", "vehicle", "wine")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
@@ -558,12 +488,12 @@ class InnerNoise(PaperTable[NoiseCounts]):
 
     def grid(self, scope: PaperScope) -> Iterator[NoiseParams]:
         """Datasets first; the slow graph-based methods last."""
-        counts = self.scale_of(scope)
-        for name, noise, scaled in product(scope.datasets, counts.noise, SCALINGS):
+        levels, n_starts, n_graph_starts = self.scale_of(scope)
+        for name, noise, scaled in product(scope.datasets, levels, SCALINGS):
             params = partial(NoiseParams, dataset=name, noise=noise, scaled=scaled, seed=scope.seed)
             for method in ("kmeans", "inner", "linkage"):
-                yield params(method=method, first=0, starts=counts.starts)
-            for first, starts in consensus_blocks(counts.graph_starts):
+                yield params(method=method, first=0, starts=n_starts)
+            for first, starts in consensus_blocks(n_graph_starts):
                 yield params(method="graph", first=first, starts=starts)
 
     @staticmethod
@@ -574,7 +504,7 @@ class InnerNoise(PaperTable[NoiseCounts]):
         if params.scaled:
             starts = [standardise(start) for start in starts]
         if params.method in CONSENSUS:
-            ensembles = Ensembles((CONSENSUS_SIZE,), CONSENSUS_VIEW)
+            ensembles = (CONSENSUS_SIZE,), CONSENSUS_VIEW
             return consensus_scores([params.method], starts, ensembles, {"nmi": nmi_score})
         if params.method == "kmeans":
             labels = [plain_labels(start) for start in starts]
@@ -589,7 +519,7 @@ class InnerNoise(PaperTable[NoiseCounts]):
         for scaled, words in SCALINGS.items():
             rows: list[ResultRow] = []
             summary: list[str] = []
-            for noise in self.scale_of(scope).noise:
+            for noise in self.scale_of(scope)[0]:
                 level = [
                     self._entry(name, noise, method, groups.get((scaled, noise, name, method), []))
                     for name, method in product(scope.datasets, NOISE_COLUMNS)
@@ -623,7 +553,7 @@ def _sentences(level: Sequence[ResultRow], noise: float) -> list[str]:
     sentences = []
     for method in ("kmeans", "graph", "linkage"):
         columns = (NOISE_COLUMNS[method], NOISE_COLUMNS["inner"])
-        gains = np.diff(complete_scores(level, columns).scores, axis=1)[:, 0]
+        gains = np.diff(complete_scores(level, columns)[1], axis=1)[:, 0]
         title = f"{noise:.0%} noise: {columns[1]}"
         sentences += gain_sentence(title, columns[0], list(gains), 3)
     return sentences

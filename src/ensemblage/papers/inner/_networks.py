@@ -67,10 +67,9 @@ from ensemblage.papers._summaries import (
 from ensemblage.studies import CellResult, ResultRow, ResultTable
 
 Doubles = NDArray[np.float64]
-IMPROVED = "improved"
-
 
 ALL, IMPROVING, BEST = "inner, all settings", "inner, improving settings", "inner, best setting"
+IMPROVED = "improved"
 """The paper's column of the share of the settings that improved."""
 
 SELECTION_NOTE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,6 @@ RAMP = 0.1
 """Half the width of a ramp that is the same everywhere, as a share of the node's rows."""
 
 
-@dataclass(frozen=True)
 class LaplaceRecipe(TreeRecipe):
     """Leaves that are not shrunk, but for one row more of each class (Laplace)."""
 
@@ -46,7 +44,6 @@ class LaplaceRecipe(TreeRecipe):
         return NodeValues(smoothed, weights)
 
 
-@dataclass(frozen=True)
 class RampRecipe(TreeRecipe):
     """Thresholds that are soft by the same share of rows in each node, without a crowd."""
 
@@ -64,7 +61,6 @@ class RampRecipe(TreeRecipe):
         return tree._replace(thresholds=thresholds)
 
 
-@dataclass(frozen=True)
 class CrowdLeavesRecipe(TreeRecipe):
     """Node means that are averages over bootstraps; thresholds are CART's."""
 
@@ -80,7 +76,6 @@ class CrowdLeavesRecipe(TreeRecipe):
         return NodeValues(total / self.n_views, plain.weights)
 
 
-@dataclass(frozen=True)
 class CrowdStoppingRecipe(TreeRecipe):
     """A split stays if for most bootstraps it helps the rows that they have not drawn."""
 
@@ -116,7 +111,6 @@ def helps_most_views(tree: SoftTree, node: int, rows: TreeRows, counts: NDArray[
     return 2 * votes > judged
 
 
-@dataclass(frozen=True)
 class CrowdSplitsRecipe(TreeRecipe):
     """Splits of the greatest mean gain over bootstraps: the paper's inner score, on trees."""
 

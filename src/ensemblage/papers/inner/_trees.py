@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -67,12 +67,6 @@ NUMBERS = "regression/"
 MOST_ROWS = 1500
 
 
-class DeclaredNumbers(msgspec.Struct, frozen=True):
-    """What the folder's manifest says of a set."""
-
-    words: tuple[str, ...] = ()
-
-
 def tree_rows(name: str, data_dir: str | None, seed: int) -> TreeRows:
     """Read a set; of a large one, rows drawn by the seed."""
     if name.startswith(NUMBERS):
@@ -123,8 +117,8 @@ def set_print(name: str, data_dir: str | None) -> str:
 def _table(name: str, data_dir: str | None) -> Table:
     path = _path(name, data_dir)
     manifest = path.parent / "manifest.json"
-    declared = msgspec.json.decode(manifest.read_bytes(), type=dict[str, DeclaredNumbers])
-    return read_table(path, kinds=dict.fromkeys(declared[path.stem].words, "word"))
+    declared = msgspec.json.decode(manifest.read_bytes())[path.stem]
+    return read_table(path, kinds=dict.fromkeys(declared.get("words", ()), "word"))
 
 
 def _path(name: str, data_dir: str | None) -> Path:
@@ -141,12 +135,8 @@ VIEWS, WINDOW, INNER_FOLDS = 30, 0.25, 5
 """The estimators' defaults."""
 SMALL = 16
 
-
-class Told(NamedTuple):
-    """What a method says of new rows, (n_rows, n_columns), and its number of leaves."""
-
-    values: Doubles
-    leaves: float | None
+Predicted: TypeAlias = tuple[Doubles, float | None]
+"""Of new rows, (n_rows, n_columns), and the number of leaves."""
 
 
 class Way(NamedTuple):
@@ -175,22 +165,19 @@ WAYS = {
 }
 
 
-def tell(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
-    """Fit a method and ask it."""
-    if method in WAYS:
-        return _grown(WAYS[method], train, X, seed)
-    return OTHERS[method](train, X, seed)
-
-
-def _grown(way: Way, train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
+def predict_new(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
+    """Fit a method and predict new rows."""
+    if method not in WAYS:
+        return OTHERS[method](train, X, seed)
+    way = WAYS[method]
     criterion = "gini" if train.targets.n_classes else "squared_error"
     growth = GrowthRule(criterion, way.leaves, 1)
     recipe = way.recipe(growth, VIEWS, way.window, way.hard_thresholds)
     tree, _ = learn_tree(train, recipe, way.strengths, FoldPlan(INNER_FOLDS, None, seed, 1))
-    return Told(tree.predict(X), float(tree.is_leaf.sum()))
+    return tree.predict(X), float(tree.is_leaf.sum())
 
 
-def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
+def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
     """Prune by the errors on the folds, as most users do; of equal alphas the largest."""
     recipe = LaplaceRecipe(GrowthRule("gini", None, 1), VIEWS, 0.0, hard_thresholds=False)
     grow_seed, fold_seed, *seeds = draw_seeds(seed, 2 + INNER_FOLDS)
@@ -205,7 +192,7 @@ def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Tol
         errors += errors_by_alpha(grown, classes, train.at(fold.test), alphas)
     tree = pruned(structure, float(alphas[errors.argmin()]))
     values = predict_soft(tree, X, recipe.means(tree, train).values)
-    return Told(values, float((tree.left < 0).sum()))
+    return values, float((tree.left < 0).sum())
 
 
 def errors_by_alpha(
@@ -231,20 +218,20 @@ def errors_by_alpha(
     return np.asarray(np.cumsum(jumps)[:-1])
 
 
-def _bagging(train: TreeRows, X: NDArray[np.float32], seed: int) -> Told:
+def _bagging(train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
     """Average 30 whole trees on bootstraps, scikit-learn's."""
     n_classes = train.targets.n_classes
     if not n_classes:
         numbers = BaggingRegressor(DecisionTreeRegressor(), VIEWS, random_state=seed)
-        return Told(numbers.fit(train.X, train.y).predict(X)[:, None], None)
+        return (numbers.fit(train.X, train.y).predict(X)[:, None], None)
     classes = BaggingClassifier(DecisionTreeClassifier(), VIEWS, random_state=seed)
     classes.fit(train.X, train.y)
     values = np.zeros((len(X), n_classes))
     values[:, classes.classes_] = classes.predict_proba(X)
-    return Told(values, None)
+    return values, None
 
 
-OTHERS: dict[str, Callable[[TreeRows, Any, int], Told]] = {
+OTHERS: dict[str, Callable[[TreeRows, Any, int], Predicted]] = {
     "cart-accuracy": _cart_by_accuracy,
     "bagging": _bagging,
 }
@@ -297,34 +284,28 @@ class TreeParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seed: int
 
 
-class TreePair(NamedTuple):
-    """Two methods, and in which of the tables they are compared."""
-
-    one: str
-    other: str
-
-
+# two methods that are compared
 PAIRS = (
-    TreePair("ours", "cart-accuracy"),
-    TreePair("ours", "cart-loss"),
-    TreePair("ours", "shrunk"),
-    TreePair("shrunk", "cart-loss"),
-    TreePair("thresholds", "cart-loss"),
-    TreePair("ours", "ramp"),
-    TreePair("ours-16", "cart-loss"),
-    TreePair("ours-16", "shrunk-16"),
-    TreePair("crisp-16", "ours-16"),
-    TreePair("splits-16", "shrunk-16"),
-    TreePair("stopping-16", "shrunk-16"),
-    TreePair("leaves-16", "shrunk-16"),
-    TreePair("ours", "bagging"),
+    ("ours", "cart-accuracy"),
+    ("ours", "cart-loss"),
+    ("ours", "shrunk"),
+    ("shrunk", "cart-loss"),
+    ("thresholds", "cart-loss"),
+    ("ours", "ramp"),
+    ("ours-16", "cart-loss"),
+    ("ours-16", "shrunk-16"),
+    ("crisp-16", "ours-16"),
+    ("splits-16", "shrunk-16"),
+    ("stopping-16", "shrunk-16"),
+    ("leaves-16", "shrunk-16"),
+    ("ours", "bagging"),
 )
 NUMBER_PAIRS = (
-    TreePair("ours", "cart-loss"),
-    TreePair("ours", "shrunk"),
-    TreePair("ours-16", "cart-16"),
-    TreePair("ours-16", "shrunk-16"),
-    TreePair("ours", "bagging"),
+    ("ours", "cart-loss"),
+    ("ours", "shrunk"),
+    ("ours-16", "cart-16"),
+    ("ours-16", "shrunk-16"),
+    ("ours", "bagging"),
 )
 
 
@@ -411,7 +392,7 @@ def _sentences(rows: Sequence[ResultRow], value: str, methods: dict[str, str]) -
     for one, other in NUMBER_PAIRS if value == "r2" else PAIRS:
         if one in methods and other in methods:
             columns = (methods[one], methods[other])
-            scores = complete_scores(rows, columns).scores
+            scores = complete_scores(rows, columns)[1]
             if value == "log_loss":
                 sentences += loss_sentence(*columns, scores)
             else:
@@ -441,9 +422,8 @@ def _class_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     agreeing = 0
     for fold, own in zip(make_folds(rows.y, FOLDS, fold_seed), seeds, strict=True):
         train, X = rows.at(fold.train), rows.X[fold.test]
-        told = tell(method, train, X, own)
-        shares[fold.test] = told.values
-        leaves += [] if told.leaves is None else [told.leaves]
+        shares[fold.test], n_leaves = predict_new(method, train, X, own)
+        leaves += [] if n_leaves is None else [n_leaves]
         if method in HALVED:
             agreeing += _agreeing(method, train, X, own)
     correct = shares.argmax(axis=1) == rows.y
@@ -461,15 +441,19 @@ def _class_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
 def _agreeing(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> int:
     """Rows that trees of two halves give one class."""
     first, second = make_folds(train.y, 2, seed)
-    said: list[Told] = [tell(method, train.at(part.train), X, seed) for part in (first, second)]
-    return int((said[0].values.argmax(axis=1) == said[1].values.argmax(axis=1)).sum())
+    one, other = (
+        predict_new(method, train.at(part.train), X, seed)[0].argmax(axis=1)
+        for part in (first, second)
+    )
+    return int((one == other).sum())
 
 
 def _number_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     fold_seed, *seeds = draw_seeds(seed, 1 + FOLDS)
-    said = np.zeros(len(rows.X))
+    predicted = np.zeros(len(rows.X))
     labels = np.zeros(len(rows.X), dtype=int)
     for fold, own in zip(make_folds(labels, FOLDS, fold_seed), seeds, strict=True):
-        said[fold.test] = tell(method, rows.at(fold.train), rows.X[fold.test], own).values[:, 0]
-    spread = ((rows.y - rows.y.mean()) ** 2).sum()
-    return {"r2": 1 - float(((rows.y - said) ** 2).sum() / spread)}
+        values, _ = predict_new(method, rows.at(fold.train), rows.X[fold.test], own)
+        predicted[fold.test] = values[:, 0]
+    total = ((rows.y - rows.y.mean()) ** 2).sum()
+    return {"r2": 1 - float(((rows.y - predicted) ** 2).sum() / total)}

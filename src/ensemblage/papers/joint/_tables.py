@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,7 +33,8 @@ from ensemblage.studies import CellResult, ResultRow, ResultTable
 from ensemblage.subspace import JointSubspaceClassifier, JointSubspaceSelector
 
 Array = NDArray[Any]
-
+Rows: TypeAlias = tuple[Array, Array]
+"""Features and class numbers."""
 
 LITERAL_MEMBERS = 20
 # The paper's p_lambda: none, so that all features are used, and its own.
@@ -44,28 +45,6 @@ EQUAL_WEIGHTS = tuple(f"equal weights, {flips}" for flips in FLIPS)
 GAINS = (*(f"oracle, {flips}" for flips in FLIPS), *EQUAL_WEIGHTS)
 
 
-class Rows(NamedTuple):
-    """Features and class numbers."""
-
-    X: Array
-    y: Array
-
-
-class Parts(NamedTuple):
-    """Rows to learn from, to choose the number of members by, and to score."""
-
-    train: Rows
-    development: Rows
-    test: Rows
-
-
-class Settings(NamedTuple):
-    r"""Step :math:`\eta`, or "auto", and threshold of the paper, which does not tell them."""
-
-    step: float | str
-    threshold: float
-
-
 def tuned_logistic() -> Pipeline:
     """Logistic regression on standardised features, its ``C`` by cross-validation."""
     model = LogisticRegressionCV(Cs=np.logspace(-3, 3, 7), max_iter=5000, scoring="accuracy")
@@ -74,30 +53,35 @@ def tuned_logistic() -> Pipeline:
     return make_pipeline(StandardScaler(), model)
 
 
-def literal_scores(parts: Parts, settings: Settings, seed: int) -> dict[str, float]:
-    """Accuracies of the paper's ensembles and of two controls, in per cent.
+def literal_scores(
+    train: Rows, development: Rows, test: Rows, settings: tuple[float | str, float], seed: int
+) -> dict[str, float]:
+    r"""Accuracies of the paper's ensembles and of two controls, in per cent.
 
-    The base is the first member on all features; the oracle is over all members.
+    The base is the first member on all features; the oracle is over all members; the number of
+    members is chosen on ``development``. ``settings`` are the step :math:`\eta` and the threshold,
+    which the paper does not tell.
     """
-    development, test = parts.development, parts.test
+    (X_development, y_development), (X_test, y_test) = development, test
+    step, threshold = settings
     scores: dict[str, float] = {}
     for name, flip_probability in FLIPS.items():
         ensemble = JointSubspaceClassifier(
             LITERAL_MEMBERS, solver="paper", flip_probability=flip_probability,
-            learning_rate=settings.step, tol=settings.threshold, random_state=seed,
-        ).fit(*parts.train)  # fmt: skip
-        held_out = ensemble.member_outputs(development.X)
-        path = [_equal_weights(held_out[: k + 1], development.y) for k in range(LITERAL_MEMBERS)]
-        outputs = ensemble.member_outputs(test.X)
+            learning_rate=step, tol=threshold, random_state=seed,
+        ).fit(*train)  # fmt: skip
+        held_out = ensemble.member_outputs(X_development)
+        path = [_equal_weights(held_out[: k + 1], y_development) for k in range(LITERAL_MEMBERS)]
+        outputs = ensemble.member_outputs(X_test)
         # the control does not depend on the ensemble: once is enough
         n_draws = 1 if UNTRAINED in scores else 20
-        bound = oracle_score(outputs, test.y, test.X, n_draws=n_draws, random_state=seed)
-        scores.setdefault(BASE, _equal_weights(outputs[:1], test.y))
+        bound = oracle_score(outputs, y_test, X_test, n_draws=n_draws, random_state=seed)
+        scores.setdefault(BASE, _equal_weights(outputs[:1], y_test))
         scores.setdefault(UNTRAINED, bound.untrained)
         scores[f"oracle, {name}"] = bound.oracle
         best = outputs[: int(np.argmax(path)) + 1]
-        scores[f"equal weights, {name}"] = _equal_weights(best, test.y)
-    scores[LOGISTIC] = float(tuned_logistic().fit(*parts.train).score(*test))
+        scores[f"equal weights, {name}"] = _equal_weights(best, y_test)
+    scores[LOGISTIC] = float(tuned_logistic().fit(*train).score(*test))
     return {name: 100.0 * value for name, value in scores.items()}
 
 
@@ -117,7 +101,11 @@ class LiteralTable(PaperTable[ScaleT]):
     ) -> list[ResultTable]:
         """Lay out the splits of each row; gains first."""
         gains = [row for name, cells in found.items() for row in self._gains(name, cells)]
-        accuracies = [row for name, cells in found.items() for row in self._accuracies(name, cells)]
+        accuracies = [
+            self.entry(name, column, by_repeat(cells, column), failed(cells))
+            for name, cells in found.items()
+            for column in (BASE, LOGISTIC)
+        ]
         notes = (*self.printed.notes, *scope.missing_notes)
         return [
             ResultTable(
@@ -132,12 +120,6 @@ class LiteralTable(PaperTable[ScaleT]):
             ),
         ]  # fmt: skip
 
-    def _accuracies(self, row: str, found: Sequence[CellResult]) -> list[ResultRow]:
-        return [
-            self.entry(row, column, by_repeat(found, column), failed(found))
-            for column in (BASE, LOGISTIC)
-        ]
-
     def _gains(self, row: str, found: Sequence[CellResult]) -> list[ResultRow]:
         """In per cent of the base of the same split."""
         base = by_repeat(found, BASE)
@@ -149,21 +131,18 @@ class LiteralTable(PaperTable[ScaleT]):
         return rows
 
 
-def _spread(row: ResultRow) -> str:
-    """Of one value there is none."""
-    return "" if row.standard_error is None else f" ± {row.standard_error:.2f}"
-
-
 def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
     place = {(row.row, row.column): row for row in gains}
     sentences = []
     for name in dict.fromkeys(row.row for row in gains):
         parts = [(column, place[name, column]) for column in (*EQUAL_WEIGHTS, LOGISTIC)]
-        known = [
-            f"{column} {found.ours:+.2f}{_spread(found)}"
-            for column, found in parts
-            if found.ours is not None
-        ]
+        known = []
+        for column, found in parts:
+            if found.ours is not None:
+                error = found.standard_error  # of one value there is none
+                known.append(
+                    f"{column} {found.ours:+.2f}" + ("" if error is None else f" ± {error:.2f}")
+                )
         if known:
             sentences.append(f"{name}: gain over the base in per cent: {', '.join(known)}.")
     return sentences
@@ -172,7 +151,7 @@ def _gain_sentences(gains: Sequence[ResultRow]) -> list[str]:
 SIZES = (10, 20, 50, 100, 200, 500)
 FIGURE1_ROWS = {f"{size} per class": size for size in SIZES}
 TEST_ROWS, TEST_SEED = 50_000, 10**6
-FIGURE1_SETTINGS = Settings(0.1, 1e-4)
+FIGURE1_SETTINGS = (0.1, 1e-4)
 
 
 class CircleParams(msgspec.Struct, frozen=True):
@@ -183,29 +162,26 @@ class CircleParams(msgspec.Struct, frozen=True):
     seed: int
 
 
-class CircleCounts(NamedTuple):
-    """Rows per class of the training sets, and how many sets of each size."""
-
-    sizes: tuple[int, ...]
-    repeats: int
-
-
 @lru_cache(maxsize=1)
 def _test_rows() -> Rows:
-    return Rows(*make_quarter_circle(TEST_ROWS, random_state=TEST_SEED))
+    X, y = make_quarter_circle(TEST_ROWS, random_state=TEST_SEED)
+    return X, y
 
 
 @paper_table("joint-figure1")
-class JointFigure1(LiteralTable[CircleCounts]):
-    """Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each."""
+class JointFigure1(LiteralTable[tuple[tuple[int, ...], int]]):
+    """Ten datasets of two sizes; 25 of six; or, as in the paper, 100 of each.
 
-    scales = Scales(CircleCounts((20, 100), 10), CircleCounts(SIZES, 25), CircleCounts(SIZES, 100))
+    A scale has the rows per class of the training sets, and how many sets of each size.
+    """
+
+    scales = Scales(((20, 100), 10), (SIZES, 25), (SIZES, 100))
     accuracy_title = "Joint feature subsets on the quarter circle: the base and a tuned baseline"
     ranked = False  # one circle in several sizes
 
     def datasets(self, scale: str) -> tuple[str, ...]:
         """One per size."""
-        sizes = self.scales.at(scale).sizes
+        sizes, _ = self.scales.at(scale)
         return tuple(row for row, size in FIGURE1_ROWS.items() if size in sizes)
 
     def generated(self, scale: str) -> tuple[str, ...]:
@@ -214,7 +190,8 @@ class JointFigure1(LiteralTable[CircleCounts]):
 
     def grid(self, scope: PaperScope) -> Iterator[CircleParams]:
         """Repeats first."""
-        for repeat in range(self.scale_of(scope).repeats):
+        _, repeats = self.scale_of(scope)
+        for repeat in range(repeats):
             for row in scope.datasets:
                 yield CircleParams(FIGURE1_ROWS[row], repeat, scope.seed)
 
@@ -223,8 +200,8 @@ class JointFigure1(LiteralTable[CircleCounts]):
     def compute(params: CircleParams, data_dir: str | None) -> dict[str, float]:  # noqa: ARG004
         """Accuracies in per cent of the ensembles of one training set."""
         seed = repeat_seed(params.seed, params.repeat)
-        train = Rows(*make_quarter_circle(params.rows_per_class, random_state=seed))
-        return literal_scores(Parts(train, train, _test_rows()), FIGURE1_SETTINGS, seed)
+        train = make_quarter_circle(params.rows_per_class, random_state=seed)
+        return literal_scores(train, train, _test_rows(), FIGURE1_SETTINGS, seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         """Average the gains by size."""
@@ -247,17 +224,8 @@ COLUMNS = {
     "both": "both, as in the figure",
     "score": "selector's two best are the true ones",
 }
-
-
-class Search(NamedTuple):
-    """What a row of the table is about."""
-
-    rows_per_class: int
-    variant: str
-
-
 FIGURE2_ROWS = {
-    f"{size} per class, {variant}": Search(size, variant)
+    f"{size} per class, {variant}": (size, variant)
     for variant, size in product(VARIANTS, (20, 100))
 }
 
@@ -341,10 +309,10 @@ class JointFigure2(PaperTable[int]):
 
 STAND_IN = "iemocap-stand-in"
 # With a threshold of 1e-4 on abalone the oracle gains less, and the base stays.
-TABLE2_SETTINGS = {
-    "abalone": Settings(0.1, 5e-3),
-    "segment": Settings(1.0, 1e-4),
-    STAND_IN: Settings("auto", 1e-4),
+TABLE2_SETTINGS: dict[str, tuple[float | str, float]] = {
+    "abalone": (0.1, 5e-3),
+    "segment": (1.0, 1e-4),
+    STAND_IN: ("auto", 1e-4),
 }
 
 
@@ -364,7 +332,7 @@ def plain_numbers(dataset: Dataset) -> Rows:
             known = dataset.categories.get(dataset.feature_names[d])
             encoder = OrdinalEncoder(categories=[list(known)] if known else "auto")
             X[:, [d]] = encoder.fit_transform(X[:, [d]])
-    return Rows(X.astype(float), LabelEncoder().fit_transform(dataset.y))
+    return X.astype(float), LabelEncoder().fit_transform(dataset.y)
 
 
 @lru_cache(maxsize=1)
@@ -373,18 +341,20 @@ def stand_in(random_state: int = 0) -> Rows:
 
     40 of the 200 features are informative; a fifth of the labels is drawn anew.
     """
-    return Rows(*make_classification(
+    X, y = make_classification(
         5498, 200, n_informative=40, n_redundant=60, n_classes=4, n_clusters_per_class=3,
         flip_y=0.2, random_state=random_state,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return X, y
 
 
-def split_in_parts(rows: Rows, seed: int) -> Parts:
+def split_in_parts(rows: Rows, seed: int) -> list[Rows]:
     """Split at random: 80 % to learn from, 10 % to choose by, 10 % to test."""
-    n_rows = len(rows.y)
+    X, y = rows
+    n_rows = len(y)
     order = np.random.default_rng(seed).permutation(n_rows)
     cuts = np.split(order, [int(0.8 * n_rows), int(0.9 * n_rows)])
-    return Parts(*(Rows(rows.X[part], rows.y[part]) for part in cuts))
+    return [(X[part], y[part]) for part in cuts]
 
 
 @paper_table("joint-table2")
@@ -407,7 +377,8 @@ class JointTable2(LiteralTable[int]):
         name = params.dataset
         rows = stand_in() if name == STAND_IN else plain_numbers(paper_dataset(name, data_dir))
         seed = repeat_seed(params.seed, params.repeat)
-        return literal_scores(split_in_parts(rows, seed), TABLE2_SETTINGS[name], seed)
+        train, development, test = split_in_parts(rows, seed)
+        return literal_scores(train, development, test, TABLE2_SETTINGS[name], seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         """Put the gains beside the paper's."""
