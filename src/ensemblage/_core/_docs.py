@@ -55,7 +55,8 @@ def set_module(module: str) -> Callable[[_Kind], _Kind]:
     """Give a class the package by which users import it as its module.
 
     Model files, pickles and pages then name ``ensemblage.strata.HISS``, wherever its file lies.
-    Never for a named tuple that kernels take: the cache of machine code reads its module's source.
+    Never for a named tuple that kernels take, since the cache of machine code reads its module's
+    source, nor for a document, whose annotations msgspec evaluates in its module.
     """
 
     def named(kind: _Kind) -> _Kind:

@@ -26,7 +26,6 @@ from ensemblage._core import (
     draw_seeds,
     html_table,
     iterate_tasks,
-    set_module,
     text_table,
     write_number,
 )
@@ -39,7 +38,6 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@set_module("ensemblage.sources")
 @dataclass(frozen=True)
 class ColumnShift:
     """How much of a column the source tells.
@@ -347,7 +345,6 @@ LEGEND = (
 )
 
 
-@set_module("ensemblage.sources")
 @dataclass(frozen=True)
 class AuditedSource:
     """What held-out rows say about one source.
@@ -400,7 +397,6 @@ class AuditedSource:
     suspect: bool = False
 
 
-@set_module("ensemblage.sources")
 @dataclass(frozen=True)
 class SourceAudit:
     """What to expect of a model on known sources and on new ones.

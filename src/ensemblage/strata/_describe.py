@@ -17,7 +17,6 @@ from ensemblage._core import (
     Heading,
     TableBlock,
     html_table,
-    set_module,
     share_field,
     text_table,
     write_number,
@@ -144,7 +143,6 @@ PHRASES = {
 """What is said of a stratum above all rows, and below."""
 
 
-@set_module("ensemblage.strata")
 @dataclass(frozen=True)
 class ColumnDifference:
     """How a stratum differs from all rows in one column.
@@ -209,7 +207,6 @@ class ColumnDifference:
         return write_number(value) if self.kind == "number" else f"{value:.0%}"
 
 
-@set_module("ensemblage.strata")
 @dataclass(frozen=True)
 class StratumDescription:
     """One stratum.
@@ -236,7 +233,6 @@ class StratumDescription:
     differences: tuple[ColumnDifference, ...]
 
 
-@set_module("ensemblage.strata")
 @dataclass(frozen=True)
 class StrataDescription:
     """What strata are: a value that prints as a table.
