@@ -21,9 +21,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import ensemblage
 
@@ -73,19 +75,24 @@ def _command(*words: str) -> None:
             raise RuntimeError(f"ensemblage {' '.join(words)} ended with {end.code}") from end
 
 
-def hiss() -> None:
+@cache
+def _rows() -> tuple[Any, Any]:
+    """Rows of three sources; made before a walk, so that making them is no part of it."""
     from ensemblage.datasets import make_multi_source
+
+    return make_multi_source(n_sources=3, n_samples=200, random_state=0)
+
+
+def hiss() -> None:
     from ensemblage.strata import HISS
 
-    X, _ = make_multi_source(n_sources=3, n_samples=200, random_state=0)
-    HISS(random_state=0).fit(X)
+    HISS(random_state=0).fit(_rows()[0])
 
 
 def strata() -> None:
-    from ensemblage.datasets import make_multi_source
     from ensemblage.strata import StrataEnsembleClassifier
 
-    X, y = make_multi_source(n_sources=3, n_samples=200, random_state=0)
+    X, y = _rows()
     StrataEnsembleClassifier(random_state=0).fit(X, y).predict_proba(X)
 
 
@@ -98,11 +105,9 @@ def network() -> None:
 
 
 def pool() -> None:
-    from ensemblage.datasets import make_multi_source
     from ensemblage.pool import EnsemblageClassifier
 
-    X, y = make_multi_source(n_sources=3, n_samples=200, random_state=0)
-    EnsemblageClassifier(random_state=0).fit(X, y)
+    EnsemblageClassifier(random_state=0).fit(*_rows())
 
 
 def compare() -> None:
@@ -144,6 +149,7 @@ def count(name: str) -> tuple[int, int]:
 
 
 def _count_here(name: str) -> tuple[int, int]:
+    _rows()
     files = walk(WALKS[name])
     return len(set(files)), sum(one != other for one, other in pairwise(files))
 
