@@ -16,8 +16,6 @@ import numpy as np
 from ensemblage.papers.sources._study import (
     CAREFUL,
     METHODS,
-    KnownAnswer,
-    answer_known,
     excess_gap,
     fit_pool_with_sources,
     known_task,
@@ -46,15 +44,14 @@ def one_split(found, seed, methods):
     for name in methods:
         if name == POOL:
             model = fit_pool_with_sources(task)
-            said = model.predict_proba(task.test.X, sources=task.test.sources)
-            answer, (covered, size) = KnownAnswer(said), coverages(model, task.test)
+            p, tuned[name] = model.predict_proba(task.test.X, sources=task.test.sources), None
+            covered, size = coverages(model, task.test)
         else:
-            answer = answer_known(name, task)
-        p, y = answer.probabilities, task.test.y
+            p, tuned[name] = METHODS[name](task)
+        y = task.test.y
         wrong = (p.argmax(axis=1) != y).mean()
         gap = np.mean([excess_gap(p[own], y[own]) for own in each])
         scores[name] = (log_loss(p, y), wrong, gap)
-        tuned[name] = answer.cv_loss
     if {*CAREFUL} <= {*methods}:
         scores[CAREFUL_PICK] = scores[min(CAREFUL, key=tuned.__getitem__)]
     return scores, (min(covered), np.mean(covered), size)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -96,27 +96,20 @@ class KnownTask(NamedTuple):
         return deal_folds(pairs, N_FOLDS, np.random.default_rng(self.seed))
 
 
-class KnownAnswer(NamedTuple):
-    """Probabilities of the test rows, and the log loss by which the method was tuned, if it was."""
-
-    probabilities: Doubles
-    cv_loss: float | None = None
-
-
-class _Design(NamedTuple):
-    """Columns of all rows, as a model sees them."""
-
-    train: Doubles
-    test: Doubles
+Answer: TypeAlias = tuple[Doubles, float | None]
+"""Probabilities of the test rows, and the log loss by which the method was tuned, if it was."""
+Design: TypeAlias = tuple[Doubles, Doubles]
+"""Columns of training and test rows, as a model sees them."""
 
 
-def _with_indicators(task: KnownTask) -> _Design:
+def _with_indicators(task: KnownTask) -> Design:
     """Put a column per source behind the others."""
     own = np.eye(task.n_sources)
-    return _Design(*(np.column_stack([each.X, own[each.sources]]) for each in task[:2]))
+    train, test = (np.column_stack([each.X, own[each.sources]]) for each in task[:2])
+    return train, test
 
 
-def _with_interactions(task: KnownTask) -> _Design:
+def _with_interactions(task: KnownTask) -> Design:
     """Let each source have its own copy of the standardised columns beside the shared ones.
 
     They are not standardised again: that would penalise small sources less than large ones.
@@ -128,16 +121,17 @@ def _with_interactions(task: KnownTask) -> _Design:
         Z, indicators = (rows.X - mean) / np.where(spread > 0, spread, 1.0), own[rows.sources]
         crossed = (Z[:, :, None] * indicators[:, None, :]).reshape(len(Z), -1)
         parts.append(np.column_stack([Z, indicators, crossed]))
-    return _Design(*parts)
+    return parts[0], parts[1]
 
 
-def _with_numbers(task: KnownTask) -> _Design:
+def _with_numbers(task: KnownTask) -> Design:
     """Put the source's number behind the columns."""
-    return _Design(*(np.column_stack([each.X, each.sources]) for each in task[:2]))
+    train, test = (np.column_stack([each.X, each.sources]) for each in task[:2])
+    return train, test
 
 
-def _without(task: KnownTask) -> _Design:
-    return _Design(task.train.X, task.test.X)
+def _without(task: KnownTask) -> Design:
+    return task.train.X, task.test.X
 
 
 def log_loss(probabilities: Doubles, y: Indices) -> float:
@@ -146,32 +140,34 @@ def log_loss(probabilities: Doubles, y: Indices) -> float:
     return float(-np.log(np.maximum(true, 1e-15)).mean())
 
 
-def _asked(model: Any, X: Doubles, n_classes: int) -> Doubles:
-    """Ask a fitted classifier; classes that it has not met have no probability."""
+def _predict_proba(model: Any, X: Doubles, n_classes: int) -> Doubles:
+    """Probabilities of all classes; those that the model has not seen have none."""
     out = np.zeros((len(X), n_classes))
     out[:, model.classes_] = model.predict_proba(X)
     return out
 
 
 def _logistic(
-    task: KnownTask, design: _Design, kind: type[LogisticRegression] = ScaledLogisticRegression
-) -> KnownAnswer:
+    task: KnownTask, design: Design, kind: type[LogisticRegression] = ScaledLogisticRegression
+) -> Answer:
     """Logistic regression, its penalty by cross-validation."""
+    X, X_new = design
     y, held = task.train.y, np.zeros((len(task.train.y), task.n_classes))
     losses = []
     for C in STRENGTHS:
         for train, test in task.folds():
-            model = kind(C=C, max_iter=500).fit(design.train[train], y[train])
-            held[test] = _asked(model, design.train[test], task.n_classes)
+            model = kind(C=C, max_iter=500).fit(X[train], y[train])
+            held[test] = _predict_proba(model, X[test], task.n_classes)
         losses.append(log_loss(held, y))
     best = int(np.argmin(losses))
-    model = kind(C=STRENGTHS[best], max_iter=500).fit(design.train, y)
-    return KnownAnswer(_asked(model, design.test, task.n_classes), losses[best])
+    model = kind(C=STRENGTHS[best], max_iter=500).fit(X, y)
+    return _predict_proba(model, X_new, task.n_classes), losses[best]
 
 
-def _lightgbm(task: KnownTask, design: _Design, *, with_source: bool) -> KnownAnswer:
+def _lightgbm(task: KnownTask, design: Design, *, with_source: bool) -> Answer:
     """Boosting, its leaves and rounds by cross-validation; the last column may be a category."""
     lgb = require("lightgbm", "This method", extra="boost")
+    X, X_new = design
     several = {"objective": "multiclass", "num_class": task.n_classes}
     aim = {"objective": "binary"} if task.n_classes == 2 else several
     rows = {"categorical_feature": [task.train.X.shape[1]] if with_source else [],
@@ -179,37 +175,36 @@ def _lightgbm(task: KnownTask, design: _Design, *, with_source: bool) -> KnownAn
     found = []
     for leaves, smallest in product(LEAVES, SMALLEST_LEAVES):
         settings = {**BOOSTING, **aim, "num_leaves": leaves, "min_data_in_leaf": smallest}
-        learned = lgb.Dataset(design.train, task.train.y, params=settings, **rows)
+        learned = lgb.Dataset(X, task.train.y, params=settings, **rows)
         stop = lgb.early_stopping(PATIENCE, verbose=False)
         seen = lgb.cv({**settings, "seed": task.seed}, learned, MOST_ROUNDS, folds=task.folds(),
                       callbacks=[stop])  # fmt: skip
         losses = next(value for name, value in seen.items() if name.endswith("logloss-mean"))
         found.append((min(losses), int(np.argmin(losses)) + 1, settings))
     loss, rounds, settings = min(found, key=lambda each: each[0])
-    learned = lgb.Dataset(design.train, task.train.y, params=settings, **rows)
-    said = lgb.train({**settings, "seed": task.seed}, learned, rounds).predict(design.test)
-    return KnownAnswer(said if said.ndim == 2 else np.column_stack([1 - said, said]), float(loss))
+    learned = lgb.Dataset(X, task.train.y, params=settings, **rows)
+    said = lgb.train({**settings, "seed": task.seed}, learned, rounds).predict(X_new)
+    return said if said.ndim == 2 else np.column_stack([1 - said, said]), float(loss)
 
 
-def _pooled(task: KnownTask, **penalties: Any) -> KnownAnswer:
+def _pooled(task: KnownTask, **penalties: Any) -> Answer:
     """Partial pooling, or one of its ends."""
     model = PartialPoolingClassifier(cv=task.folds(), **penalties)
     model.fit(task.train.X, task.train.y, sources=task.train.sources)
-    return KnownAnswer(model.predict_proba(task.test.X, sources=task.test.sources))
+    return model.predict_proba(task.test.X, sources=task.test.sources), None
 
 
-def _forest(task: KnownTask) -> KnownAnswer:
-    design = _with_indicators(task)
+def _forest(task: KnownTask) -> Answer:
+    X, X_new = _with_indicators(task)
     model = RandomForestClassifier(200, min_samples_leaf=2, random_state=task.seed)
-    model.fit(design.train, task.train.y)
-    return KnownAnswer(_asked(model, design.test, task.n_classes))
+    return _predict_proba(model.fit(X, task.train.y), X_new, task.n_classes), None
 
 
-def _source_strata(task: KnownTask) -> KnownAnswer:
+def _source_strata(task: KnownTask) -> Answer:
     """Recognise the source by a gate, and ask its member: nobody tells which source it is."""
     model = StrataEnsembleClassifier(SourceStrata(), random_state=task.seed)
     model.fit(task.train.X, task.train.y, sources=task.train.sources)
-    return KnownAnswer(model.predict_proba(task.test.X))
+    return model.predict_proba(task.test.X), None
 
 
 def fit_pool_with_sources(task: KnownTask) -> EnsemblageClassifier:
@@ -219,13 +214,13 @@ def fit_pool_with_sources(task: KnownTask) -> EnsemblageClassifier:
     return model
 
 
-def _pool(task: KnownTask) -> KnownAnswer:
+def _pool(task: KnownTask) -> Answer:
     model = fit_pool_with_sources(task)
     loss = model.known_sources_.leaderboard[0].log_loss
-    return KnownAnswer(model.predict_proba(task.test.X, sources=task.test.sources), loss)
+    return model.predict_proba(task.test.X, sources=task.test.sources), loss
 
 
-METHODS: dict[str, Callable[[KnownTask], KnownAnswer]] = {
+METHODS: dict[str, Callable[[KnownTask], Answer]] = {
     "pool-with-sources": _pool,
     "partial-pooling": _pooled,
     "pooled": lambda task: _logistic(task, _without(task)),
@@ -241,11 +236,6 @@ CAREFUL = ("lightgbm-with-source", "interactions")
 """A careful user takes the one with the smaller loss by cross-validation."""
 
 
-def answer_known(method: str, task: KnownTask) -> KnownAnswer:
-    """Let a method learn the training rows and speak of the others."""
-    return METHODS[method](task)
-
-
 LABELLED = (20, 50, 100)
 DRAWS = 10
 LEAST_TESTED = 20
@@ -255,8 +245,8 @@ MOST_LEFT_OUT = 10
 
 def known_scores(method: str, task: KnownTask) -> dict[str, float]:
     """Score a method where all sources are known."""
-    answer = answer_known(method, task)
-    said, y, sources = answer.probabilities, task.test.y, task.test.sources
+    said, cv_loss = METHODS[method](task)
+    y, sources = task.test.y, task.test.sources
     wrong = said.argmax(axis=1) != y
     each = [sources == s for s in range(task.n_sources)]
     scores = {
@@ -265,7 +255,7 @@ def known_scores(method: str, task: KnownTask) -> dict[str, float]:
         "worst": max(float(wrong[own].mean()) for own in each),
         "gap": float(np.mean([excess_gap(said[own], y[own]) for own in each])),
     }
-    return scores if answer.cv_loss is None else scores | {"cv_loss": answer.cv_loss}
+    return scores if cv_loss is None else scores | {"cv_loss": cv_loss}
 
 
 def excess_gap(said: Doubles, y: Indices) -> float:
@@ -482,11 +472,8 @@ class SourcesParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     seed: int
 
 
-class _Column(NamedTuple):
-    """A column of a table on new sources: its head, and its value in a cell's."""
-
-    head: str
-    value: Callable[[Mapping[str, Any]], float | None]
+Column: TypeAlias = tuple[str, Callable[[Mapping[str, Any]], float | None]]
+"""A column of a table on new sources: its heading, and its value in a cell's."""
 
 
 def _just(name: str) -> Callable[[Mapping[str, Any]], float | None]:
@@ -503,19 +490,19 @@ def _change(n_rows: int) -> Callable[[Mapping[str, Any]], float | None]:
     return change
 
 
-NEW = (
-    _Column("ordinary folds promise", _just("ordinary")),
-    _Column("leave-sources-out promises", _just("left_out")),
-    _Column("truth", _just("truth")),
-    _Column("bound for nine in ten", _just("bound")),
-    _Column("share below the bound", _just("held")),
+NEW: tuple[Column, ...] = (
+    ("ordinary folds promise", _just("ordinary")),
+    ("leave-sources-out promises", _just("left_out")),
+    ("truth", _just("truth")),
+    ("bound for nine in ten", _just("bound")),
+    ("share below the bound", _just("held")),
 )
-ADAPTED = tuple(_Column(f"{n_rows} rows", _change(n_rows)) for n_rows in LABELLED)
+ADAPTED = tuple((f"{n_rows} rows", _change(n_rows)) for n_rows in LABELLED)
 COVERED = (
-    _Column("sets by ordinary folds", _just("covered_ordinary")),
-    _Column("sets by leave-sources-out", _just("covered_left_out")),
+    ("sets by ordinary folds", _just("covered_ordinary")),
+    ("sets by leave-sources-out", _just("covered_left_out")),
 )
-NOVEL = (_Column("by a row's distance", _just("novelty")),)
+NOVEL = (("by a row's distance", _just("novelty")),)
 
 
 @paper_table("sources")
@@ -600,7 +587,7 @@ class _Sheet:
         return {repeat: scores[which][repeat] for repeat, which in best.items()}
 
     def new(
-        self, stem: str, measure: str, columns: Sequence[_Column], with_worst: bool = False
+        self, stem: str, measure: str, columns: Sequence[Column], with_worst: bool = False
     ) -> ResultTable:
         """Average the sources that were left out, each once."""
         rows = []
@@ -616,7 +603,7 @@ class _Sheet:
                     rows.append(self.paper.entry(row, f"{head}, worst source", worst))
         sentences = {
             "new": lambda: [*promise_sentences(rows), *held_sentence(rows)],
-            "recalibration": lambda: recalibration_sentences(rows, [c.head for c in columns]),
+            "recalibration": lambda: recalibration_sentences(rows, [head for head, _ in columns]),
         }.get(stem, list)()
         better = {"coverage": True, "novelty": True}.get(stem, False)
         return self._table(stem, measure, rows, sentences, better)
