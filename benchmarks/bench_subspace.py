@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from all_benchmarks import row
-from ensemblage.subspace._kernels import MaskedMember, StepRows, candidate_step, step_buffers
+from ensemblage.subspace._kernels import candidate_step, step_buffers
 
 # Many short rounds for small data: the best one then falls between two interruptions.
 ROUNDS = {1: 3, 50: 100}
@@ -54,12 +54,13 @@ def case(n_rows, n_features, n_classes, dtype, repeats):
     proposed = mask.copy()
     proposed[flipped] ^= True
     logits, buffers = coef @ features, step_buffers(n_classes, features)
-    rows, member = StepRows(features, labels, weights), MaskedMember(coef, mask, logits)
     X, onehot = np.ascontiguousarray(features.T), np.eye(n_classes, dtype=dtype)[labels]
     intercept = np.zeros(n_classes, dtype)
 
     def ours():
-        candidate_step(rows, member, flipped, 1.0, 0.0, buffers)
+        candidate_step(
+            features, labels, weights, coef, mask, logits, flipped, 1.0, 0.0, buffers
+        )  # fmt: skip
 
     def products():
         np.dot(buffers.residuals, features.T, out=buffers.coef_step)

@@ -82,7 +82,7 @@ QUICK = {"n_estimators": 2, "max_iter": 5, "random_state": 0}
 
 @pytest.mark.parametrize("options", [
     {}, {"fusion": "mean"}, {"fusion": "vote"}, {"fusion": "stacking"}, {"fusion": "local"},
-    {"refine": "gate"}, {"importance": [1.0, 2.0]}, {"basis": "quadratic"},
+    {"refine": "gate"}, {"member_weights": [1.0, 2.0]}, {"basis": "quadratic"},
     {"basis": "spline", "refine": "gate"},
 ])  # fmt: skip
 def test_classifier(options, tmp_path):

@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from ensemblage.subspace import (
     CoSelectionDisplay,
     JointSubspaceSelector,
-    binary_co_selection,
     co_selection,
 )
 from ensemblage.subspace._co_selection import (
@@ -39,29 +38,29 @@ def test_marks_follow_the_columns(supports, random):
     order = list(range(supports.shape[1]))
     random.shuffle(order)
     count = min(2, len(order) * (len(order) - 1) // 2)
-    marks = binary_co_selection(co_selection(supports), top_pairs=count, top_features=1)
-    moved = binary_co_selection(co_selection(supports[:, order]), top_pairs=count, top_features=1)
+    asked = {"binary": True, "top_pairs": count, "top_features": 1}
+    marks, moved = co_selection(supports, **asked), co_selection(supports[:, order], **asked)
     np.testing.assert_array_equal(moved, marks[np.ix_(order, order)])
     np.testing.assert_array_equal(marks, marks.T)
 
 
 def test_thresholds_by_hand():
-    matrix = co_selection([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 0]])
-    marks = binary_co_selection(matrix, cross_threshold=0.4, individual_threshold=0.5)
+    supports = [[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 0]]
+    marks = co_selection(supports, binary=True, cross_threshold=0.4, individual_threshold=0.5)
     np.testing.assert_array_equal(marks, [[1, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
 def test_what_never_occurs_is_never_marked():
-    assert not binary_co_selection(np.zeros((3, 3)), top_pairs=1, top_features=1).any()
-    assert not binary_co_selection(np.ones((3, 3)), top_pairs=0, top_features=0).any()
+    assert not co_selection(np.zeros((2, 3)), binary=True, top_pairs=1, top_features=1).any()
+    assert not co_selection(np.ones((2, 3)), binary=True, top_pairs=0, top_features=0).any()
 
 
 def test_wrong_counts():
-    matrix = np.eye(3)
+    supports = np.eye(3)
     with pytest.raises(ValueError, match="both given"):
-        binary_co_selection(matrix, cross_threshold=0.5, top_pairs=1)
+        co_selection(supports, binary=True, cross_threshold=0.5, top_pairs=1)
     with pytest.raises(ValueError, match=r"top_features=9; expected a whole number from 0 to 3"):
-        binary_co_selection(matrix, top_features=9)
+        co_selection(supports, binary=True, top_features=9)
 
 
 def test_power_one_is_frequency_times_mean_size():

@@ -15,17 +15,22 @@ from ensemblage.subspace import (
     JointSubspaceClassifier,
     JointSubspaceRegressor,
     JointSubspaceSelector,
+    co_selection,
 )
 from ensemblage.subspace._joint import _ranks, encode_classes
-from ensemblage.subspace._objectives import NUMBERS, Settings, as_rows, standardise
+from ensemblage.subspace._objectives import SQUARED, Settings, as_rows, standardise
 from ensemblage.subspace._search import fit_sequence
 from reference.joint_subspace import algorithm_1_for_numbers
 
+QUICK = {"patience": 10, "max_iter": 40, "random_state": 0}
+REGRESSOR_QUICK = {"patience": 20, "max_iter": 60, "random_state": 0}
+SELECTOR_QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
+
 
 def test_classes_are_sorted_and_numbered():
-    found = encode_classes(["b", "a", "c", "a"])
-    assert found.classes.tolist() == ["a", "b", "c"]
-    assert found.labels.tolist() == [1, 0, 2, 0]
+    classes, labels = encode_classes(["b", "a", "c", "a"])
+    assert classes.tolist() == ["a", "b", "c"]
+    assert labels.tolist() == [1, 0, 2, 0]
 
 
 def test_one_class_is_refused():
@@ -33,12 +38,13 @@ def test_one_class_is_refused():
         encode_classes(["a", "a"])
 
 
-def test_flips_are_rarer_in_the_paper():
-    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
-    for solver, expected in (("paper", 0.01), ("lbfgs", 0.05)):
-        prepared = JointSubspaceClassifier(solver=solver)._prepare(X, y, None)
-        assert prepared.settings.flip_probability == expected
-    assert JointSubspaceSelector()._prepare(X, y, None).settings.flip_probability == 0.1
+@pytest.mark.parametrize(("solver", "probability"), [("paper", 0.01), ("lbfgs", 0.05)])
+def test_flips_are_rarer_in_the_paper(wine, solver, probability):
+    given = {"solver": solver, "tol": 0.0, **QUICK}
+    auto = JointSubspaceClassifier(5, **given).fit(*wine)
+    set_by_hand = JointSubspaceClassifier(5, flip_probability=probability, **given).fit(*wine)
+    np.testing.assert_array_equal(auto.supports_, set_by_hand.supports_)
+    assert not auto.supports_.all()
 
 
 def test_classifier_and_selector_fit_the_same_members():
@@ -48,9 +54,6 @@ def test_classifier_and_selector_fit_the_same_members():
     other = JointSubspaceSelector(**options).fit(X, y)
     np.testing.assert_array_equal(one.coefs_, other.coefs_)
     np.testing.assert_array_equal(one.supports_, other.supports_)
-
-
-QUICK = {"patience": 10, "max_iter": 40, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +75,8 @@ def test_plain_product_is_eq_10(wine):
     np.testing.assert_allclose(ensemble.predict_proba(wine[0]), product_rule(outputs))
 
 
-def test_importance_of_one_member_alone(wine):
-    ensemble = JointSubspaceClassifier(3, importance=[0, 1, 0], **QUICK).fit(*wine)
+def test_weight_on_one_member_alone(wine):
+    ensemble = JointSubspaceClassifier(3, member_weights=[0, 1, 0], **QUICK).fit(*wine)
     proba = ensemble.predict_proba(wine[0])
     np.testing.assert_allclose(proba, ensemble.member_outputs(wine[0])[1])
 
@@ -84,8 +87,8 @@ def test_shapes(wine):
     assert ensemble.intercepts_.shape == (4, 3)
     assert ensemble.supports_.shape == (4, 13)
     assert ensemble.co_selection_.shape == (13, 13)
-    assert len(ensemble.accuracy_path_) == 4
-    assert ensemble.n_iter_ == max(len(path) - 1 for path in ensemble.accuracy_path_)
+    assert len(ensemble.score_path_) == 4
+    assert ensemble.n_iter_ == max(len(path) - 1 for path in ensemble.score_path_)
 
 
 def test_no_flips_are_the_ensemble_without_masks(wine):
@@ -192,8 +195,8 @@ def test_every_proposal_empty_keeps_the_feature():
         ({"size_penalty": -1.0}, "size_penalty"),
         ({"fusion": "sum"}, "fusion"),
         ({"solver": "newton"}, "solver"),
-        ({"n_estimators": 3, "importance": [1, 2]}, r"expected \(3,\), one per member"),
-        ({"fusion": "vote", "importance": [1] * 10}, "applies to fusion='product'"),
+        ({"n_estimators": 3, "member_weights": [1, 2]}, r"expected \(3,\), one per member"),
+        ({"fusion": "vote", "member_weights": [1] * 10}, "applies to fusion='product'"),
     ],
 )
 def test_wrong_parameters(wine, options, message):
@@ -245,15 +248,12 @@ def test_converged_ensemble_generalises(wine):
     assert cross_val_score(JointSubspaceClassifier(5, **QUICK), *wine, cv=3).mean() > 0.93
 
 
-JOINT_REGRESSOR_QUICK = {"patience": 20, "max_iter": 60, "random_state": 0}
-
-
 @pytest.fixture(scope="module")
 def diabetes():
     return load_diabetes(return_X_y=True)
 
 
-def sparse_numbers(n_rows=150, seed=0):
+def sparse_regression(n_rows=150, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 12))
     return X, 50 + 10 * X[:, 2] - 6 * X[:, 5] + 5 * rng.normal(size=n_rows)
@@ -262,8 +262,8 @@ def sparse_numbers(n_rows=150, seed=0):
 def test_paper_solver_is_algorithm_1_with_squared_loss(diabetes):
     X, y = diabetes[0][:80], diabetes[1][:80]
     y = (y - y.mean()) / y.std()
-    rows = as_rows(X, y, 1, standardise(X))._replace(objective=NUMBERS)
-    settings = Settings("paper", 0.1, "auto", 0.3, 1.0, 50, 1e-3, 1000)
+    rows = as_rows(X, y, 1, standardise(X))._replace(objective=SQUARED)
+    settings = Settings("paper", 0.1, "auto", 0.3, np.inf, 50, 1e-3, 1000)
     ours = list(fit_sequence(rows, [3, 4, 5], settings))
     literal = algorithm_1_for_numbers(rows.features.T, y, [3, 4, 5], 0.1, 0.3, 1e-3)
     assert min(member.n_iter for member in ours) > 3
@@ -282,51 +282,51 @@ def test_one_member_without_masks_is_a_ridge_regression(diabetes):
 
 
 def test_keeps_what_matters():
-    X, y = sparse_numbers()
+    X, y = sparse_regression()
     ensemble = JointSubspaceRegressor(5, flip_probability=0.1, random_state=0).fit(X, y)
     assert ensemble.supports_[0, [2, 5]].all()
     assert ensemble.supports_[0].sum() < 8
     assert ensemble.score(X, y) > 0.8
 
 
-def test_shapes_of_joint_regressor(diabetes):
-    ensemble = JointSubspaceRegressor(4, **JOINT_REGRESSOR_QUICK).fit(*diabetes)
+def test_shapes_of_the_regressor(diabetes):
+    ensemble = JointSubspaceRegressor(4, **REGRESSOR_QUICK).fit(*diabetes)
     assert ensemble.coefs_.shape == ensemble.supports_.shape == (4, 10)
     assert ensemble.intercepts_.shape == ensemble.variances_.shape == (4,)
     assert ensemble.member_outputs(diabetes[0]).shape == (4, 442, 2)
     assert len(ensemble.score_path_) == 4
 
 
-def test_importance_of_one_member_alone_of_joint_regressor(diabetes):
+def test_regressor_with_weight_on_one_member_alone(diabetes):
     X, y = diabetes
-    ensemble = JointSubspaceRegressor(3, importance=[0, 1, 0], **JOINT_REGRESSOR_QUICK).fit(X, y)
+    ensemble = JointSubspaceRegressor(3, member_weights=[0, 1, 0], **REGRESSOR_QUICK).fit(X, y)
     mean, deviation = ensemble.predict(X, return_std=True)
     np.testing.assert_allclose(mean, ensemble.member_outputs(X)[1, :, 0])
     np.testing.assert_allclose(deviation, np.sqrt(ensemble.variances_[1]))
 
 
 def test_deviation_is_that_of_new_rows():
-    X, y = sparse_numbers(400)
-    X_new, y_new = sparse_numbers(2000, seed=1)
-    ensemble = JointSubspaceRegressor(5, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    X, y = sparse_regression(400)
+    X_new, y_new = sparse_regression(2000, seed=1)
+    ensemble = JointSubspaceRegressor(5, **REGRESSOR_QUICK).fit(X, y)
     mean, deviation = ensemble.predict(X_new, return_std=True)
     inside = np.abs(y_new - mean) < 1.96 * deviation
     assert 0.9 < inside.mean() < 0.99
 
 
-def test_numbers_in_another_unit(diabetes):
+def test_a_target_in_another_unit(diabetes):
     X, y = diabetes
-    one = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK).fit(X, y)
-    other = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK).fit(X, 1e4 * y - 7e5)
+    one = JointSubspaceRegressor(3, **REGRESSOR_QUICK).fit(X, y)
+    other = JointSubspaceRegressor(3, **REGRESSOR_QUICK).fit(X, 1e4 * y - 7e5)
     np.testing.assert_array_equal(one.supports_, other.supports_)
     np.testing.assert_allclose(1e4 * one.predict(X) - 7e5, other.predict(X), rtol=1e-5)
     np.testing.assert_allclose(1e8 * one.variances_, other.variances_, rtol=1e-5)
 
 
-def test_row_weights_and_copies_are_one_thing_of_joint_regressor():
-    X, y = sparse_numbers(60)
+def test_row_weights_and_copies_are_one_thing_to_the_regressor():
+    X, y = sparse_regression(60)
     counts = np.random.default_rng(0).integers(1, 4, len(y))
-    ensemble = JointSubspaceRegressor(3, **JOINT_REGRESSOR_QUICK)
+    ensemble = JointSubspaceRegressor(3, **REGRESSOR_QUICK)
     weighed = clone(ensemble).fit(X, y, sample_weight=counts)
     copied = clone(ensemble).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_array_equal(weighed.supports_, copied.supports_)
@@ -334,18 +334,18 @@ def test_row_weights_and_copies_are_one_thing_of_joint_regressor():
     np.testing.assert_allclose(weighed.variances_, copied.variances_, atol=1e-8)
 
 
-def test_same_bits_for_any_number_of_jobs_of_joint_regressor(diabetes):
+def test_same_bits_of_the_regressor_for_any_number_of_jobs(diabetes):
     one, two = (
-        JointSubspaceRegressor(2, n_jobs=n, **JOINT_REGRESSOR_QUICK).fit(*diabetes) for n in (1, 2)
+        JointSubspaceRegressor(2, n_jobs=n, **REGRESSOR_QUICK).fit(*diabetes) for n in (1, 2)
     )
     np.testing.assert_array_equal(one.variances_, two.variances_)
     np.testing.assert_array_equal(one.predict(diabetes[0]), two.predict(diabetes[0]))
 
 
 @pytest.mark.parametrize("y", [np.full(20, 3.0), 2.0 * np.arange(20)])
-def test_constant_and_perfect_numbers(y):
+def test_constant_and_perfectly_predicted_targets(y):
     X = np.column_stack([np.arange(20.0), np.ones(20)])
-    ensemble = JointSubspaceRegressor(3, C=1e6, **JOINT_REGRESSOR_QUICK).fit(X, y)
+    ensemble = JointSubspaceRegressor(3, C=1e6, **REGRESSOR_QUICK).fit(X, y)
     mean, deviation = ensemble.predict(X, return_std=True)
     np.testing.assert_allclose(mean, y, atol=0.1)
     assert np.isfinite(deviation).all()
@@ -356,16 +356,15 @@ def test_constant_and_perfect_numbers(y):
 def test_small_and_large_units(diabetes, unit):
     X, y = diabetes
     one, other = (
-        JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, scale * y)
-        for scale in (1.0, unit)
+        JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, scale * y) for scale in (1.0, unit)
     )
     np.testing.assert_allclose(other.predict(X) / unit, one.predict(X), rtol=1e-6)
 
 
-def test_numbers_that_cannot_be_squared_are_refused(diabetes):
+def test_a_target_that_cannot_be_squared_is_refused(diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match=r"y holds numbers of up to 3.46e\+202"):
-        JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, 1e200 * y)
+        JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, 1e200 * y)
 
 
 def test_a_quadratic_basis_finds_a_product():
@@ -373,9 +372,7 @@ def test_a_quadratic_basis_finds_a_product():
     X, X_new = rng.normal(size=(2, 300, 6))
     y, y_new = X[:, 0] * X[:, 1], X_new[:, 0] * X_new[:, 1]
     line, curve = (
-        JointSubspaceRegressor(2, basis=basis, **JOINT_REGRESSOR_QUICK)
-        .fit(X, y)
-        .score(X_new, y_new)
+        JointSubspaceRegressor(2, basis=basis, **REGRESSOR_QUICK).fit(X, y).score(X_new, y_new)
         for basis in ("linear", "quadratic")
     )
     assert line < 0.1
@@ -384,30 +381,30 @@ def test_a_quadratic_basis_finds_a_product():
 
 def test_single_precision(diabetes):
     X = diabetes[0].astype(np.float32)
-    ensemble = JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(X, diabetes[1])
+    ensemble = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(X, diabetes[1])
     assert ensemble.coefs_.dtype == np.float32
     assert ensemble.score(X, diabetes[1]) > 0.4
 
 
-def test_words_and_gaps():
-    X, y = sparse_numbers()
+def test_regressor_takes_categories_and_missing_values():
+    X, y = sparse_regression()
     frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
     frame["word"] = np.where(X[:, 5] > 0, "yes", "no")
     frame.loc[3, "a"] = np.nan
-    assert JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(frame, y).score(frame, y) > 0.5
+    assert JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(frame, y).score(frame, y) > 0.5
 
 
-@pytest.mark.parametrize("options", [{}, {"basis": "spline"}, {"importance": [1.0, 2.0]}])
-def test_files(options, tmp_path):
-    X, y = sparse_numbers()
-    ensemble = JointSubspaceRegressor(2, **options, **JOINT_REGRESSOR_QUICK).fit(X, y)
+@pytest.mark.parametrize("options", [{}, {"basis": "spline"}, {"member_weights": [1.0, 2.0]}])
+def test_saved_regressor_predicts_the_same(options, tmp_path):
+    X, y = sparse_regression()
+    ensemble = JointSubspaceRegressor(2, **options, **REGRESSOR_QUICK).fit(X, y)
     save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.predict(X), ensemble.predict(X))
 
 
 def test_forged_variances_are_refused(tmp_path):
-    ensemble = JointSubspaceRegressor(2, **JOINT_REGRESSOR_QUICK).fit(*sparse_numbers())
+    ensemble = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(*sparse_regression())
     ensemble.variances_ = np.zeros(2)
     save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
     with pytest.raises(ValueError, match="variances_ holds 0, below"):
@@ -415,31 +412,26 @@ def test_forged_variances_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"importance": [1, 2]}, r"importance has shape \(2,\); expected \(3,\), one per member"),
-    ({"importance": [0, 0, 0]}, "at least one above"),
-    ({"importance": [1, -1, 1]}, "none below zero"),
+    ({"member_weights": [1, 2]}, r"has shape \(2,\); expected \(3,\), one per member"),
+    ({"member_weights": [0, 0, 0]}, "at least one above"),
+    ({"member_weights": [1, -1, 1]}, "none below zero"),
     ({"n_estimators": 0}, "n_estimators"),
     ({"basis": "cubic"}, "basis"),
 ])  # fmt: skip
-def test_wrong_parameters_of_joint_regressor(diabetes, options, message):
+def test_wrong_parameters_of_the_regressor(diabetes, options, message):
     with pytest.raises(ValueError, match=message):
         JointSubspaceRegressor(**{"n_estimators": 3, **options}).fit(*diabetes)
 
 
 def test_generalises_like_a_linear_regression(diabetes):
-    ours = cross_val_score(
-        JointSubspaceRegressor(5, **JOINT_REGRESSOR_QUICK), *diabetes, cv=3
-    ).mean()
+    ours = cross_val_score(JointSubspaceRegressor(5, **REGRESSOR_QUICK), *diabetes, cv=3).mean()
     assert ours > cross_val_score(LinearRegression(), *diabetes, cv=3).mean() - 0.03
 
 
-def test_words_are_refused_by_name():
+def test_a_target_of_text_is_refused_by_name():
     words = np.array(["a", "b"] * 20)
     with pytest.raises(ValueError, match="y holds 'a', which is no number"):
         JointSubspaceRegressor(2).fit(np.arange(80.0).reshape(40, 2), words)
-
-
-JOINT_SELECTOR_QUICK = {"n_estimators": 5, "patience": 20, "max_iter": 100, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -448,48 +440,45 @@ def circle():
 
 
 def test_finds_the_two_true_features(circle):
-    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).fit(*circle)
+    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).fit(*circle)
     np.testing.assert_array_equal(selector.get_support(indices=True), [0, 1])
     assert selector.transform(circle[0]).shape == (200, 2)
 
 
 @pytest.mark.parametrize(("wanted", "count"), [(3, 3), (0.5, 4), (0.01, 1)])
 def test_how_many(circle, wanted, count):
-    assert (
-        JointSubspaceSelector(wanted, **JOINT_SELECTOR_QUICK).fit(*circle).support_.sum() == count
-    )
+    assert JointSubspaceSelector(wanted, **SELECTOR_QUICK).fit(*circle).support_.sum() == count
 
 
 def test_by_default_what_most_members_use(circle):
-    selector = JointSubspaceSelector(**JOINT_SELECTOR_QUICK).fit(*circle)
+    selector = JointSubspaceSelector(**SELECTOR_QUICK).fit(*circle)
     assert selector.support_.sum() == max(1, (selector.frequencies_ > 0.5).sum())
 
 
 def test_names_come_along(circle):
     frame = pd.DataFrame(circle[0], columns=list("abcdefgh"))
-    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).set_output(transform="pandas")
+    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).set_output(transform="pandas")
     assert list(selector.fit_transform(frame, circle[1]).columns) == ["a", "b"]
     assert list(selector.get_feature_names_out()) == ["a", "b"]
 
 
 def test_true_pair_is_the_top_pair(circle):
-    marks = JointSubspaceSelector(**JOINT_SELECTOR_QUICK).fit(*circle).co_selection_binary(
-        top_pairs=1, top_features=2
-    )  # fmt: skip
+    selector = JointSubspaceSelector(**SELECTOR_QUICK).fit(*circle)
+    marks = co_selection(selector.supports_, binary=True, top_pairs=1, top_features=2)
     assert marks[:2, :2].all()
     assert marks.sum() == 4
 
 
 def test_in_a_pipeline(circle):
     model = make_pipeline(
-        JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK), JointSubspaceClassifier(2, random_state=0)
+        JointSubspaceSelector(2, **SELECTOR_QUICK), JointSubspaceClassifier(2, random_state=0)
     )  # fmt: skip
     assert model.fit(*circle).score(*circle) > 0.9
 
 
 def test_more_than_there_are():
     with pytest.raises(ValueError, match="n_features_to_select=99, but X has 13 features"):
-        JointSubspaceSelector(99, **JOINT_SELECTOR_QUICK).fit(*load_wine(return_X_y=True))
+        JointSubspaceSelector(99, **SELECTOR_QUICK).fit(*load_wine(return_X_y=True))
 
 
 def test_ties_are_not_broken_by_column_order():
@@ -514,18 +503,18 @@ def share_found(kind, seeds, **options):
 
 def test_copies_are_reported_as_a_group():
     X, y, relevant = make_hidden_features("copies", 200, random_state=0)
-    selector = JointSubspaceSelector(3, **JOINT_SELECTOR_QUICK).fit(X, y)
+    selector = JointSubspaceSelector(3, **SELECTOR_QUICK).fit(X, y)
     np.testing.assert_array_equal(selector.support_, relevant)
     assert len(set(selector.groups_[relevant])) == 1
     assert len(set(selector.groups_)) == 28
     assert len(set(selector.scores_[relevant])) == 1
     assert (selector.supports_[:, relevant].sum(axis=1) % 3 == 0).all()
-    alone = JointSubspaceSelector(3, group_correlation=None, **JOINT_SELECTOR_QUICK).fit(X, y)
+    alone = JointSubspaceSelector(3, group_correlation=None, **SELECTOR_QUICK).fit(X, y)
     np.testing.assert_array_equal(alone.groups_, np.arange(30))
 
 
-def test_a_quadratic_basis_finds_a_product_of_joint_selector():
-    options = {**JOINT_SELECTOR_QUICK, "basis": "quadratic"}
+def test_a_quadratic_basis_selects_both_factors_of_a_product():
+    options = {**SELECTOR_QUICK, "basis": "quadratic"}
     X, y, relevant = make_hidden_features("xor", 200, n_features=12, random_state=0)
     selector = JointSubspaceSelector(2, **options).fit(X, y)
     np.testing.assert_array_equal(selector.support_, relevant)
@@ -535,38 +524,34 @@ def test_a_quadratic_basis_finds_a_product_of_joint_selector():
 
 def test_a_spline_basis_finds_a_band():
     X, y, relevant = make_hidden_features("band", 300, n_features=12, random_state=0)
-    selector = JointSubspaceSelector(
-        3, **{**JOINT_SELECTOR_QUICK, "basis": "spline", "C": 0.1}
-    ).fit(X, y)
+    selector = JointSubspaceSelector(3, **{**SELECTOR_QUICK, "basis": "spline", "C": 0.1}).fit(X, y)
     np.testing.assert_array_equal(selector.support_, relevant)
 
 
 def test_the_paper_solver_takes_a_basis_too():
     X, y, relevant = make_hidden_features("xor", 300, n_features=9, random_state=0)
-    options = {**JOINT_SELECTOR_QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
+    options = {**SELECTOR_QUICK, "basis": "quadratic", "solver": "paper", "tol": 1e-6}
     assert JointSubspaceSelector(2, **options).fit(X, y).support_[relevant].all()
 
 
-def numbers(n_rows=200, seed=0):
+def selection_regression(n_rows=200, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 15))
     return X, 100 + 20 * X[:, 3] - 10 * X[:, 7] + 10 * rng.normal(size=n_rows)
 
 
-def test_numbers():
-    X, y = numbers()
-    selector = JointSubspaceSelector(2, loss="squared_error", **JOINT_SELECTOR_QUICK).fit(X, y)
+def test_selects_for_a_numeric_target():
+    X, y = selection_regression()
+    selector = JointSubspaceSelector(2, loss="squared_error", **SELECTOR_QUICK).fit(X, y)
     np.testing.assert_array_equal(selector.get_support(indices=True), [3, 7])
     assert not hasattr(selector, "classes_")
     assert selector.coefs_.shape == (5, 15)
 
 
-def test_numbers_in_another_unit_select_alike():
-    X, y = numbers()
+def test_a_target_in_another_unit_selects_alike():
+    X, y = selection_regression()
     one, other = (
-        JointSubspaceSelector(2, loss="squared_error", **JOINT_SELECTOR_QUICK).fit(
-            X, scale * y + shift
-        )
+        JointSubspaceSelector(2, loss="squared_error", **SELECTOR_QUICK).fit(X, scale * y + shift)
         for scale, shift in ((1, 0), (1e6, -3e7))
     )
     np.testing.assert_array_equal(one.supports_, other.supports_)
@@ -574,11 +559,11 @@ def test_numbers_in_another_unit_select_alike():
 
 
 def test_nothing_is_left_of_another_kind_of_target(circle):
-    selector = JointSubspaceSelector(2, **JOINT_SELECTOR_QUICK).fit(*circle)
+    selector = JointSubspaceSelector(2, **SELECTOR_QUICK).fit(*circle)
     selector.set_params(loss="squared_error").fit(*circle)
     assert not hasattr(selector, "classes_")
     selector.set_params(loss="log_loss").fit(*circle)
-    assert not hasattr(selector, "y_mean_")
+    assert not hasattr(selector, "target_mean_")
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -7,9 +7,7 @@ from scipy.optimize import approx_fprime, check_grad
 from ensemblage._core._compile import CompiledKernel
 from ensemblage.subspace import _kernels as kernels
 from ensemblage.subspace._kernels import (
-    MaskedMember,
     MixtureParameters,
-    StepRows,
     candidate_step,
     log_softmax,
     member_log_proba,
@@ -24,7 +22,7 @@ from ensemblage.subspace._kernels import (
 from ensemblage.subspace._search import _pack, _unpack
 
 
-def test_by_hand():
+def test_softmax_loss_by_hand():
     # zero parameters: both classes at one half, so the loss is log 2 and the slope half the row
     loss, slope = softmax_loss(
         np.array([[2.0]]), np.array([1]), np.ones(1), np.zeros((2, 2)), decay=3.0
@@ -34,7 +32,7 @@ def test_by_hand():
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_slope_is_the_losss(seed, decay):
+def test_slope_of_the_softmax_loss(seed, decay):
     rng = np.random.default_rng(seed)
     features, labels = rng.normal(size=(4, 9)), rng.integers(3, size=9)
     weights, start = rng.uniform(size=9), rng.normal(size=15)
@@ -83,12 +81,13 @@ def test_one_row_by_hand():
     features, labels, weights = np.array([[2.0]]), np.array([0]), np.ones(1)
     coef, mask, flipped = np.zeros((2, 1)), np.array([True]), np.array([0])
     out = step_buffers(2, features)
-    rows = StepRows(features, labels, weights)
-    candidate_step(rows, MaskedMember(coef, mask, np.zeros((2, 1))), flipped, 0.1, 0.0, out)
+    candidate_step(
+        features, labels, weights, coef, mask, np.zeros((2, 1)), flipped, 0.1, 0.0, out
+    )  # fmt: skip
     np.testing.assert_allclose(out.coef_step, [[0.1], [-0.1], [0], [0]])
     np.testing.assert_allclose(out.intercept_step, [0.05, -0.05, 0.05, -0.05])
     np.testing.assert_allclose(out.logits, [[0.25], [-0.25], [0.05], [-0.05]])
-    np.testing.assert_array_equal(out.accuracy, [1, 1])
+    np.testing.assert_array_equal(out.scores, [1, 1])
 
 
 @settings(deadline=None)  # the first call compiles
@@ -96,8 +95,8 @@ def test_one_row_by_hand():
 def test_both_candidates_equal_two_separate_steps(seed, n_classes, rate, decay):
     features, labels, weights, coef, mask, flipped = problem(seed, n_classes=n_classes)
     out = step_buffers(n_classes, features)
-    member = MaskedMember(coef, mask, (coef * mask) @ features)
-    candidate_step(StepRows(features, labels, weights), member, flipped, rate, decay, out)
+    start = coef, mask, (coef * mask) @ features
+    candidate_step(features, labels, weights, *start, flipped, rate, decay, out)
     proposed = mask.copy()
     proposed[flipped] ^= True
     for i, candidate in enumerate([mask, proposed]):
@@ -108,7 +107,7 @@ def test_both_candidates_equal_two_separate_steps(seed, n_classes, rate, decay):
         np.testing.assert_allclose(out.coef_step[part], step, atol=1e-12)
         np.testing.assert_allclose(out.intercept_step[part], shift, atol=1e-12)
         np.testing.assert_allclose(out.logits[part], moved, atol=1e-10)
-        assert out.accuracy[i] == pytest.approx(right)
+        assert out.scores[i] == pytest.approx(right)
 
 
 @settings(deadline=None)  # the first call compiles
@@ -117,10 +116,10 @@ def test_no_flip_gives_the_same_candidate_twice(seed):
     features, labels, weights, coef, mask, _ = problem(seed)
     out = step_buffers(3, features)
     nothing = np.empty(0, dtype=np.intp)
-    member = MaskedMember(coef, mask, (coef * mask) @ features)
-    candidate_step(StepRows(features, labels, weights), member, nothing, 0.5, 0.0, out)
+    start = coef, mask, (coef * mask) @ features
+    candidate_step(features, labels, weights, *start, nothing, 0.5, 0.0, out)
     np.testing.assert_array_equal(out.coef_step[:3], out.coef_step[3:])
-    assert out.accuracy[0] == out.accuracy[1]
+    assert out.scores[0] == out.scores[1]
 
 
 def test_single_precision_follows_double():
@@ -129,8 +128,8 @@ def test_single_precision_follows_double():
     results = []
     for features, labels, weights, coef, mask, flipped in (wide, narrow):
         out = step_buffers(3, features)
-        member = MaskedMember(coef, mask, (coef * mask) @ features)
-        candidate_step(StepRows(features, labels, weights), member, flipped, 0.5, 0.01, out)
+        start = coef, mask, (coef * mask) @ features
+        candidate_step(features, labels, weights, *start, flipped, 0.5, 0.01, out)
         results.append(out)
     assert results[1].logits.dtype == np.float32
     np.testing.assert_allclose(results[0].coef_step, results[1].coef_step, atol=1e-6)
@@ -139,9 +138,9 @@ def test_single_precision_follows_double():
 
 def test_compiled_and_plain_agree(monkeypatch):
     features, labels, weights, coef, mask, flipped = problem(3, n_rows=6)
-    member = MaskedMember(coef, mask, (coef * mask) @ features)
     compiled, plain = step_buffers(3, features), step_buffers(3, features)
-    arguments = StepRows(features, labels, weights), member, flipped, 0.5, 0.1
+    start = coef, mask, (coef * mask) @ features
+    arguments = features, labels, weights, *start, flipped, 0.5, 0.1
     candidate_step(*arguments, compiled)
     for name, kernel in vars(kernels).copy().items():
         if isinstance(kernel, CompiledKernel):
@@ -151,82 +150,80 @@ def test_compiled_and_plain_agree(monkeypatch):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def problem_masked_squares(seed, n_rows=20, n_features=5, dtype=float):
+def squared_problem(seed, n_rows=20, n_features=5, dtype=float):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n_features, n_rows)).astype(dtype)
-    numbers = rng.normal(size=n_rows)
+    target = rng.normal(size=n_rows)
     weights = (rng.uniform(0.1, 1, n_rows) / n_rows).astype(dtype)
     coef = rng.normal(size=(1, n_features)).astype(dtype)
     mask = rng.random(n_features) < 0.6
     flipped = np.flatnonzero(rng.random(n_features) < 0.4)
-    return features, numbers, weights, coef, mask, flipped
+    return features, target, weights, coef, mask, flipped
 
 
-def plainly_masked_squares(features, numbers, weights, coef, mask, rate, decay):
+def squared_plainly(features, target, weights, coef, mask, rate, decay):
     """One candidate, row by row: climb, then score."""
     n_features, n_rows = features.shape
     step, shift = np.zeros(n_features), 0.0
     for m in range(n_rows):
-        left = numbers[m] - sum(coef[0, d] * features[d, m] for d in range(n_features) if mask[d])
+        left = target[m] - sum(coef[0, d] * features[d, m] for d in range(n_features) if mask[d])
         step += weights[m] * left * features[:, m]
         shift += weights[m] * left
     step = rate * np.where(mask, step - decay * coef[0], 0.0)
     shift *= rate
     moved = ((coef[0] + step) * mask) @ features + shift
-    variance = (weights * (numbers - moved) ** 2).sum() / weights.sum()
+    variance = (weights * (target - moved) ** 2).sum() / weights.sum()
     return step, shift, moved, -0.5 * weights.sum() * np.log(variance)
 
 
-def test_one_row_by_hand_of_masked_squares():
+def test_one_row_of_squared_loss_by_hand():
     # the residual is 3: with the feature the step is .1 * 3 * 2, and the prediction becomes
     # .6 * 2 + .3 = 1.5; without it the intercept alone moves, to .3
-    features, numbers, weights = np.array([[2.0]]), np.array([3.0]), np.ones(1)
+    features, target, weights = np.array([[2.0]]), np.array([3.0]), np.ones(1)
     out = step_buffers(1, features)
-    member = MaskedMember(np.zeros((1, 1)), np.array([True]), np.zeros((1, 1)))
-    squared_step(StepRows(features, numbers, weights), member, np.array([0]), 0.1, 0.0, out)
+    zero, mask = np.zeros((1, 1)), np.array([True])
+    squared_step(features, target, weights, zero, mask, zero, np.array([0]), 0.1, 0.0, out)
     np.testing.assert_allclose(out.coef_step, [[0.6], [0]])
     np.testing.assert_allclose(out.intercept_step, [0.3, 0.3])
     np.testing.assert_allclose(out.logits, [[1.5], [0.3]])
-    np.testing.assert_allclose(out.accuracy, [-np.log(1.5), -np.log(2.7)])
+    np.testing.assert_allclose(out.scores, [-np.log(1.5), -np.log(2.7)])
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 2), st.sampled_from([0, 0.1]))
-def test_both_candidates_equal_two_separate_steps_of_masked_squares(seed, rate, decay):
-    features, numbers, weights, coef, mask, flipped = problem_masked_squares(seed)
+def test_both_candidates_of_squared_loss_equal_two_separate_steps(seed, rate, decay):
+    features, target, weights, coef, mask, flipped = squared_problem(seed)
     out = step_buffers(1, features)
-    member = MaskedMember(coef, mask, (coef * mask) @ features)
-    squared_step(StepRows(features, numbers, weights), member, flipped, rate, decay, out)
+    start = coef, mask, (coef * mask) @ features
+    squared_step(features, target, weights, *start, flipped, rate, decay, out)
     proposed = mask.copy()
     proposed[flipped] ^= True
     for i, candidate in enumerate([mask, proposed]):
-        step, shift, moved, score = plainly_masked_squares(
-            features, numbers, weights, coef, candidate, rate, decay
+        step, shift, moved, score = squared_plainly(
+            features, target, weights, coef, candidate, rate, decay
         )  # fmt: skip
         np.testing.assert_allclose(out.coef_step[i], step, atol=1e-12)
         np.testing.assert_allclose(out.intercept_step[i], shift, atol=1e-12)
         np.testing.assert_allclose(out.logits[i], moved, atol=1e-10)
-        assert out.accuracy[i] == pytest.approx(score)
+        assert out.scores[i] == pytest.approx(score)
 
 
 @given(st.integers(0, 999), st.sampled_from([0.0, 0.3]))
-def test_slope_of_the_loss(seed, decay):
-    features, numbers, weights, coef, _, _ = problem_masked_squares(seed)
+def test_slope_of_the_squared_loss(seed, decay):
+    features, target, weights, coef, _, _ = squared_problem(seed)
     start = np.append(coef[0], 0.3)
 
     def loss(flat):
-        return squared_loss(features, numbers, weights, flat[None], decay)[0]
+        return squared_loss(features, target, weights, flat[None], decay)[0]
 
-    slope = squared_loss(features, numbers, weights, start[None], decay)[1][0]
+    slope = squared_loss(features, target, weights, start[None], decay)[1][0]
     np.testing.assert_allclose(slope, approx_fprime(start, loss, 1e-7), atol=1e-5)
 
 
 @given(st.integers(0, 999), st.sampled_from([1e-6, 0.3]))
 def test_slope_at_the_optimum_is_nothing(seed, decay):
-    features, numbers, weights, _, _, _ = problem_masked_squares(seed)
-    top = squared_optimum(features, numbers, weights, decay)
-    np.testing.assert_allclose(
-        squared_loss(features, numbers, weights, top, decay)[1], 0, atol=1e-9
-    )
+    features, target, weights, _, _, _ = squared_problem(seed)
+    top = squared_optimum(features, target, weights, decay)
+    np.testing.assert_allclose(squared_loss(features, target, weights, top, decay)[1], 0, atol=1e-9)
 
 
 def test_copies_without_a_penalty_share_their_coefficient():
@@ -235,28 +232,28 @@ def test_copies_without_a_penalty_share_their_coefficient():
     np.testing.assert_allclose(top, [[2, 2, 2, 1]], atol=1e-4)
 
 
-def test_loss_by_hand():
+def test_squared_loss_by_hand():
     # residuals 1 and -2: half of .5 * 1 + .25 * 4, and half of .1 * 9 as penalty
-    features, numbers = np.array([[1.0, 0.0]]), np.array([5.0, -1.0])
+    features, target = np.array([[1.0, 0.0]]), np.array([5.0, -1.0])
     parameters = np.array([[3.0, 1.0]])
-    loss, _ = squared_loss(features, numbers, np.array([0.5, 0.25]), parameters, 0.1)
+    loss, _ = squared_loss(features, target, np.array([0.5, 0.25]), parameters, 0.1)
     assert loss == pytest.approx(0.75 + 0.45)
 
 
 @given(st.integers(0, 999), st.floats(0.01, 100))
 def test_score_grows_by_the_weights_alone(seed, factor):
     rng = np.random.default_rng(seed)
-    predicted, numbers, weights = rng.normal(size=(1, 9)), rng.normal(size=9), rng.uniform(size=9)
-    score = squared_score(predicted, numbers, weights)
-    assert squared_score(predicted, numbers, factor * weights) == pytest.approx(factor * score)
+    predicted, target, weights = rng.normal(size=(1, 9)), rng.normal(size=9), rng.uniform(size=9)
+    score = squared_score(predicted, target, weights)
+    assert squared_score(predicted, target, factor * weights) == pytest.approx(factor * score)
 
 
-def test_single_precision_stays_single():
-    features, numbers, weights, coef, mask, flipped = problem_masked_squares(1, dtype=np.float32)
+def test_squared_step_stays_in_single_precision():
+    features, target, weights, coef, mask, flipped = squared_problem(1, dtype=np.float32)
     out = step_buffers(1, features)
-    member = MaskedMember(coef, mask, (coef * mask) @ features)
-    squared_step(StepRows(features, numbers, weights), member, flipped, 0.5, 0.1, out)
-    step, _, moved, _ = plainly_masked_squares(features, numbers, weights, coef, mask, 0.5, 0.1)
+    start = coef, mask, (coef * mask) @ features
+    squared_step(features, target, weights, *start, flipped, 0.5, 0.1, out)
+    step, _, moved, _ = squared_plainly(features, target, weights, coef, mask, 0.5, 0.1)
     np.testing.assert_allclose(out.coef_step[0], step, atol=1e-5)
     np.testing.assert_allclose(out.logits[0], moved, atol=1e-5)
     assert out.logits.dtype == np.float32
@@ -271,7 +268,7 @@ def mixture(rng, n_members=3, n_classes=3, n_features=2):
     )  # fmt: skip
 
 
-def plainly_mixture_loss(features, labels, weights, parameters):
+def mixture_loss_plainly(features, labels, weights, parameters):
     """The mixture's loss, one row at a time."""
     loss = 0.0
     for x, y, w in zip(features.T, labels, weights, strict=True):
@@ -283,7 +280,7 @@ def plainly_mixture_loss(features, labels, weights, parameters):
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_equals_the_loss_row_by_row_and_its_slope(seed):
+def test_mixture_loss_row_by_row_and_its_slope(seed):
     rng = np.random.default_rng(seed)
     features, labels, weights = (
         rng.normal(size=(2, 7)),
@@ -292,7 +289,7 @@ def test_equals_the_loss_row_by_row_and_its_slope(seed):
     )
     start = mixture(rng)
     assert mixture_loss(features, labels, weights, start, 0.0)[0] == pytest.approx(
-        plainly_mixture_loss(features, labels, weights, start)
+        mixture_loss_plainly(features, labels, weights, start)
     )
     error = check_grad(
         lambda flat: mixture_loss(features, labels, weights, _unpack(flat, start), 0.3)[0],

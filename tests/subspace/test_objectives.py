@@ -6,8 +6,8 @@ from sklearn.datasets import load_wine
 
 from ensemblage._core import DamagedStateError
 from ensemblage.subspace._objectives import (
-    CLASSES,
-    NUMBERS,
+    SOFTMAX,
+    SQUARED,
     FeatureBasis,
     Member,
     Settings,
@@ -16,7 +16,6 @@ from ensemblage.subspace._objectives import (
     correlated_groups,
     member_logits,
     member_outputs,
-    price_of_a_feature,
     resolve,
     standardise,
     step_length,
@@ -25,6 +24,7 @@ from ensemblage.subspace._objectives import (
 )
 
 SETTINGS = Settings("lbfgs", 0.1, "auto", "auto", C=2.0, patience=10, tol=1e-3, max_iter=50)
+EVEN = np.full(4, 0.25)
 
 
 def test_step_length_is_four_over_the_largest_eigenvalue():
@@ -39,29 +39,21 @@ def test_step_length_of_constant_columns_is_one():
     assert step_length(as_rows(X, np.array([0, 1, 0, 1]), 2, standardise(X))) == 1
 
 
-def test_automatic_penalty_is_four_rows():
-    assert price_of_a_feature("auto", 200.0) == pytest.approx(0.02)
-    assert price_of_a_feature(0.5, 200.0) == 0.5
-
-
-def test_a_penalty_and_no_step_of_the_users_for_lbfgs():
+def test_what_the_rows_decide():
     X, y = load_wine(return_X_y=True)
     rows = as_rows(X, y, 3, standardise(X))
-    walk = resolve(SETTINGS._replace(learning_rate=7.0), rows)
-    assert walk.rate == step_length(rows)
-    assert walk.decay == pytest.approx(1 / (2 * 178))
-    assert walk.price == pytest.approx(4 / 178)
+    found = resolve(SETTINGS, rows)
+    assert found.learning_rate == step_length(rows)
+    assert found.size_penalty == pytest.approx(4 / 178)
+    assert resolve(SETTINGS._replace(size_penalty=0.5), rows).size_penalty == 0.5
 
 
-def test_no_penalty_but_the_users_step_for_algorithm_1():
+def test_only_algorithm_1_takes_the_users_step():
     X, y = load_wine(return_X_y=True)
-    walk = resolve(
-        SETTINGS._replace(solver="paper", learning_rate=7.0), as_rows(X, y, 3, standardise(X))
-    )
-    assert (walk.rate, walk.decay) == (7.0, 0.0)
-
-
-EVEN = np.full(4, 0.25)
+    rows = as_rows(X, y, 3, standardise(X))
+    given = SETTINGS._replace(learning_rate=7.0)
+    assert resolve(given, rows).learning_rate == step_length(rows)
+    assert resolve(given._replace(solver="paper"), rows).learning_rate == 7.0
 
 
 def test_linear_leaves_the_features():
@@ -192,11 +184,11 @@ def test_exact_copies_are_a_group_at_one():
 
 def test_standardised_by_hand():
     X = np.array([[1.0, 5.0], [3.0, 5.0]])
-    np.testing.assert_array_equal(as_features(X, standardise(X)), [[-1, 1], [0, 0]])
+    np.testing.assert_array_equal(as_features(X, *standardise(X)), [[-1, 1], [0, 0]])
     # three rows at 1 and one at 3: mean 1.5, variance 0.75
-    weighted = standardise(X, np.array([3.0, 1.0]))
-    np.testing.assert_allclose(weighted.mean, [1.5, 5.0])
-    np.testing.assert_allclose(weighted.scale, [np.sqrt(0.75), 1.0])
+    mean, scale = standardise(X, np.array([3.0, 1.0]))
+    np.testing.assert_allclose(mean, [1.5, 5.0])
+    np.testing.assert_allclose(scale, [np.sqrt(0.75), 1.0])
 
 
 def test_parts_of_weighted_rows_add_up():
@@ -221,20 +213,22 @@ def test_accuracy_is_weighted():
     assert weighted_accuracy(logits, np.array([0, 1, 1]), np.array([0.2, 0.3, 0.5])) == 0.5
 
 
-def test_credit_of_a_class_is_its_probability():
+def test_likelihood_ratio_of_a_class_is_its_probability():
     logits = np.log([[0.2, 0.5], [0.8, 0.5]])
-    credit = CLASSES.credit(logits, np.array([1, 0]), np.array([0.5, 0.5]))
-    np.testing.assert_allclose(credit, [0.8, 0.5])
+    ratio = SOFTMAX.likelihood_ratio(logits, np.array([1, 0]), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(ratio, [0.8, 0.5])
 
 
-def test_credit_of_a_number_is_its_density_over_the_mode():
+def test_likelihood_ratio_of_a_value_is_its_density_over_the_mode():
     # residuals 0 and 2 of equal weight: the variance is 2
-    credit = NUMBERS.credit(np.array([[1.0, 1.0]]), np.array([1.0, 3.0]), np.array([0.5, 0.5]))
-    np.testing.assert_allclose(credit, [1, np.exp(-1)])
+    ratio = SQUARED.likelihood_ratio(
+        np.array([[1.0, 1.0]]), np.array([1.0, 3.0]), np.array([0.5, 0.5])
+    )
+    np.testing.assert_allclose(ratio, [1, np.exp(-1)])
 
 
-def test_perfect_numbers_have_full_credit():
-    numbers = np.array([1.0, 3.0])
-    credit = NUMBERS.credit(numbers[None], numbers, np.array([0.5, 0.5]))
-    np.testing.assert_array_equal(credit, 1)
-    assert NUMBERS.score(numbers[None], numbers, np.ones(2)) == pytest.approx(-np.log(1e-12))
+def test_likelihood_ratio_of_a_perfect_fit_is_one():
+    target = np.array([1.0, 3.0])
+    ratio = SQUARED.likelihood_ratio(target[None], target, np.array([0.5, 0.5]))
+    np.testing.assert_array_equal(ratio, 1)
+    assert SQUARED.score(target[None], target, np.ones(2)) == pytest.approx(-np.log(1e-12))

@@ -20,10 +20,10 @@ from ensemblage.subspace._objectives import (
     Member,
     Rows,
     Settings,
-    Walk,
     as_rows,
     member_logits,
     member_outputs,
+    resolve,
     standardise,
     step_length,
     weighted_accuracy,
@@ -31,30 +31,42 @@ from ensemblage.subspace._objectives import (
 from ensemblage.subspace._search import (
     STRENGTHS,
     Plan,
-    Search,
     anneal,
     best_plan,
     choose_strength,
     converge,
     development_fold,
     development_folds,
-    empties,
     first_member,
     fit_sequence,
     gated_proba,
-    loosely_gated,
+    leaves_none,
     mean_scores,
-    member_weights,
     moved,
+    next_row_weights,
     plan_scores,
     proposals,
+    random_gate_start,
     refit_with_gate,
     state_of,
     try_flip,
 )
 from reference.joint_subspace import algorithm_1
 
-WALK = Walk(0.5, rate=1.0, price=0.0, decay=0.0, patience=1, tol=0.0, max_iter=1)
+SETTINGS = Settings("lbfgs", 0.1, "auto", "auto", 1.0, 20, 1e-4, 100)
+QUICK = Settings("lbfgs", 0.1, "auto", "auto", 1.0, 10, 1e-3, 50)
+PENALTY = 0.02
+MAX_ITER = 300
+
+DATASETS = {
+    "iris": lambda: load_iris(return_X_y=True),
+    "wine": lambda: load_wine(return_X_y=True),
+    "cancer": lambda: tuple(a[:150] for a in load_breast_cancer(return_X_y=True)),
+    "moons": lambda: make_moons(120, noise=0.3, random_state=0),
+    "four classes": lambda: make_classification(
+        120, 12, n_informative=6, n_classes=4, random_state=0
+    ),
+}
 
 
 def two_rows():
@@ -69,51 +81,46 @@ def two_rows():
     [([1, 0], [0], True), ([1, 1], [0, 1], True), ([1, 0], [0, 1], False), ([1, 1], [], False)],
 )
 def test_empty_masks_are_seen(support, flipped, empty):
-    assert empties(np.array(support, bool), np.array(flipped, int)) is empty
+    assert leaves_none(np.array(support, bool), np.array(flipped, int)) is empty
 
 
 def test_a_certain_flip_proposes_everything():
-    drawn = islice(proposals(np.random.default_rng(0), 3, 1.0), 100)
+    drawn = islice(proposals(np.random.default_rng(0), 3, 1.0, at_least_one=False), 100)
     assert all(flipped.tolist() == [0, 1, 2] for flipped in drawn)
+
+
+def test_at_least_one_is_flipped_unless_the_paper_says_otherwise():
+    for least in (0, 1):
+        drawn = islice(proposals(np.random.default_rng(0), 3, 0.0, at_least_one=bool(least)), 100)
+        assert {flipped.size for flipped in drawn} == {least}
 
 
 def test_a_step_by_hand():
     rows, nothing = two_rows()
-    state = state_of(nothing, rows, rows.weights)
-    assert state.accuracy == 0.5  # of equal logits the first class wins
+    state = state_of(nothing, rows)
+    assert state.score == 0.5  # of equal logits the first class wins
     buffers = step_buffers(2, rows.features)
     flipped = np.array([1])
-    try_flip(rows, rows.weights, state, flipped, WALK, buffers)
+    try_flip(rows, state, flipped, 1.0, 0.0, buffers)
     # each class's slope is the mean of (truth - 1/2) x: one half for the first feature
     stayed, went = (moved(state, buffers, flipped, accept) for accept in (False, True))
     np.testing.assert_allclose(stayed.member.coef, [[0.5, 0.0], [-0.5, 0.0]])
     np.testing.assert_allclose(stayed.logits, [[0.5, -0.5], [-0.5, 0.5]])
-    assert stayed.accuracy == went.accuracy == 1.0
+    assert stayed.score == went.score == 1.0
     assert stayed.member.support.tolist() == [True, True]
     assert went.member.support.tolist() == [True, False]
 
 
 def test_weights_by_hand():
-    np.testing.assert_array_equal(member_weights(np.array([0.3, 0.0]), 0), [1, 1])
-    np.testing.assert_allclose(member_weights(np.array([1.5, 0.2]), 2), [0.25, 0.9])
+    np.testing.assert_array_equal(next_row_weights(np.array([0.3, 0.0]), 0), [1, 1])
+    np.testing.assert_allclose(next_row_weights(np.array([1.5, 0.2]), 2), [0.25, 0.9])
 
 
 @given(arrays(float, 7, elements=st.floats(0, 5)))
 def test_weights_are_above_zero_and_at_most_one(sums):
-    weights = member_weights(sums, 5)
+    weights = next_row_weights(sums, 5)
     assert weights.min() >= 1e-6
     assert weights.max() <= 1
-
-
-DATASETS = {
-    "iris": lambda: load_iris(return_X_y=True),
-    "wine": lambda: load_wine(return_X_y=True),
-    "cancer": lambda: tuple(a[:150] for a in load_breast_cancer(return_X_y=True)),
-    "moons": lambda: make_moons(120, noise=0.3, random_state=0),
-    "four classes": lambda: make_classification(
-        120, 12, n_informative=6, n_classes=4, random_state=0
-    ),
-}
 
 
 def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4):
@@ -121,7 +128,7 @@ def both(name, seed, n_members=3, p_lambda=0.2, tol=1e-4):
     rows = as_rows(X, y, y.max() + 1, standardise(X))
     eta = step_length(rows)
     seeds = [1000 * seed + k for k in range(n_members)]
-    settings = Settings("paper", p_lambda, 0.0, eta, 1.0, 50, tol, 500)
+    settings = Settings("paper", p_lambda, 0.0, eta, np.inf, 50, tol, 500)
     ours = list(fit_sequence(rows, seeds, settings))
     return ours, algorithm_1(rows.features.T, y, rows.n_outputs, seeds, p_lambda, eta, tol)
 
@@ -138,16 +145,9 @@ def test_equals_algorithm_1_literally(name):
     assert flips > 0  # or the masks were never tried
 
 
-PRICE, MAX_ITER = 0.02, 300
-
-
-def walk_on(rows, **changed):
-    walk = Walk(0.1, step_length(rows), PRICE, decay=1e-3, patience=50, tol=1e-6, max_iter=MAX_ITER)
-    return walk._replace(**changed)
-
-
 def fit(rows, seed=0, **changed):
-    return anneal(rows, rows.weights, np.random.default_rng(seed), walk_on(rows, **changed))
+    settings = Settings("lbfgs", 0.1, PENALTY, "auto", 1e3 / rows.total, 50, 1e-6, MAX_ITER)
+    return anneal(rows, np.random.default_rng(seed), resolve(settings._replace(**changed), rows))
 
 
 def wine():
@@ -163,7 +163,7 @@ def circle(n_rows=100):
 def test_converged_member_is_a_logistic_regression():
     rows = wine()
     start = first_member(rows, np.random.default_rng(0))
-    member = converge(rows, rows.weights, start, 1 / rows.total, 1e-9)
+    member = converge(rows, start, 1 / rows.total, 1e-9)
     peer = LogisticRegression(C=1.0, tol=1e-9, max_iter=1000).fit(rows.features.T, rows.targets)
     np.testing.assert_allclose(member.coef, peer.coef_, atol=1e-4)
 
@@ -172,7 +172,7 @@ def test_masked_coefficients_are_frozen():
     rows = wine()
     start = first_member(rows, np.random.default_rng(0))
     half = np.arange(13) < 6
-    member = converge(rows, rows.weights, start._replace(support=half), 0.01)
+    member = converge(rows, start._replace(support=half), 0.01)
     np.testing.assert_array_equal(member.coef[:, ~half], start.coef[:, ~half])
     assert (member.coef[:, half] != start.coef[:, half]).all()
 
@@ -184,8 +184,8 @@ def test_dummies_are_dropped_and_never_everything():
         assert member.support.sum() < 8
 
 
-def test_a_price_beyond_all_gains_leaves_one_feature():
-    member = fit(circle(), price=10.0)
+def test_a_penalty_beyond_all_gains_leaves_one_feature():
+    member = fit(circle(), size_penalty=10.0)
     assert member.support.sum() == 1
 
 
@@ -193,19 +193,19 @@ def test_returns_the_best_it_met():
     rows = circle()
     member = fit(rows)
     accuracy = weighted_accuracy(member_logits(rows.features, member), rows.targets, rows.weights)
-    assert accuracy - PRICE * member.support.sum() > member.accuracy_path[0] - PRICE * 8
+    assert accuracy - PENALTY * member.support.sum() > member.score_path[0] - PENALTY * 8
 
 
 def test_no_flips_keep_all_features():
     member = fit(circle(), flip_probability=0.0)
     assert member.support.all()
-    assert len(member.accuracy_path) == 1
+    assert len(member.score_path) == 1
 
 
-def test_patience_ends_the_walk():
+def test_patience_ends_the_search():
     member = fit(circle(), patience=3)
     assert member.n_iter < MAX_ITER
-    assert len(member.accuracy_path) == member.n_iter + 1
+    assert len(member.score_path) == member.n_iter + 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -227,9 +227,6 @@ def test_noise_wants_a_strong_penalty_and_clean_data_a_weak_one():
     assert weak > strong
 
 
-SETTINGS = Settings("lbfgs", 0.1, "auto", "auto", 1.0, 20, 1e-4, 100)
-
-
 def fitted(n_members=3, n_dummies=2):
     X, y = make_quarter_circle(60, n_dummies=n_dummies, random_state=0)
     rows = as_rows(X, y, 2, standardise(X))
@@ -238,7 +235,7 @@ def fitted(n_members=3, n_dummies=2):
 
 def test_even_gate_averages_the_members():
     rows, members = fitted()
-    mixture = loosely_gated(members, 0)
+    mixture = random_gate_start(members, 0)
     even = mixture._replace(gate_coef=np.zeros_like(mixture.gate_coef))
     expected = member_outputs(rows.features, members).mean(axis=0)
     np.testing.assert_allclose(gated_proba(rows.features, even), expected)
@@ -246,7 +243,7 @@ def test_even_gate_averages_the_members():
 
 def test_a_gated_mixture_is_the_sum_over_members_in_logs():
     rows, members = fitted()
-    mixture = loosely_gated(members, 0)
+    mixture = random_gate_start(members, 0)
     gate = log_softmax(mixture.gate_coef @ rows.features + mixture.gate_intercept[:, None], axis=0)
     log_proba = member_log_proba(rows.features, mixture.coef, mixture.intercept)
     expected = np.exp(gate[:, None] + log_proba).sum(axis=0).T
@@ -255,7 +252,7 @@ def test_a_gated_mixture_is_the_sum_over_members_in_logs():
 
 def test_refit_lowers_the_loss_and_keeps_the_masks():
     rows, members = fitted()
-    start, supports = loosely_gated(members, 0), np.array([m.support for m in members])
+    start, supports = random_gate_start(members, 0), np.array([m.support for m in members])
     refitted = refit_with_gate(rows, start, supports, 1e-3)
     before, after = (
         mixture_loss(rows.features, rows.targets, rows.weights, mixture, 1e-3)[0]
@@ -270,19 +267,16 @@ def test_gate_bends_the_boundary():
     rows = as_rows(X, y, 2, standardise(X))
     members = list(fit_sequence(rows, range(5), SETTINGS))
     everything = np.ones((5, 2), bool)
-    refitted = refit_with_gate(rows, loosely_gated(members, 0), everything, 1e-5)
+    refitted = refit_with_gate(rows, random_gate_start(members, 0), everything, 1e-5)
     right = gated_proba(rows.features, refitted).argmax(axis=1) == rows.targets
     assert right.mean() > 0.97
 
 
 def test_starts_differ_between_members_and_not_between_calls():
     _, members = fitted()
-    first, again = loosely_gated(members, 5), loosely_gated(members, 5)
+    first, again = random_gate_start(members, 5), random_gate_start(members, 5)
     np.testing.assert_array_equal(first.gate_coef, again.gate_coef)
     assert np.unique(first.gate_coef).size == first.gate_coef.size
-
-
-DEVELOPMENT_SETTINGS = Settings("lbfgs", 0.1, "auto", "auto", 1.0, 10, 1e-3, 50)
 
 
 @given(arrays(int, st.integers(1, 60), elements=st.integers(0, 4)), st.integers(0, 99))
@@ -305,14 +299,14 @@ def test_few_rows_are_split_more_often():
 def test_plans_of_one_split():
     rows = wine()
     fold = development_fold(rows.targets, np.random.default_rng(0))
-    scores = plan_scores(rows, fold, [1, 2, 3], DEVELOPMENT_SETTINGS, Search(False, True, (1.0,)))
+    scores = plan_scores(rows, fold, [1, 2, 3], QUICK, False, True, (1.0,))
     assert set(scores) == {Plan(3, None), Plan(3, 1.0)}
 
 
 def test_search_for_a_size_stops_when_nothing_improves():
     rows = wine()
     fold = development_fold(rows.targets, np.random.default_rng(0))
-    scores = plan_scores(rows, fold, list(range(50)), DEVELOPMENT_SETTINGS, Search(True, True, ()))
+    scores = plan_scores(rows, fold, list(range(50)), QUICK, True, True, ())
     assert Plan(1, None) in scores
     assert len(scores) < 50
 
@@ -330,10 +324,3 @@ def test_means_are_over_plans_that_every_split_tried():
 def test_plans_have_names():
     assert Plan(3, None).name() == "product, 3 members"
     assert Plan(3, 0.3).name() == "gate with C=0.3, 3 members"
-
-
-def test_what_is_settled_need_not_be_tried():
-    assert Search(False, True, ()).only_plan(7) == Plan(7, None)
-    assert Search(False, False, (3.0,)).only_plan(7) == Plan(7, 3.0)
-    assert Search(False, True, (3.0,)).only_plan(7) is None
-    assert Search(True, True, ()).only_plan(7) is None

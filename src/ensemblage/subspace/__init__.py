@@ -11,6 +11,5 @@ __all__ = [
     "JointSubspaceSelector",
     "StabilityDisplay",
     "StabilitySelector",
-    "binary_co_selection",
     "co_selection",
 ]

@@ -1,5 +1,4 @@
 from ._co_selection import CoSelectionDisplay as CoSelectionDisplay
-from ._co_selection import binary_co_selection as binary_co_selection
 from ._co_selection import co_selection as co_selection
 from ._joint import JointSubspaceClassifier as JointSubspaceClassifier
 from ._joint import JointSubspaceRegressor as JointSubspaceRegressor
@@ -15,6 +14,5 @@ __all__ = [
     "JointSubspaceSelector",
     "StabilityDisplay",
     "StabilitySelector",
-    "binary_co_selection",
     "co_selection",
 ]

@@ -18,49 +18,30 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-def co_selection(supports: Any) -> Doubles:
-    r"""Share of the members that use both features (equation 12).
+def co_selection(
+    supports: Any,
+    *,
+    binary: bool = False,
+    cross_threshold: float | None = None,
+    individual_threshold: float | None = None,
+    top_pairs: int | None = None,
+    top_features: int | None = None,
+) -> NDArray[Any]:
+    r"""Share of the members that use both features (equation 12), or the most frequent (13).
 
     Parameters
     ----------
     supports : array-like of shape (n_members, n_features)
         Masks.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-        :math:`F_{pq} = \frac{1}{K} \sum_k \lambda_{kp} \lambda_{kq}`; the diagonal is how often
-        each feature is used.
-
-    Examples
-    --------
-    >>> co_selection([[1, 1, 0], [1, 0, 0]])
-    array([[1. , 0.5, 0. ],
-           [0.5, 0.5, 0. ],
-           [0. , 0. , 0. ]])
-    """
-    used = np.asarray(supports, dtype=float)
-    return np.asarray(used.T @ used / len(used))
-
-
-def binary_co_selection(
-    matrix: Any,
-    *,
-    cross_threshold: float | None = None,
-    individual_threshold: float | None = None,
-    top_pairs: int | None = None,
-    top_features: int | None = None,
-) -> Mask:
-    """Most frequent features on the diagonal, most frequent pairs off it (equation 13).
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_features, n_features)
-        From :func:`co_selection`.
+    binary : bool, default=False
+        Mark the most frequent features, on the diagonal, and pairs, off it. The other parameters
+        say which these are.
     cross_threshold : float, default=None
-        A pair is marked above this; the paper's :math:`T_{cross}`.
+        A pair is marked above this share; the paper's :math:`T_{cross}`. One half if neither this
+        nor ``top_pairs`` is given.
     individual_threshold : float, default=None
-        A feature is marked above this; the paper's :math:`T_{indiv}`.
+        A feature is marked above this share; the paper's :math:`T_{indiv}`. One half if neither
+        this nor ``top_features`` is given.
     top_pairs : int, default=None
         Instead of ``cross_threshold``: mark so many pairs.
     top_features : int, default=None
@@ -68,22 +49,30 @@ def binary_co_selection(
 
     Returns
     -------
-    ndarray of bool of shape (n_features, n_features)
-        Symmetric. Whatever ties with the last one marked is marked too, so the order of the
-        columns decides nothing; pairs that never occur are never marked.
+    ndarray of shape (n_features, n_features)
+        :math:`F_{pq} = \frac{1}{K} \sum_k \lambda_{kp} \lambda_{kq}`; the diagonal is how often
+        each feature is used. With ``binary``, of bool: whatever ties with the last one marked is
+        marked too, so the order of the columns decides nothing, and what never occurs is never
+        marked.
 
     Examples
     --------
-    >>> from ensemblage.subspace import binary_co_selection, co_selection
-    >>> F = co_selection([[1, 1, 0], [1, 1, 1]])
-    >>> binary_co_selection(F, top_pairs=1, top_features=2).astype(int)
+    >>> from ensemblage.subspace import co_selection
+    >>> co_selection([[1, 1, 0], [1, 0, 0]])
+    array([[1. , 0.5, 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 0. ]])
+    >>> co_selection([[1, 1, 0], [1, 1, 1]], binary=True, top_pairs=1, top_features=2).astype(int)
     array([[1, 1, 0],
            [1, 1, 0],
            [0, 0, 0]])
     """
-    matrix = np.asarray(matrix, dtype=float)
-    pairs = np.triu(np.ones(matrix.shape, dtype=bool), 1)
-    cross = _threshold("cross", "pairs", cross_threshold, top_pairs, matrix[pairs])
+    used = np.asarray(supports, dtype=float)
+    matrix = np.asarray(used.T @ used / len(used))
+    if not binary:
+        return matrix
+    pairs = matrix[np.triu_indices(len(matrix), 1)]
+    cross = _threshold("cross", "pairs", cross_threshold, top_pairs, pairs)
     individual = _threshold(
         "individual", "features", individual_threshold, top_features, np.diag(matrix)
     )  # fmt: skip
@@ -113,8 +102,8 @@ def _threshold(
 def coefficient_sizes(coefs: Floats) -> Doubles:
     """Size of each member's use of each feature, (n_members, n_features).
 
-    It is the spread of the coefficients, (n_members, n_classes, n_features), around their mean over
-    classes, which a softmax does not see. For numbers there is no axis of classes.
+    It is the norm of the coefficients, (n_members, n_classes, n_features), around their mean over
+    classes, which a softmax does not see. For a numeric target there is no axis of classes.
     """
     if coefs.ndim == 2:
         return np.asarray(np.abs(coefs), dtype=float)
@@ -123,7 +112,7 @@ def coefficient_sizes(coefs: Floats) -> Doubles:
 
 
 def contribution_sizes(coefs: Floats, rows: Rows, owners: tuple[Indices, Indices]) -> Doubles:
-    """Spread of what each feature adds to each member's outputs, (n_members, n_features).
+    """Deviation of what each feature adds to each member's outputs, (n_members, n_features).
 
     All columns that are made of a feature add up first: those of one curve lean on each other, so
     that their coefficients alone tell little. On a feature itself it is the coefficient's size.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,6 @@ from ensemblage.fusion import (
     resolve_fusion,
 )
 from ensemblage.subspace._co_selection import (
-    binary_co_selection,
     co_selection,
     coefficient_sizes,
     contribution_sizes,
@@ -55,13 +54,12 @@ from ensemblage.subspace._co_selection import (
     power_mean_scores,
 )
 from ensemblage.subspace._objectives import (
-    CLASSES,
-    NUMBERS,
+    SOFTMAX,
+    SQUARED,
     FeatureBasis,
     Member,
     Objective,
     Rows,
-    Scaling,
     Settings,
     as_features,
     as_rows,
@@ -77,16 +75,14 @@ from ensemblage.subspace._search import (
     MAX_MEMBERS,
     N_FOLDS,
     Plan,
-    Search,
     best_plan,
     choose_strength,
     development_folds,
     fit_sequence,
-    gate_of,
-    loosely_gated,
     mean_scores,
-    member_weights,
+    next_row_weights,
     plan_scores,
+    random_gate_start,
     refit_with_gate,
 )
 
@@ -95,19 +91,31 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-
-# Squares of such numbers, or of the largest, still are numbers, in single precision too.
-SMALLEST_NUMBER = 1e-18
+# Squares of such target values, or of one over them, are finite, in single precision too.
+MIN_TARGET = 1e-18
+# Share of the target's variance that a member leaves at least, so that no density is a spike.
+MIN_VARIANCE = 1e-9
+# By solver.
 FLIP_PROBABILITIES = {"paper": 0.01, "lbfgs": 0.05}
+FUSIONS = {"product", "mean", "vote", "stacking", "local"}
+# Fields of a fusion's context that the classifier fills.
+OFFERED = frozenset({"X"})
+# Power of the selector's mean. A basis has many ways to be strong by chance: size counts less.
+POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
+
+POSITIVE_INTEGER = Interval(Integral, 1, None, closed="left")
 
 SUBSPACE_DOCS = """
-solver : {"lbfgs", "paper"}, default="lbfgs"
-    With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
-    is Algorithm 1 to the letter, which stops after few steps.
 basis : {"linear", "quadratic", "spline"}, default="linear"
     What members see of a feature. "quadratic" adds its square and its products with the other
     features of the mask, so that bands and interactions are found; "spline" a curve of six
     straight pieces. A mask flips a feature with all that is made of it.
+solver : {"lbfgs", "paper"}, default="lbfgs"
+    With "lbfgs" each member's coefficients are converged, and its mask is annealed. "paper"
+    is Algorithm 1 to the letter, which stops after few steps.
+flip_probability : float or "auto", default="auto"
+    Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
+    features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
 size_penalty : float or "auto", default="auto"
     Weighted accuracy that a feature must add to be kept, per unit of mean row weight. "auto"
     is the accuracy that four rows make. Not used by ``solver="paper"``.
@@ -116,9 +124,17 @@ learning_rate : float or "auto", default="auto"
     covariance.
 patience : int, default=50
     Stop a member's annealing after so many proposals without a new best.
+max_iter : int, default=500
+    At most so many proposals per member.
 tol : float, default=1e-4
     With ``solver="paper"``, stop at the first gain in weighted accuracy below this; else the
     largest slope at which coefficients count as converged.
+member_weights : array-like of shape (n_estimators,), default=None
+    Weight of each member in the product; equal if not given.
+n_jobs : int, default=None
+    Folds and development splits in parallel; the members themselves are sequential.
+random_state : int, RandomState instance or None, default=None
+    For the start, the proposals and the splits.
 classes_ : ndarray of shape (n_classes,)
     Class labels.
 basis_ : FeatureBasis
@@ -132,14 +148,17 @@ supports_ : ndarray of bool of shape (n_estimators_, n_features)
     Masks.
 co_selection_ : ndarray of shape (n_features, n_features)
     Share of the members that use both features (eq. 12).
-accuracy_path_ : list of ndarray
-    Per member, the weighted accuracy (eq. 7) at the start and after each iteration.
+score_path_ : list of ndarray
+    Per member, the weighted accuracy (eq. 7) at the start and after each iteration; of a numeric
+    target the weighted log-likelihood, but for constants.
 n_iter_ : int
     Iterations of the member that took the most.
 n_estimators_ : int
     Number of members.
 C_ : float
     Inverse strength of the ridge penalty.
+target_mean_, target_scale_ : float
+    What a numeric target is standardised with while members learn.
 mean_, scale_ : ndarray of shape (n_features,)
     What the features are standardised with.
 n_features_in_ : int
@@ -149,32 +168,8 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 
-class Encoded(NamedTuple):
-    """Sorted classes, and each row's index among them."""
-
-    classes: NDArray[Any]
-    labels: Indices
-
-
-class Targets(NamedTuple):
-    """What the members learn, as the solvers want it."""
-
-    values: NDArray[Any]  # (n_rows,), class indices, or numbers of mean zero and variance one
-    n_outputs: int
-    objective: Objective
-
-
-class Prepared(NamedTuple):
-    """What a fit starts from; both sources of chance go on where preparation left them."""
-
-    rows: Rows
-    settings: Settings
-    random_state: np.random.RandomState
-    rng: np.random.Generator
-
-
-def encode_classes(y: Any) -> Encoded:
-    """Find the classes, two at least."""
+def encode_classes(y: Any) -> tuple[NDArray[Any], Indices]:
+    """Sorted classes, two at least, and each row's index among them."""
     check_classification_targets(y)
     encoder = LabelEncoder().fit(y)
     if len(encoder.classes_) < 2:
@@ -183,76 +178,158 @@ def encode_classes(y: Any) -> Encoded:
             f"y holds one class only, {only!r}; a classifier needs at least two classes. Check "
             "how the rows were chosen."
         )
-    return Encoded(encoder.classes_, encoder.transform(y).astype(np.intp))
+    return encoder.classes_, encoder.transform(y).astype(np.intp)
 
 
-class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEstimator):
-    """Parameters and preparation that the joint-subspace estimators share."""
+class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEstimator):
+    """Members fitted in sequence; subclasses say what is made of them."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "solver": [StrOptions({"lbfgs", "paper"})],
+        "n_estimators": [POSITIVE_INTEGER],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "basis": [StrOptions({"linear", "quadratic", "spline"})],
+        "solver": [StrOptions({"lbfgs", "paper"})],
         "flip_probability": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "size_penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "patience": [POSITIVE_INTEGER],
+        "max_iter": [POSITIVE_INTEGER],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
-        """Validate, standardise, and draw the seed of what is random."""
-        numeric = {"y_numeric": True} if self._learns_numbers() else {}
-        X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
-        refuse_overflow(X)
-        encoded = None if numeric else encode_classes(y)
-        weights = read_weights(sample_weight, X)
-        targets = self._read_numbers(y, weights) if encoded is None else self._keep(encoded)
-        scaling = standardise(X, weights)
-        self.mean_, self.scale_ = scaling
-        rows = as_rows(X, targets.values, targets.n_outputs, scaling, weights)
-        rows = self._expand(rows._replace(objective=targets.objective))
+    @guarded_fit
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members in sequence, then what is made of them.
+
+        Parameters
+        ----------
+        X : dataframe or array-like of shape (n_samples, n_features)
+            Rows; where there is a parameter ``encode``, of any columns.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes, or a numeric target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Row weights.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        combination = self._resolve_combination()
+        rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
-        return Prepared(rows, self._settings(rows, rng), random_state, rng)
+        settings = self._settings(rows, rng)
+        most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
+        seeds = draw_seeds(random_state, most)
+        plan = self._choose_plan(rows, settings, seeds, rng)
+        members: list[Member] = []
+        with fit_progress(self, "member", plan.n_members) as step:
+            for member in fit_sequence(rows, seeds[: plan.n_members], settings):
+                members.append(member)
+                if step():  # a callback ends it early
+                    break
+        self._store(members)
+        self._combine(combination, plan, rows, settings, members, seeds[: len(members)], rng)
+        return self
 
-    def _learns_numbers(self) -> bool:
-        return False
+    def _objective(self) -> Objective:
+        return SOFTMAX
 
-    def _keep(self, encoded: Encoded) -> Targets:
-        for name in ("y_mean_", "y_scale_"):
+    def _resolve_combination(self) -> Any:
+        """Give what ``_combine`` starts from, or refuse parameters before any work."""
+
+    def _choose_plan(
+        self, rows: Rows, settings: Settings, seeds: list[int], rng: np.random.Generator
+    ) -> Plan:
+        return Plan(len(seeds), None)
+
+    @abstractmethod
+    def _combine(
+        self,
+        combination: Any,
+        plan: Plan,
+        rows: Rows,
+        settings: Settings,
+        members: list[Member],
+        seeds: list[int],
+        rng: np.random.Generator,
+    ) -> None:
+        """Set what the fitted members are combined or ranked by."""
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Validate, standardise, and make the columns of the basis."""
+        objective = self._objective()
+        numeric = {"y_numeric": True} if objective is SQUARED else {}
+        X, y = self._training_rows(X, y, sample_weight, dtype=[np.float64, np.float32], **numeric)
+        refuse_overflow(X)
+        for name in ("classes_", "target_mean_", "target_scale_"):  # of another loss
             self.__dict__.pop(name, None)
-        self.classes_ = encoded.classes
-        return Targets(encoded.labels, len(encoded.classes), CLASSES)
+        targets: NDArray[Any]
+        if objective is SQUARED:
+            weights = read_weights(sample_weight, X)
+            targets, n_outputs = self._standardise_target(y, weights), 1
+        else:
+            self.classes_, targets = encode_classes(y)
+            weights, n_outputs = read_weights(sample_weight, X), len(self.classes_)
+        scaling = self.mean_, self.scale_ = standardise(X, weights)
+        rows = as_rows(X, targets, n_outputs, scaling, weights)
+        groups = self._group_features(rows)
+        self.basis_ = FeatureBasis(self.basis).fit(rows.features, rows.weights)
+        return rows._replace(
+            features=self.basis_.expand(rows.features),
+            objective=objective,
+            units=units_of(self.basis_.owners(), groups),
+        )
 
-    def _read_numbers(self, y: NDArray[Any], weights: Doubles) -> Targets:
-        """Standardise the numbers, which may be all equal."""
-        self.__dict__.pop("classes_", None)
-        numbers = as_numbers(y)
-        largest = float(np.abs(numbers).max())
-        if largest and not SMALLEST_NUMBER < largest < 1 / SMALLEST_NUMBER:
+    def _standardise_target(self, y: NDArray[Any], weights: Doubles) -> Doubles:
+        values = as_numbers(y)
+        largest = float(np.abs(values).max())
+        if largest and not MIN_TARGET < largest < 1 / MIN_TARGET:
             raise ValueError(
                 f"y holds numbers of up to {largest:g}; their squares are beyond what can be "
                 "computed. Give them in another unit."
             )
-        self.y_mean_ = float(np.average(numbers, weights=weights))
-        spread = float(np.sqrt(np.average((numbers - self.y_mean_) ** 2, weights=weights)))
-        self.y_scale_ = spread if spread > 1e-12 * largest else 1.0
-        return Targets((numbers - self.y_mean_) / self.y_scale_, 1, NUMBERS)
-
-    def _expand(self, rows: Rows) -> Rows:
-        """Make the columns of the basis, and say what a mask flips."""
-        groups = self._group_features(rows)
-        self.basis_ = FeatureBasis(self.basis).fit(rows.features, rows.weights)
-        return rows._replace(
-            features=self.basis_.expand(rows.features), units=units_of(self.basis_.owners(), groups)
-        )
+        self.target_mean_ = float(np.average(values, weights=weights))
+        deviation = float(np.sqrt(np.average((values - self.target_mean_) ** 2, weights=weights)))
+        self.target_scale_ = deviation if deviation > 1e-12 * largest else 1.0
+        return (values - self.target_mean_) / self.target_scale_
 
     def _group_features(self, rows: Rows) -> Indices | None:
-        """Tell each feature's group by its number; None where each is flipped by itself."""
+        """Give each feature's group by number; None where each feature is flipped by itself."""
         return None
+
+    def _settings(self, rows: Rows, rng: np.random.Generator) -> Settings:
+        flip, paper = self.flip_probability, self.solver == "paper"
+        self.C_ = choose_strength(rows, rng) if self.C == "auto" and not paper else self.C
+        return Settings(
+            self.solver,
+            FLIP_PROBABILITIES[self.solver] if flip == "auto" else float(flip),
+            self.size_penalty,
+            self.learning_rate,
+            np.inf if paper else float(self.C_),
+            self.patience,
+            self.tol,
+            self.max_iter,
+        )
+
+    def _store(self, members: list[Member]) -> None:
+        self.coefs_ = np.array([member.coef for member in members])
+        self.intercepts_ = np.array([member.intercept for member in members])
+        if self._objective() is SQUARED:
+            scale = self.target_scale_
+            self.coefs_ = self.coefs_[:, 0] * self.coefs_.dtype.type(scale)
+            self.intercepts_ = self.intercepts_[:, 0].astype(float) * scale + self.target_mean_
+        # the features themselves are the first columns
+        d = self.basis_.n_features_
+        self.supports_ = np.array([member.support[:d] for member in members])
+        self.n_iter_ = max(member.n_iter for member in members)
+        self.score_path_ = [member.score_path for member in members]
+        self.co_selection_ = co_selection(self.supports_)
+        self.n_estimators_ = len(members)
 
     def _columns(self, X: Any) -> Floats:
         """Validate new rows; give what the members see of them, (n_columns, n_rows)."""
@@ -260,35 +337,13 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         X = self._new_rows(X, dtype=[np.float64, np.float32])
         refuse_overflow(X)
         X = X.astype(self.coefs_.dtype, copy=False)
-        return self.basis_.expand(as_features(X, Scaling(self.mean_, self.scale_)))
+        return self.basis_.expand(as_features(X, self.mean_, self.scale_))
 
     def _column_supports(self) -> Mask:
         """Masks of what the members see, (n_estimators_, n_columns)."""
         return self.basis_.seen_columns(self.supports_)
 
-    def _settings(self, rows: Rows, rng: np.random.Generator) -> Settings:
-        flip = self.flip_probability
-        flip = FLIP_PROBABILITIES[self.solver] if flip == "auto" else float(flip)
-        unused = self.solver == "paper"
-        self.C_ = choose_strength(rows, rng) if self.C == "auto" and not unused else self.C
-        strength = 1.0 if unused else float(self.C_)
-        return Settings(
-            self.solver, flip, self.size_penalty, self.learning_rate, strength, self.patience,
-            self.tol, self.max_iter,
-        )  # fmt: skip
-
-    def _fit_members(self, rows: Rows, settings: Settings, seeds: Sequence[int]) -> list[Member]:
-        """Fit the members in turn; a callback may end it early."""
-        members = []
-        with fit_progress(self, "member", len(seeds)) as step:
-            for member in fit_sequence(rows, seeds, settings):
-                members.append(member)
-                if step():
-                    break
-        return members
-
     def _check_fitted(self) -> None:
-        """Refuse members that no fit makes."""
         members, d = self.n_estimators_, self._encoded_width()
         outputs = (len(self.classes_),) if hasattr(self, "classes_") else ()
         expect(isinstance(self.basis_, FeatureBasis), "basis_ is no basis")
@@ -300,42 +355,29 @@ class JointSubspaceBase(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         expect_array(self, "scale_", (d,), low=0)
         expect_fitted(
             self,
-            {"n_iter_": "count", "co_selection_": "float (d, d) 0..1", "n_estimators_": "count"},
+            {
+                "n_iter_": "count",
+                "co_selection_": "float (d, d) 0..1",
+                "n_estimators_": "count",
+                "score_path_": "list (members)",
+            },
             d=d,
+            members=members,
         )
         expect(float(self.C_) > 0 if self.C_ != "auto" else self.solver == "paper", "C_ is none")
-        for name in {"accuracy_path_", "score_path_"} & set(vars(self)):
-            expect_fitted(self, {name: "list (members)"}, members=members)
-            for path in vars(self)[name]:
-                expect_values(path, name)
-
-    def _store(self, members: list[Member]) -> None:
-        self.coefs_ = np.array([member.coef for member in members])
-        self.intercepts_ = np.array([member.intercept for member in members])
-        if self._learns_numbers():
-            self.coefs_ = self.coefs_[:, 0] * self.coefs_.dtype.type(self.y_scale_)
-            self.intercepts_ = self.intercepts_[:, 0].astype(float) * self.y_scale_ + self.y_mean_
-        # the features themselves are the first columns
-        d = self.basis_.n_features_
-        self.supports_ = np.array([member.support[:d] for member in members])
-        self.n_iter_ = max(member.n_iter for member in members)
-        self.co_selection_ = co_selection(self.supports_)
-        self.n_estimators_ = len(members)
+        for path in self.score_path_:
+            expect_values(path, "score_path_")
 
 
-FUSIONS = {"product", "mean", "vote", "stacking", "local"}
-OFFERED = frozenset({"X"})
-
-
-def _outputs_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Settings) -> Doubles:
-    """Fit members to the rows of a fold; give their outputs on the held-out ones."""
+def _outputs_out_of_fold(rows: Rows, fold: Fold, seeds: list[int], settings: Settings) -> Doubles:
+    """Fit members to a fold's training rows; give their outputs on the others."""
     members = list(fit_sequence(rows.take(fold.train), seeds, settings))
     return member_outputs(rows.features[:, fold.test], members)
 
 
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS + ENCODE_DOCS)
-class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
+class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
     r"""Ensemble of softmax classifiers, each on features chosen while it learns.
 
     Members are fitted one after another. Each starts with all features, flips some in and out
@@ -345,38 +387,24 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     ----------
     n_estimators : int or "auto", default=10
         Number of members. With "auto" it is chosen on a development split, and may be 1.
-    {solver, basis}
-    flip_probability : float or "auto", default="auto"
-        Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
-        features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
-    {size_penalty}
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty, as in scikit-learn's logistic regression. "auto"
         takes the best power of ten for a single classifier, by cross-validation, and for a gate
         the best of 0.3, 3, 30 and 300 on the development split. ``solver="paper"`` fits members
         without a penalty.
+    {basis, solver, flip_probability, size_penalty, learning_rate, patience, max_iter, tol}
     fusion : {"product", "mean", "vote", "stacking", "local", "auto"} or Fusion, default="product"
-        How members' outputs become one. "stacking" and "local" learn from outputs on rows that
-        the members have not seen, in five folds. "auto" takes the product or the refined gate,
-        whichever is better on the development split.
+        How members' outputs become one. "stacking" and "local" learn from out-of-fold outputs, in
+        five folds. "auto" takes the product or the refined gate, whichever is better on the
+        development split.
     refine : {"gate"}, default=None
         With "gate", members and a softmax gate are refitted together after the sequential pass,
         and the gate takes the place of ``fusion``.
-    importance : array-like of shape (n_estimators,), default=None
-        Importance of each member in the product; equal if not given.
-    {learning_rate, patience}
-    max_iter : int, default=500
-        At most so many proposals per member.
-    {tol}
-    {encode}
-    n_jobs : int, default=None
-        Folds and development splits in parallel; the members themselves are sequential.
-    random_state : int, RandomState instance or None, default=None
-        For the start, the proposals and the splits.
+    {member_weights, encode, n_jobs, random_state}
 
     Attributes
     ----------
-    {classes_, coefs_, intercepts_, supports_, co_selection_, accuracy_path_}
+    {classes_, coefs_, intercepts_, supports_, co_selection_, score_path_}
     {n_iter_, n_estimators_}
     fusion_ : Fusion
         The fitted fusion; where members were refitted with a gate, a
@@ -418,11 +446,11 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
-        "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
+        "n_estimators": [POSITIVE_INTEGER, StrOptions({"auto"})],
         "fusion": [StrOptions({*FUSIONS, "auto"}), Fusion],
         "refine": [StrOptions({"gate"}), None],
-        "importance": ["array-like", None],
+        "member_weights": ["array-like", None],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
     }
@@ -431,148 +459,107 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         self,
         n_estimators: Any = 10,
         *,
-        solver: str = "lbfgs",
+        C: Any = 1.0,
         basis: str = "linear",
+        solver: str = "lbfgs",
         flip_probability: Any = "auto",
         size_penalty: Any = "auto",
-        C: Any = 1.0,
-        fusion: Any = "product",
-        refine: str | None = None,
-        importance: Any = None,
         learning_rate: Any = "auto",
         patience: int = 50,
         max_iter: int = 500,
         tol: float = 1e-4,
+        fusion: Any = "product",
+        refine: str | None = None,
+        member_weights: Any = None,
         encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
-        self.solver = solver
+        self.C = C
         self.basis = basis
+        self.solver = solver
         self.flip_probability = flip_probability
         self.size_penalty = size_penalty
-        self.C = C
-        self.fusion = fusion
-        self.refine = refine
-        self.importance = importance
         self.learning_rate = learning_rate
         self.patience = patience
         self.max_iter = max_iter
         self.tol = tol
+        self.fusion = fusion
+        self.refine = refine
+        self.member_weights = member_weights
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @guarded_fit
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members, then what fuses them.
-
-        Parameters
-        ----------
-        X : dataframe or array-like of shape (n_samples, n_features)
-            Rows: numbers, and with ``encode`` also words, dates and gaps.
-        y : array-like of shape (n_samples,)
-            Labels of two or more classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        self._check_importance()
-        fusion = self._resolve_fusion()
-        prepared = self._prepare(X, y, sample_weight)
-        most = MAX_MEMBERS if self.n_estimators == "auto" else self.n_estimators
-        seeds = draw_seeds(prepared.random_state, most)
-        plan = self._plan(prepared, seeds)
-        seeds = seeds[: plan.n_members]
-        members = self._fit_members(prepared.rows, prepared.settings, seeds)
-        self._store(members)
-        self.accuracy_path_ = [member.accuracy_path for member in members]
-        if plan.gate is None:
-            self.fusion_ = self._fit_fusion(fusion, prepared, seeds)
-        else:
-            self.fusion_ = self._refit_with_gate(prepared.rows, members, plan.gate, seeds[0])
-        return self
-
-    def _check_importance(self) -> None:
-        if self.importance is None:
-            return
-        if self.fusion != "product" or self.refine is not None:
-            raise ValueError(
-                f"importance was given with fusion={self.fusion!r} and refine={self.refine!r}; it "
-                "applies to fusion='product' with refine=None. Leave it out, or change those."
-            )
-        shape = np.shape(self.importance)
-        if shape != (self.n_estimators,):
-            raise ValueError(
-                f"importance has shape {shape}; expected ({self.n_estimators},), one per member."
-            )
-
-    def _resolve_fusion(self) -> Fusion:
-        """Give the fusion of members that are not refitted with a gate, or refuse it at once."""
-        asked = "product" if self.fusion == "auto" else self.fusion
-        fusion: Fusion = clone(resolve_fusion(asked, offered=OFFERED, importance=self.importance))
+    def _resolve_combination(self) -> Fusion:
+        """Give the fusion of members that are not refitted with a gate."""
+        if self.member_weights is not None:
+            if self.fusion != "product" or self.refine is not None:
+                raise ValueError(
+                    f"member_weights was given with fusion={self.fusion!r} and "
+                    f"refine={self.refine!r}; it applies to fusion='product' with refine=None. "
+                    "Leave it out, or change those."
+                )
+            shape = np.shape(self.member_weights)
+            if shape != (self.n_estimators,):
+                raise ValueError(
+                    f"member_weights has shape {shape}; expected ({self.n_estimators},), one per "
+                    "member."
+                )
+        name = "product" if self.fusion == "auto" else self.fusion
+        fusion: Fusion = clone(
+            resolve_fusion(name, offered=OFFERED, importance=self.member_weights)
+        )
         return fusion
 
-    def _search(self) -> Search:
-        """Which ensembles to try: those that the parameters leave open."""
-        product = self.refine is None
-        if product and self.fusion != "auto":
-            gates: tuple[float, ...] = ()
-        elif product or self.C == "auto":
-            gates = GATE_STRENGTHS
-        else:
-            gates = (float(self.C),)
-        return Search(self.n_estimators == "auto", product, gates)
-
-    def _plan(self, prepared: Prepared, seeds: list[int]) -> Plan:
+    def _choose_plan(
+        self, rows: Rows, settings: Settings, seeds: list[int], rng: np.random.Generator
+    ) -> Plan:
         """Size and gate: as asked for, or the best on development splits."""
-        search = self._search()
-        only = search.only_plan(len(seeds))
-        if only is not None:
-            return only
-        rows = prepared.rows
-        folds = development_folds(rows.targets, prepared.rng)
-        tasks = [(rows, fold, seeds, prepared.settings, search) for fold in folds]
+        vary_size, product = self.n_estimators == "auto", self.refine is None
+        gates: tuple[float, ...] = ()
+        if self.fusion == "auto" or not product:
+            gates = GATE_STRENGTHS if product or self.C == "auto" else (float(self.C),)
+        if not vary_size and product + len(gates) == 1:
+            return Plan(len(seeds), gates[0] if gates else None)
+        tasks = [
+            (rows, fold, seeds, settings, vary_size, product, gates)
+            for fold in development_folds(rows.targets, rng)
+        ]
         means = mean_scores(run_tasks(plan_scores, tasks, self.n_jobs))
         self.development_scores_ = {plan.name(): mean for plan, mean in means.items()}
         return best_plan(means)
 
-    def _refit_with_gate(self, rows: Rows, members: list[Member], C: float, seed: int) -> Fusion:
-        """Refit the members together with a gate; store them, and give the gate."""
-        start, decay = loosely_gated(members, seed), 1.0 / (C * rows.total)
-        supports = self._column_supports()
-        mixture = refit_with_gate(rows, start, supports, decay)
-        self.coefs_ = np.where(supports[:, None, :], mixture.coef, self.coefs_)
-        self.intercepts_ = mixture.intercept
-        return gate_of(mixture)
-
-    def _fit_fusion(self, fusion: Fusion, prepared: Prepared, seeds: list[int]) -> Fusion:
-        """Fit a fusion that learns on outputs for rows that the members have not seen."""
-        if not fusion.learns:
-            return fusion
-        rows = prepared.rows
-        outputs = self._unseen_outputs(prepared, seeds[: self.n_estimators_])
-        weights = rows.weights.astype(float) * rows.total
-        context = FusionContext(X=rows.features.T)
-        return fusion.fit(outputs, rows.targets, context, sample_weight=weights)
-
-    def _unseen_outputs(self, prepared: Prepared, seeds: list[int]) -> Doubles:
-        """Each row's outputs by members of an ensemble fitted to the other folds."""
-        rows = prepared.rows
-        folds = deal_folds(rows.targets, N_FOLDS, prepared.rng)
-        tasks = [(rows, fold, seeds, prepared.settings) for fold in folds]
-        outputs = np.empty((len(seeds), rows.targets.size, rows.n_outputs))
-        parts = run_tasks(_outputs_elsewhere, tasks, self.n_jobs)
-        for fold, part in zip(folds, parts, strict=True):
-            outputs[:, fold.test] = part
-        return outputs
+    def _combine(
+        self,
+        combination: Any,
+        plan: Plan,
+        rows: Rows,
+        settings: Settings,
+        members: list[Member],
+        seeds: list[int],
+        rng: np.random.Generator,
+    ) -> None:
+        """Refit the members together with a gate, or fit the fusion to out-of-fold outputs."""
+        self.fusion_: Fusion = combination
+        if plan.gate is not None:
+            supports = self._column_supports()
+            start, decay = random_gate_start(members, seeds[0]), 1.0 / (plan.gate * rows.total)
+            mixture = refit_with_gate(rows, start, supports, decay)
+            self.coefs_ = np.where(supports[:, None, :], mixture.coef, self.coefs_)
+            self.intercepts_ = mixture.intercept
+            self.fusion_ = SoftmaxGate(mixture.gate_coef, mixture.gate_intercept)
+        elif self.fusion_.learns:
+            folds = deal_folds(rows.targets, N_FOLDS, rng)
+            tasks = [(rows, fold, seeds, settings) for fold in folds]
+            outputs = np.empty((len(seeds), rows.targets.size, rows.n_outputs))
+            parts = run_tasks(_outputs_out_of_fold, tasks, self.n_jobs)
+            for fold, part in zip(folds, parts, strict=True):
+                outputs[:, fold.test] = part
+            weights = rows.weights.astype(float) * rows.total
+            context = FusionContext(X=rows.features.T)
+            self.fusion_ = self.fusion_.fit(outputs, rows.targets, context, sample_weight=weights)
 
     def _member_outputs(self, columns: Floats) -> Doubles:
         seen = self._column_supports()[:, None, :]
@@ -613,10 +600,9 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         labels = np.searchsorted(self.classes_, y)
         true = outputs[:, np.arange(len(labels)), labels]
         before = np.cumsum(true, axis=0) - true
-        return np.array([member_weights(total, k) for k, total in enumerate(before)])
+        return np.array([next_row_weights(total, k) for k, total in enumerate(before)])
 
     def _check_fitted(self) -> None:
-        """Refuse members and a fusion that no fit makes."""
         super()._check_fitted()
         if isinstance(self.fusion_, SoftmaxGate):
             shape = (self.n_estimators_, self.basis_.n_columns())
@@ -630,85 +616,54 @@ class JointSubspaceClassifier(FusedClassifierMixin, JointSubspaceBase):
         return True
 
 
-# Share of the numbers' variance that a member leaves at least, so that no density is a spike.
-LEAST_VARIANCE = 1e-9
-
-
-def _squares_elsewhere(rows: Rows, fold: Fold, seeds: list[int], settings: Settings) -> Doubles:
-    """Fit members to the rows of a fold; give their mean squared errors on the others."""
+def _squared_errors_out_of_fold(
+    rows: Rows, fold: Fold, seeds: list[int], settings: Settings
+) -> Doubles:
+    """Fit members to a fold's training rows; give their mean squared errors on the others."""
     held = rows.take(fold.test)
     members = fit_sequence(rows.take(fold.train), seeds, settings)
     errors = [held.targets - member_logits(held.features, member)[0] for member in members]
     return np.array([float(held.weights @ error**2) for error in errors])
 
 
-def _distinct_rows(rows: Rows) -> Indices:
-    """Give equal rows one number, from 0 on, and rows without weight -1.
-
-    Copies of a row must not be on both sides of a split, and weights are numbers of copies.
-    """
-    told = rows.weights > 0
-    table = np.column_stack([rows.features.T[told], rows.targets[told]])
-    numbers = np.full(told.size, -1, dtype=np.intp)
-    numbers[told] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
-    return numbers
-
-
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS + ENCODE_DOCS)
-class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
+class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
     r"""Ensemble of linear regressors, each on features chosen while it learns.
 
-    As :class:`JointSubspaceClassifier`, with squared loss. Each member speaks a normal density, and
-    the ensemble speaks their product.
+    As :class:`JointSubspaceClassifier`, with squared loss. Each member predicts a normal density,
+    and the ensemble predicts their product.
 
     Parameters
     ----------
     n_estimators : int, default=10
         Number of members.
-    {solver, basis}
-    flip_probability : float or "auto", default="auto"
-        Probability of flipping a feature in a proposal, in [0, 1]. At 0 every member uses all
-        features. "auto" is 0.05, and 0.01 with ``solver="paper"``.
-    size_penalty : float or "auto", default="auto"
-        Mean log-likelihood that a feature must add to be kept, per unit of mean row weight. "auto"
-        is four over the number of rows, four times the price of Akaike's criterion. Not used by
-        ``solver="paper"``.
     C : float or "auto", default=1.0
-        Inverse strength of the ridge penalty, on standardised features and numbers: scikit-learn's
+        Inverse strength of the ridge penalty, on standardised features and target: scikit-learn's
         ``Ridge`` has ``alpha=1/C``. "auto" takes the best power of ten for a single regressor on
         all features, by cross-validation. ``solver="paper"`` fits members without a penalty.
-    importance : array-like of shape (n_estimators,), default=None
-        Importance of each member in the product; equal if not given.
-    {learning_rate, patience}
-    max_iter : int, default=500
-        At most so many proposals per member.
-    {tol}
-    {encode}
-    n_jobs : int, default=None
-        Development splits in parallel; the members themselves are sequential.
-    random_state : int, RandomState instance or None, default=None
-        For the start, the proposals and the splits.
+    {basis, solver, flip_probability}
+    size_penalty : float or "auto", default="auto"
+        Mean log-likelihood that a feature must add to be kept, per unit of mean row weight. "auto"
+        is four over the number of rows, four times the penalty of Akaike's criterion. Not used by
+        ``solver="paper"``.
+    {learning_rate, patience, max_iter, tol}
+    {member_weights, encode, n_jobs, random_state}
 
     Attributes
     ----------
     coefs_ : ndarray of shape (n_estimators_, n_columns)
-        Coefficients on standardised columns, in units of the numbers. Those outside the mask are
+        Coefficients on standardised columns, in units of the target. Those outside the mask are
         not used.
     intercepts_ : ndarray of shape (n_estimators_,)
         Intercepts, which no mask touches.
     variances_ : ndarray of shape (n_estimators_,)
-        Variance of each member's density: the mean squared error of the member of its number in
-        ensembles fitted without some of the rows, on those rows.
-    importance_ : ndarray of shape (n_estimators_,)
-        Importance of each member.
-    {supports_, co_selection_}
-    score_path_ : list of ndarray
-        Per member, the weighted log-likelihood at the start and after each iteration, but for
-        constants.
-    {n_iter_, n_estimators_}
-    y_mean_, y_scale_ : float
-        What the numbers are standardised with while members learn.
+        Variance of each member's density: the out-of-fold mean squared error of the member at its
+        place in the sequence.
+    member_weights_ : ndarray of shape (n_estimators_,)
+        Weight of each member.
+    {supports_, co_selection_, score_path_}
+    {n_iter_, n_estimators_, target_mean_, target_scale_}
     {encoder_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
@@ -725,7 +680,7 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
     .. math:: w_{km} = 1 - \frac{1}{k-1} \sum_{k' < k} e^{-r_{k'm}^2 / 2 s_{k'}^2},
 
     where a density over its mode stands for the probability of the true class. The product (eq. 10)
-    of normal densities with importances :math:`i_k` is normal: its precision is
+    of normal densities with weights :math:`i_k` is normal: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean is weighted by :math:`i_k / s_k^2`. Members are linear,
     and so is their product, as a ridge regression is.
 
@@ -746,9 +701,8 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "importance": ["array-like", None],
+        **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
+        "member_weights": ["array-like", None],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
     }
@@ -757,100 +711,83 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
         self,
         n_estimators: int = 10,
         *,
-        solver: str = "lbfgs",
+        C: Any = 1.0,
         basis: str = "linear",
+        solver: str = "lbfgs",
         flip_probability: Any = "auto",
         size_penalty: Any = "auto",
-        C: Any = 1.0,
-        importance: Any = None,
         learning_rate: Any = "auto",
         patience: int = 50,
         max_iter: int = 500,
         tol: float = 1e-4,
+        member_weights: Any = None,
         encode: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
-        self.solver = solver
+        self.C = C
         self.basis = basis
+        self.solver = solver
         self.flip_probability = flip_probability
         self.size_penalty = size_penalty
-        self.C = C
-        self.importance = importance
         self.learning_rate = learning_rate
         self.patience = patience
         self.max_iter = max_iter
         self.tol = tol
+        self.member_weights = member_weights
         self.encode = encode
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @guarded_fit
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members, and measure their errors on rows held back.
+    def _objective(self) -> Objective:
+        return SQUARED
 
-        Parameters
-        ----------
-        X : dataframe or array-like of shape (n_samples, n_features)
-            Rows: numbers, and with ``encode`` also words, dates and gaps.
-        y : array-like of shape (n_samples,)
-            Numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        importance = self._read_importance()
-        prepared = self._prepare(X, y, sample_weight)
-        seeds = draw_seeds(prepared.random_state, self.n_estimators)
-        members = self._fit_members(prepared.rows, prepared.settings, seeds)
-        self._store(members)
-        self.score_path_ = [member.accuracy_path for member in members]
-        self.importance_ = importance[: self.n_estimators_]
-        self.variances_ = self._held_out_variances(prepared, seeds[: self.n_estimators_])
-        return self
-
-    def _read_importance(self) -> Doubles:
-        if self.importance is None:
+    def _resolve_combination(self) -> Doubles:
+        if self.member_weights is None:
             return np.full(self.n_estimators, 1.0 / self.n_estimators)
-        importance = np.asarray(self.importance, dtype=float)
-        if importance.shape != (self.n_estimators,):
+        weights = np.asarray(self.member_weights, dtype=float)
+        if weights.shape != (self.n_estimators,):
             raise ValueError(
-                f"importance has shape {importance.shape}; expected ({self.n_estimators},), one "
+                f"member_weights has shape {weights.shape}; expected ({self.n_estimators},), one "
                 "per member."
             )
-        if not np.isfinite(importance).all() or (importance < 0).any() or not importance.any():
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise ValueError(
-                f"importance={self.importance!r}; expected finite numbers, none below zero and at "
-                "least one above."
+                f"member_weights={self.member_weights!r}; expected finite numbers, none below zero "
+                "and at least one above."
             )
-        return importance
+        return weights
 
-    def _held_out_variances(self, prepared: Prepared, seeds: list[int]) -> Doubles:
-        """Mean squared errors of members of the same numbers on development splits."""
-        rows = prepared.rows
-        numbers = _distinct_rows(rows)
-        if numbers.max() == 0:
-            return np.full(len(seeds), self.y_scale_**2)
-        folds = development_folds(np.zeros(numbers.max() + 1, dtype=np.intp), prepared.rng)
-        parts = [Fold(*(np.flatnonzero(np.isin(numbers, part)) for part in fold)) for fold in folds]
-        tasks = [(rows, fold, seeds, prepared.settings) for fold in parts]
-        squares = np.mean(run_tasks(_squares_elsewhere, tasks, self.n_jobs), axis=0)
-        return np.asarray(np.maximum(squares, LEAST_VARIANCE) * self.y_scale_**2)
+    def _combine(
+        self,
+        combination: Any,
+        plan: Plan,
+        rows: Rows,
+        settings: Settings,
+        members: list[Member],
+        seeds: list[int],
+        rng: np.random.Generator,
+    ) -> None:
+        """Set the variances: out-of-fold mean squared errors on development splits.
 
-    def _learns_numbers(self) -> bool:
-        return True
-
-    def _member_outputs(self, columns: Floats) -> Doubles:
-        means = (self.coefs_ * self._column_supports()) @ columns + self.intercepts_[:, None]
-        variances = np.broadcast_to(self.variances_[:, None], means.shape)
-        return np.stack([means.astype(float), variances], axis=2)
+        Copies of a row must not be on both sides of a split, for weights are numbers of copies; so
+        distinct rows are split. Rows without weight are on neither side.
+        """
+        self.member_weights_ = combination[: len(members)]
+        weighted = rows.weights > 0
+        table = np.column_stack([rows.features.T[weighted], rows.targets[weighted]])
+        codes = np.full(weighted.size, -1, dtype=np.intp)
+        codes[weighted] = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+        n_distinct = int(codes.max()) + 1
+        if n_distinct == 1:
+            self.variances_ = np.full(len(seeds), self.target_scale_**2)
+            return
+        folds = development_folds(np.zeros(n_distinct, dtype=np.intp), rng)
+        parts = [Fold(*(np.flatnonzero(np.isin(codes, part)) for part in fold)) for fold in folds]
+        tasks = [(rows, fold, seeds, settings) for fold in parts]
+        squares = np.mean(run_tasks(_squared_errors_out_of_fold, tasks, self.n_jobs), axis=0)
+        self.variances_ = np.maximum(squares, MIN_VARIANCE) * self.target_scale_**2
 
     def member_outputs(self, X: Any) -> Doubles:
         """Density of each member.
@@ -865,8 +802,10 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
         ndarray of shape (n_members, n_samples, 2)
             Mean and variance, before fusion.
         """
-        check_is_fitted(self)
-        return self._member_outputs(self._columns(X))
+        columns = self._columns(X)
+        means = (self.coefs_ * self._column_supports()) @ columns + self.intercepts_[:, None]
+        variances = np.broadcast_to(self.variances_[:, None], means.shape)
+        return np.stack([means.astype(float), variances], axis=2)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of the product of the members' densities.
@@ -886,30 +825,18 @@ class JointSubspaceRegressor(RegressorMixin, JointSubspaceBase):
             Standard deviations; only if asked for.
         """
         members = Normals(*np.moveaxis(self.member_outputs(X), 2, 0))
-        mean, variance = normal_product(members, self.importance_)
+        mean, variance = normal_product(members, self.member_weights_)
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def _check_fitted(self) -> None:
-        """Refuse members that no fit makes."""
         super()._check_fitted()
-        expect_fitted(self, {"y_mean_": "number", "y_scale_": "number 0.."})
+        expect_fitted(self, {"target_mean_": "number", "target_scale_": "number 0.."})
         expect_array(self, "variances_", (self.n_estimators_,), low=np.finfo(float).tiny)
-        expect_array(self, "importance_", (self.n_estimators_,), low=0)
-
-
-# The curves of a basis have many ways to be strong by chance, so strength counts less there.
-FITTED = {
-    "frequencies_": "float (d) 0..1",
-    "scores_": "float (d)",
-    "ranking_": "integer (d) 1..",
-    "support_": "truth (d)",
-    "groups_": "integer (d) 0..<d",
-}
-POWERS = {"linear": 8.0, "quadratic": 2.0, "spline": 2.0}
+        expect_array(self, "member_weights_", (self.n_estimators_,), low=0)
 
 
 def _ranks(scores: Doubles, reserve: Doubles, rng: np.random.Generator) -> NDArray[np.int_]:
-    """Rank by score, then by reserve, then by lot: never by column order. 1 is best."""
+    """Rank by score, then by reserve, then at random: never by column order. 1 is best."""
     order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
     ranks = np.empty(scores.size, dtype=int)
     ranks[order] = np.arange(1, scores.size + 1)
@@ -918,7 +845,7 @@ def _ranks(scores: Doubles, reserve: Doubles, rng: np.random.Generator) -> NDArr
 
 @set_module("ensemblage.subspace")
 @with_shared(SUBSPACE_DOCS)
-class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
+class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
     r"""Select the features that jointly learned members use, often and strongly.
 
     Parameters
@@ -929,17 +856,16 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     n_estimators : int, default=20
         Number of members.
     loss : {"log_loss", "squared_error"}, default="log_loss"
-        "log_loss" for classes, "squared_error" for numbers.
-    {solver, basis}
+        "log_loss" for classes, "squared_error" for a numeric target.
     group_correlation : float or None, default=0.95
         Features whose correlation is at least this, up to its sign, are a group: a mask flips
-        them together at the price of one, and they share their score. None leaves each alone.
-    flip_probability : float or "auto", default=0.1
-        Probability of flipping a feature in a proposal.
-    {size_penalty}
+        them together at the penalty of one, and they share their score. None leaves each alone.
     C : float or "auto", default=1.0
         Inverse strength of the ridge penalty.
-    {learning_rate, patience}
+    {basis, solver}
+    flip_probability : float or "auto", default=0.1
+        Probability of flipping a feature in a proposal.
+    {size_penalty, learning_rate, patience}
     max_iter : int, default=1000
         At most so many proposals per member.
     {tol}
@@ -952,7 +878,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         Frequency and size of the coefficients in one; see Notes.
     ranking_ : ndarray of shape (n_features,)
         1 is best. Equal scores are ranked by the coefficients of members that dropped the
-        feature, then by lot, never by the order of the columns.
+        feature, then at random, never by the order of the columns.
     frequencies_ : ndarray of shape (n_features,)
         Share of the members that use each feature.
     {co_selection_}
@@ -960,9 +886,7 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         Number of each feature's group; see ``group_correlation``.
     support_ : ndarray of bool of shape (n_features,)
         The selected features.
-    {classes_, coefs_, intercepts_, supports_, accuracy_path_}
-    y_mean_, y_scale_ : float
-        What numbers are standardised with, in place of ``classes_``.
+    {classes_, target_mean_, coefs_, intercepts_, supports_, score_path_}
     {n_iter_, n_estimators_, basis_, C_, mean_, scale_, n_features_in_, feature_names_in_}
 
     See Also
@@ -977,9 +901,9 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
 
     At :math:`r = 1` it is frequency times mean size. Later members learn the rows that the first
     ones miss, where features matter that the first ones drop; a larger power lets these count.
-    With another basis than "linear", :math:`|\theta_{kd}|` is the spread over the rows of all that
-    the feature adds to the member's output, and :math:`r = 2`. The size of a group is the sum over
-    its features.
+    With another basis than "linear", :math:`|\theta_{kd}|` is the standard deviation over the
+    rows of all that the feature adds to the member's output, and :math:`r = 2`. The size of a group
+    is the sum over its features.
 
     References
     ----------
@@ -997,14 +921,11 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **JointSubspaceBase._parameter_constraints,  # noqa: SLF001
-        "n_features_to_select": [
-            Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None
-        ],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **BaseJointSubspace._parameter_constraints,  # noqa: SLF001
+        "n_features_to_select": [POSITIVE_INTEGER, Interval(Real, 0, 1, closed="neither"), None],
         "loss": [StrOptions({"log_loss", "squared_error"})],
         "group_correlation": [Interval(Real, 0, 1, closed="right"), None],
-    }  # fmt: skip
+    }
 
     def __init__(
         self,
@@ -1012,12 +933,12 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         *,
         n_estimators: int = 20,
         loss: str = "log_loss",
-        solver: str = "lbfgs",
-        basis: str = "linear",
         group_correlation: float | None = 0.95,
+        C: Any = 1.0,
+        basis: str = "linear",
+        solver: str = "lbfgs",
         flip_probability: Any = 0.1,
         size_penalty: Any = "auto",
-        C: Any = 1.0,
         learning_rate: Any = "auto",
         patience: int = 50,
         max_iter: int = 1000,
@@ -1027,72 +948,55 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
         self.n_features_to_select = n_features_to_select
         self.n_estimators = n_estimators
         self.loss = loss
-        self.solver = solver
-        self.basis = basis
         self.group_correlation = group_correlation
+        self.C = C
+        self.basis = basis
+        self.solver = solver
         self.flip_probability = flip_probability
         self.size_penalty = size_penalty
-        self.C = C
         self.learning_rate = learning_rate
         self.patience = patience
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
 
-    @guarded_fit
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members and rank the features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Labels of two or more classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Row weights.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        prepared = self._prepare(X, y, sample_weight)
-        seeds = draw_seeds(prepared.random_state, self.n_estimators)
-        members = self._fit_members(prepared.rows, prepared.settings, seeds)
-        self._store(members)
-        self.accuracy_path_ = [member.accuracy_path for member in members]
-        self.frequencies_ = np.diag(self.co_selection_).copy()
-        power = POWERS[self.basis]
-        sizes = group_sizes(self._sizes(prepared.rows, masked=True), self.groups_)
-        self.scores_ = power_mean_scores(sizes, self.supports_, power)
-        dropped = self._sizes(prepared.rows, masked=False)
-        reserve = power_mean_scores(dropped, np.ones_like(self.supports_), power)
-        self.ranking_ = _ranks(self.scores_, reserve, prepared.rng)
-        self.support_ = self.ranking_ <= self._n_selected()
-        return self
-
-    def _sizes(self, rows: Rows, *, masked: bool) -> Doubles:
-        """How strongly each member uses each feature; unmasked, also those that it dropped."""
-        owners = self.basis_.owners()
-        if owners is None:
-            return coefficient_sizes(self.coefs_)
-        seen = self._column_supports().reshape(len(self.coefs_), *[1] * (self.coefs_.ndim - 2), -1)
-        return contribution_sizes(self.coefs_ * seen if masked else self.coefs_, rows, owners)
-
-    def _learns_numbers(self) -> bool:
-        return bool(self.loss == "squared_error")
+    def _objective(self) -> Objective:
+        return SQUARED if self.loss == "squared_error" else SOFTMAX
 
     def _group_features(self, rows: Rows) -> Indices | None:
-        alone = np.arange(len(rows.features))
-        self.groups_ = alone
+        alone = self.groups_ = np.arange(len(rows.features))
         if self.group_correlation is not None:
-            self.groups_ = correlated_groups(
-                rows.features, rows.weights, float(self.group_correlation)
-            )
+            least = float(self.group_correlation)
+            self.groups_ = correlated_groups(rows.features, rows.weights, least)
         return None if (self.groups_ == alone).all() else self.groups_
+
+    def _combine(
+        self,
+        combination: Any,
+        plan: Plan,
+        rows: Rows,
+        settings: Settings,
+        members: list[Member],
+        seeds: list[int],
+        rng: np.random.Generator,
+    ) -> None:
+        """Score and rank the features, and select the best."""
+        self.frequencies_ = np.diag(self.co_selection_).copy()
+        # how strongly each member uses each feature; of the second, also those that it dropped
+        owners = self.basis_.owners()
+        if owners is None:
+            sizes = dropped = coefficient_sizes(self.coefs_)
+        else:
+            shape = len(members), *[1] * (self.coefs_.ndim - 2), -1
+            seen = self._column_supports().reshape(shape)
+            sizes = contribution_sizes(self.coefs_ * seen, rows, owners)
+            dropped = contribution_sizes(self.coefs_, rows, owners)
+        power = POWERS[self.basis]
+        grouped = group_sizes(sizes, self.groups_)
+        self.scores_ = power_mean_scores(grouped, self.supports_, power)
+        reserve = power_mean_scores(dropped, np.ones_like(self.supports_), power)
+        self.ranking_ = _ranks(self.scores_, reserve, rng)
+        self.support_ = self.ranking_ <= self._n_selected()
 
     def _n_selected(self) -> int:
         wanted, n_features = self.n_features_to_select, self.n_features_in_
@@ -1107,47 +1011,23 @@ class JointSubspaceSelector(SelectorMixin, JointSubspaceBase):
             return int(wanted)
         return max(1, int(wanted * n_features))
 
-    def co_selection_binary(
-        self,
-        *,
-        cross_threshold: float | None = None,
-        individual_threshold: float | None = None,
-        top_pairs: int | None = None,
-        top_features: int | None = None,
-    ) -> Mask:
-        """Most frequent features and pairs (eq. 13).
-
-        Parameters
-        ----------
-        cross_threshold : float, default=None
-            A pair is marked above this share of members; one half if nothing is given.
-        individual_threshold : float, default=None
-            A feature is marked above this share of members; one half if nothing is given.
-        top_pairs : int, default=None
-            Instead of ``cross_threshold``: mark so many pairs, and their equals.
-        top_features : int, default=None
-            Instead of ``individual_threshold``: mark so many features, and their equals.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_features, n_features)
-            Pairs off the diagonal, features on it.
-        """
-        check_is_fitted(self)
-        return binary_co_selection(
-            self.co_selection_, cross_threshold=cross_threshold,
-            individual_threshold=individual_threshold, top_pairs=top_pairs,
-            top_features=top_features,
-        )  # fmt: skip
-
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
         return np.asarray(self.support_)
 
     def _check_fitted(self) -> None:
-        """Refuse members and ranks that no fit makes."""
         super()._check_fitted()
-        expect_fitted(self, FITTED, d=self.n_features_in_)
+        expect_fitted(
+            self,
+            {
+                "frequencies_": "float (d) 0..1",
+                "scores_": "float (d)",
+                "ranking_": "integer (d) 1..",
+                "support_": "truth (d)",
+                "groups_": "integer (d) 0..<d",
+            },
+            d=self.n_features_in_,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,13 +14,48 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+# Rows at a time, over which inner loops become vector instructions.
+CHUNK = 512
+# A fit with a smaller share of the target's variance left counts as perfect.
+MIN_RESIDUAL_VARIANCE = 1e-12
+# Weakest ridge penalty under which normal equations can be solved, beside their mean diagonal.
+MIN_RIDGE = 1e-11
+
+
+class StepBuffers(NamedTuple):
+    """Memory that the steps of one fit share, and where a step leaves its results."""
+
+    logits: Floats  # (2 * n_classes, n_rows): after the step, of both candidates
+    residuals: Floats  # (2 * n_classes, n_rows): scratch
+    change: Floats  # (2 * n_classes, n_rows): scratch
+    coef_step: Floats  # (2 * n_classes, n_features)
+    intercept_step: NDArray[np.float64]  # (2 * n_classes,)
+    scores: NDArray[np.float64]  # (2,): weighted accuracies, or another objective's scores
+
+
+class MixtureParameters(NamedTuple):
+    """Members and gate; masked entries of ``coef`` are zero."""
+
+    coef: Floats  # (n_members, n_classes, n_features)
+    intercept: Floats  # (n_members, n_classes)
+    gate_coef: Floats  # (n_members, n_features)
+    gate_intercept: Floats  # (n_members,)
+
+
+def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
+    """Allocate what ``candidate_step`` works in, in the precision of the features."""
+    n_features, n_rows = features.shape
+    logits, residuals, change = (
+        np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
+    )
+    coef_step = np.empty((2 * n_classes, n_features), features.dtype)
+    return StepBuffers(
+        logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2)
+    )  # fmt: skip
+
 
 def softmax_loss(
-    features: Floats,
-    labels: NDArray[np.intp],
-    weights: Floats,
-    parameters: Floats,
-    decay: float,
+    features: Floats, labels: Indices, weights: Floats, parameters: Floats, decay: float
 ) -> tuple[float, Floats]:
     r"""Loss of one classifier (eq. 9, negated, with a ridge penalty) and its slope.
 
@@ -46,52 +81,13 @@ def softmax_loss(
     return loss, slope
 
 
-CHUNK = 512
-"""Rows at a time, over which inner loops become vector instructions."""
-
-
-class StepRows(NamedTuple):
-    """The rows that a member learns from."""
-
-    features: Floats  # (n_features, n_rows): standardised
-    labels: Indices  # (n_rows,): class indices
-    weights: Floats  # (n_rows,): w_km / M, so that sums over rows are the paper's means
-
-
-class MaskedMember(NamedTuple):
-    """Where both candidates start from."""
-
-    coef: Floats  # (n_classes, n_features): masked ones included
-    mask: Mask  # (n_features,)
-    logits: Floats  # (n_classes, n_rows): under the mask (eq. 6)
-
-
-class StepBuffers(NamedTuple):
-    """Memory that the steps of one fit share, and where a step leaves its results."""
-
-    logits: Floats  # (2 * n_classes, n_rows): after the step, of both candidates
-    residuals: Floats  # (2 * n_classes, n_rows): scratch
-    change: Floats  # (2 * n_classes, n_rows): scratch
-    coef_step: Floats  # (2 * n_classes, n_features)
-    intercept_step: NDArray[np.float64]  # (2 * n_classes,)
-    accuracy: NDArray[np.float64]  # (2,)
-
-
-def step_buffers(n_classes: int, features: Floats) -> StepBuffers:
-    """Allocate what ``candidate_step`` works in, in the precision of the features."""
-    n_features, n_rows = features.shape
-    logits, residuals, change = (
-        np.empty((2 * n_classes, n_rows), features.dtype) for _ in range(3)
-    )
-    coef_step = np.empty((2 * n_classes, n_features), features.dtype)
-    return StepBuffers(
-        logits, residuals, change, coef_step, np.empty(2 * n_classes), np.empty(2)
-    )  # fmt: skip
-
-
 def candidate_step(
-    rows: StepRows,
-    member: MaskedMember,
+    features: Floats,
+    labels: Indices,
+    weights: Floats,
+    coef: Floats,
+    mask: Mask,
+    logits: Floats,
     flipped: Indices,
     rate: float,
     decay: float,
@@ -99,15 +95,16 @@ def candidate_step(
 ) -> None:
     r"""Climb once under the current and once under the proposed mask (lines 8 to 13).
 
-    The proposal differs from the member's mask in the features ``flipped``. The rate :math:`\eta`
-    is the length of a step per unit of slope; the decay is the strength of a ridge penalty, and 0
-    is the paper's objective. The results are in the buffers: steps, logits after them, accuracies.
+    Features are (n_features, n_rows), standardised; weights are :math:`w_{km} / M`, so that sums
+    over rows are the paper's means. ``coef`` is (n_classes, n_features), masked ones included, and
+    ``logits`` is (n_classes, n_rows), under the mask (eq. 6). The proposal differs from the mask in
+    the features ``flipped``. The rate :math:`\eta` is the length of a step per unit of slope; the
+    decay is the strength of a ridge penalty, and 0 is the paper's objective. The results are in the
+    buffers: steps, logits after them, accuracies.
 
     Both candidates share one product :math:`R X` and one product :math:`G X^T` with
     :math:`2J` rows each; the data are read twice per step, not six times.
     """
-    features, labels, weights = rows
-    coef, mask, logits = member
     stack_candidates(features, logits, coef, mask, flipped, buffers.logits, buffers.residuals)
     np.exp(buffers.residuals, out=buffers.residuals)
     weighted_residuals(buffers.residuals, labels, weights, buffers.intercept_step)
@@ -115,7 +112,7 @@ def candidate_step(
     step_coefficients(buffers.coef_step, buffers.intercept_step, coef, mask, flipped, rate, decay)
     np.dot(buffers.coef_step, features, out=buffers.change)
     move_logits(
-        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.accuracy
+        buffers.logits, buffers.change, buffers.intercept_step, labels, weights, buffers.scores
     )
 
 
@@ -230,10 +227,10 @@ def step_coefficients(
         proposed[f] = not proposed[f]
     for j in range(n_classes):
         for d in range(n_features):
-            pull = decay * coef[j, d]
-            coef_step[j, d] = rate * (coef_step[j, d] - pull) if mask[d] else 0.0
+            slope = decay * coef[j, d]
+            coef_step[j, d] = rate * (coef_step[j, d] - slope) if mask[d] else 0.0
             other = n_classes + j
-            coef_step[other, d] = rate * (coef_step[other, d] - pull) if proposed[d] else 0.0
+            coef_step[other, d] = rate * (coef_step[other, d] - slope) if proposed[d] else 0.0
     for j in range(2 * n_classes):
         intercept_step[j] *= rate
 
@@ -282,14 +279,8 @@ def _weight_of_right(
     return right
 
 
-# A fit with a smaller share of the numbers' variance left counts as perfect.
-NOTHING_LEFT = 1e-12
-# Weakest ridge penalty under which normal equations can be solved, beside their mean diagonal.
-FAINTEST_RIDGE = 1e-11
-
-
 def squared_loss(
-    features: Floats, numbers: Floats, weights: Floats, parameters: Floats, decay: float
+    features: Floats, target: Floats, weights: Floats, parameters: Floats, decay: float
 ) -> tuple[float, Floats]:
     r"""Loss of one linear model (squared, with a ridge penalty) and its slope.
 
@@ -297,7 +288,7 @@ def squared_loss(
     Parameters and slope are (1, n_features + 1), the intercept last and without a penalty.
     """
     coef = parameters[:, :-1]
-    residuals = numbers - (coef @ features + parameters[:, -1:])[0]
+    residuals = target - (coef @ features + parameters[:, -1:])[0]
     weighted = weights * residuals
     loss = 0.5 * float(weighted @ residuals) + 0.5 * decay * float((coef**2).sum())
     slope = np.empty_like(parameters)
@@ -307,57 +298,54 @@ def squared_loss(
 
 
 def squared_optimum(
-    features: Floats, numbers: NDArray[Any], weights: Floats, decay: float
+    features: Floats, target: NDArray[Any], weights: Floats, decay: float
 ) -> NDArray[np.float64]:
     """Parameters, (1, n_features + 1), at which :func:`squared_loss` is least.
 
-    A penalty too small to tell copies of a feature apart counts as the smallest that can.
+    A penalty too small to separate copies of a feature counts as the smallest that can.
     """
     shares = weights.astype(float) / float(weights.sum())
-    means, mean = features @ shares, float(numbers @ shares)
+    means, mean = features @ shares, float(target @ shares)
     centred = features - means[:, None]
     weighted = centred * weights
     normal = weighted @ centred.T
-    least = FAINTEST_RIDGE * max(float(np.trace(normal)) / len(normal), float(weights.sum()))
+    least = MIN_RIDGE * max(float(np.trace(normal)) / len(normal), float(weights.sum()))
     normal[np.diag_indices_from(normal)] += max(decay, least)
-    coef = np.linalg.solve(normal, weighted @ (numbers - mean))
+    coef = np.linalg.solve(normal, weighted @ (target - mean))
     return np.append(coef, mean - coef @ means)[None]
 
 
-def squared_score(predicted: Floats, numbers: NDArray[Any], weights: Floats) -> float:
+def squared_score(predicted: Floats, target: NDArray[Any], weights: Floats) -> float:
     r"""Log-likelihood under the best variance: :math:`-\frac12 \bar w \log s^2`, but for constants.
 
     :math:`\bar w = \sum_m w_m` and :math:`s^2 = \sum_m w_m (y_m - f(x_m))^2 / \bar w`; predictions
-    are (1, n_rows), and the numbers' variance is one.
+    are (1, n_rows), and the target's variance is one.
     """
     total = float(weights.sum())
-    squared = float(weights @ (numbers - predicted[0]) ** 2) / max(total, math.ulp(0.0))
-    return -0.5 * total * math.log(max(squared, NOTHING_LEFT))
+    squared = float(weights @ (target - predicted[0]) ** 2) / max(total, math.ulp(0.0))
+    return -0.5 * total * math.log(max(squared, MIN_RESIDUAL_VARIANCE))
 
 
 def squared_step(
-    rows: StepRows,
-    member: MaskedMember,
-    flipped: NDArray[np.intp],
+    features: Floats,
+    target: NDArray[Any],
+    weights: Floats,
+    coef: Floats,
+    mask: Mask,
+    predicted: Floats,
+    flipped: Indices,
     rate: float,
     decay: float,
     buffers: StepBuffers,
 ) -> None:
-    r"""Climb once under the current and once under the proposed mask, under squared loss.
-
-    As :func:`candidate_step` does it for classes; ``rows.labels`` are the numbers, and the scores
-    :func:`squared_score` stand where the accuracies do.
-    """
-    features, weights = rows.features, rows.weights
-    numbers: NDArray[Any] = rows.labels
-    coef, mask, predicted = member
+    """As :func:`candidate_step`, under squared loss and with :func:`squared_score`."""
     masks = np.stack([mask, mask])
     masks[1, flipped] ^= True
     signs = np.where(mask[flipped], -1.0, 1.0).astype(coef.dtype)
     stacked, residuals, change, coef_step, intercept_step, scores = buffers
     stacked[:] = predicted
     stacked[1] += (coef[0, flipped] * signs) @ features[flipped]
-    np.subtract(numbers, stacked, out=residuals)
+    np.subtract(target, stacked, out=residuals)
     residuals *= weights
     np.sum(residuals, axis=1, out=intercept_step)
     np.dot(residuals, features.T, out=coef_step)
@@ -368,7 +356,7 @@ def squared_step(
     stacked += change
     stacked += intercept_step[:, None]
     for candidate in range(2):
-        scores[candidate] = squared_score(stacked[candidate : candidate + 1], numbers, weights)
+        scores[candidate] = squared_score(stacked[candidate : candidate + 1], target, weights)
 
 
 def log_softmax(logits: Floats, axis: int) -> Floats:
@@ -376,15 +364,6 @@ def log_softmax(logits: Floats, axis: int) -> Floats:
     shifted = logits - logits.max(axis=axis, keepdims=True)
     result: Floats = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
     return result
-
-
-class MixtureParameters(NamedTuple):
-    """Members and gate; masked entries of ``coef`` are zero."""
-
-    coef: Floats  # (n_members, n_classes, n_features)
-    intercept: Floats  # (n_members, n_classes)
-    gate_coef: Floats  # (n_members, n_features)
-    gate_intercept: Floats  # (n_members,)
 
 
 def member_log_proba(features: Floats, coef: Floats, intercept: Floats) -> Floats:
@@ -398,11 +377,7 @@ def member_log_proba(features: Floats, coef: Floats, intercept: Floats) -> Float
 
 
 def mixture_loss(
-    features: Floats,
-    labels: NDArray[np.intp],
-    weights: Floats,
-    parameters: MixtureParameters,
-    decay: float,
+    features: Floats, labels: Indices, weights: Floats, parameters: MixtureParameters, decay: float
 ) -> tuple[float, MixtureParameters]:
     r"""Loss of the gated mixture and its slope in every parameter, masked ones included.
 

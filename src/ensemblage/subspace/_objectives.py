@@ -1,4 +1,4 @@
-"""What a member's mask and coefficients are fitted to: objectives, features, penalties."""
+"""What members are fitted to: rows, features and their bases, the two objectives."""
 
 from __future__ import annotations
 
@@ -27,160 +27,50 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-
-# A feature stays if it puts so many rows of mean weight right.
+# With ``size_penalty="auto"`` a feature stays if it puts so many rows of mean weight right.
 ROWS_PER_FEATURE = 4.0
-
-
-class Settings(NamedTuple):
-    """The estimators' parameters; "auto" stands where the rows decide."""
-
-    solver: str
-    flip_probability: float
-    size_penalty: Any
-    learning_rate: Any
-    C: float
-    patience: int
-    tol: float
-    max_iter: int
-
-
-class Walk(NamedTuple):
-    """The settings resolved for some rows."""
-
-    flip_probability: float  # the paper's p_lambda
-    rate: float  # length of a step uphill, the paper's eta
-    price: float  # accuracy that a feature must add, per unit of mean weight
-    decay: float  # strength of the ridge penalty, per unit of mean weight
-    patience: int  # stop after so many proposals without a new best
-    tol: float  # see the estimators
-    max_iter: int  # at most so many proposals
-
-
-def step_length(rows: Rows) -> float:
-    r"""Step for which climbing is stable, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
-
-    Under squared loss the four is a one. It is 1 if every column is constant.
-    """
-    scaled = rows.features * np.sqrt(rows.weights)
-    # the rows' side has the same largest eigenvalue, and made columns are often more than rows
-    made = rows.units is not None and len(scaled) > scaled.shape[1]
-    largest = float(np.linalg.eigvalsh(scaled.T @ scaled if made else scaled @ scaled.T)[-1])
-    return rows.objective.step_scale / largest if largest > 1e-12 else 1.0
-
-
-def price_of_a_feature(size_penalty: Any, total: float) -> float:
-    """Accuracy that a feature must add: with "auto" what four of the rows make."""
-    return ROWS_PER_FEATURE / total if size_penalty == "auto" else float(size_penalty)
-
-
-def resolve(settings: Settings, rows: Rows) -> Walk:
-    """Say what the settings mean for these rows; only Algorithm 1 takes a step from the user."""
-    paper = settings.solver == "paper"
-    given = paper and settings.learning_rate != "auto"
-    return Walk(
-        settings.flip_probability,
-        float(settings.learning_rate) if given else step_length(rows),
-        price_of_a_feature(settings.size_penalty, rows.total),
-        0.0 if paper else 1.0 / (settings.C * rows.total),
-        settings.patience,
-        settings.tol,
-        settings.max_iter,
-    )
-
-
-# Bends of the linear spline: these shares of the rows lie below.
+# Knots of the linear spline: these shares of the rows lie below.
 KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-MOST_COLUMNS = 10_000
-# A column that spreads less counts as constant.
-SMALLEST_SCALE = 1e-6
+# Columns that a basis may make.
+MAX_COLUMNS = 10_000
+# A column with a smaller standard deviation counts as constant.
+MIN_SCALE = 1e-6
 
 
-@set_module("ensemblage.subspace")
-class FeatureBasis(BaseEstimator):
-    r"""Columns that stand for standardised features.
+class Objective(NamedTuple):
+    """One loss, as the solvers use it; outputs are (n_outputs, n_rows), before any softmax."""
 
-    "linear" leaves the features as they are. "quadratic" adds :math:`x_d^2` and the products
-    :math:`x_d x_e`. "spline" adds :math:`\max(0, x_d - t)` for five quantiles :math:`t`, a
-    curve of straight pieces. Features come first; all columns are standardised again.
-    """
+    step: Callable[..., None]  # both candidates one step uphill
+    loss: Callable[..., tuple[float, Floats]]  # what converged coefficients minimise, and its slope
+    score: Callable[[Floats, NDArray[Any], Floats], float]  # what a mask must not lower
+    likelihood_ratio: Callable[[Floats, NDArray[Any], Floats], Floats]  # of each row in eq. 8, 0..1
+    step_scale: float  # length of a stable step, times the largest eigenvalue
+    optimum: Callable[..., Floats] | None  # where the loss is least, if that can be solved for
 
-    def __init__(self, kind: str = "linear") -> None:
-        self.kind = kind
 
-    def fit(self, features: Floats, weights: Floats) -> Self:
-        """Learn knots and scales from features, (n_features, n_rows); the weights add up to one."""
-        self.n_features_ = len(features)
-        self._check_width()
-        if self.kind == "linear":
-            return self
-        self.knots_ = np.empty((0, self.n_features_), features.dtype)
-        if self.kind == "spline":
-            each = np.broadcast_to(weights, features.shape)
-            knots = np.quantile(features, KNOTS, axis=1, method="inverted_cdf", weights=each)
-            self.knots_ = knots.astype(features.dtype)
-        columns = self._columns(features)
-        mean = columns @ weights
-        spread = np.sqrt(np.maximum((columns - mean[:, None]) ** 2 @ weights, 0.0))
-        self.column_mean_ = mean.astype(features.dtype)
-        self.column_scale_ = np.where(spread >= SMALLEST_SCALE, spread, 1.0).astype(features.dtype)
-        return self
+def weighted_accuracy(logits: Floats, labels: NDArray[Any], weights: Floats) -> float:
+    """Weighted share of right rows (eq. 7); logits are (n_classes, n_rows)."""
+    return float(weights[logits.argmax(axis=0) == labels].sum(dtype=float))
 
-    def expand(self, features: Floats) -> Floats:
-        """Columns of standardised features, (n_columns, n_rows)."""
-        if self.kind == "linear":
-            return features
-        columns = self._columns(features)
-        columns -= self.column_mean_[:, None]
-        columns /= self.column_scale_[:, None]
-        return columns
 
-    def owners(self) -> tuple[Indices, Indices] | None:
-        """Give each column's features, one twice or two; None where a column is a feature."""
-        each = np.arange(self.n_features_)
-        if self.kind == "linear":
-            return None
-        if self.kind == "spline":
-            own = np.tile(each, 1 + len(KNOTS))
-            return own, own
-        first, second = np.triu_indices(self.n_features_)
-        return np.concatenate([each, first]), np.concatenate([each, second])
+def _probability_of_truth(logits: Floats, labels: NDArray[Any], _weights: Floats) -> Floats:
+    log_proba = log_softmax(logits, axis=0)
+    return np.asarray(np.exp(log_proba[labels, np.arange(labels.size)]))
 
-    def seen_columns(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Masks of columns, (..., n_columns), that follow from masks of features."""
-        owners = self.owners()
-        return supports if owners is None else supports[..., owners[0]] & supports[..., owners[1]]
 
-    def n_columns(self) -> int:
-        """Count the columns."""
-        d = self.n_features_
-        return {"linear": d, "spline": d * (1 + len(KNOTS)), "quadratic": d + d * (d + 1) // 2}[
-            self.kind
-        ]
+def _density_of_truth(predicted: Floats, target: NDArray[Any], weights: Floats) -> Floats:
+    r"""Give the normal density of each value over its mode, :math:`e^{-r^2 / 2 s^2}`."""
+    squared = (target - predicted[0]) ** 2
+    variance = max(float(squared @ weights) / float(weights.sum()), 1e-12)
+    return np.asarray(np.exp(-0.5 * squared / variance))
 
-    def _columns(self, features: Floats) -> Floats:
-        if self.kind == "quadratic":
-            first, second = np.triu_indices(len(features))
-            return np.concatenate([features, features[first] * features[second]])
-        bends = [np.maximum(features - knots[:, None], 0.0) for knots in self.knots_]
-        return np.concatenate([features, *bends])
 
-    def _check_width(self) -> None:
-        if self.kind != "linear" and self.n_columns() > MOST_COLUMNS:
-            raise ValueError(
-                f"basis={self.kind!r} makes {self.n_columns()} columns of {self.n_features_} "
-                f"features; {MOST_COLUMNS} are the most. Choose features first, or take "
-                "basis='linear'."
-            )
-
-    def _check_fitted(self) -> None:
-        """Refuse scales that no fit makes."""
-        expect(self.kind in {"linear", "quadratic", "spline"}, "kind is none of a basis")
-        if self.kind != "linear":
-            n_knots = len(KNOTS) if self.kind == "spline" else 0
-            expect_array(self, "knots_", (n_knots, self.n_features_))
-            expect_array(self, "column_mean_", (self.n_columns(),))
-            expect_array(self, "column_scale_", (self.n_columns(),), low=SMALLEST_SCALE)
+SOFTMAX = Objective(
+    candidate_step, softmax_loss, weighted_accuracy, _probability_of_truth, 4.0, None
+)
+SQUARED = Objective(
+    squared_step, squared_loss, squared_score, _density_of_truth, 1.0, squared_optimum
+)
 
 
 class Units(NamedTuple):
@@ -197,85 +87,15 @@ class Units(NamedTuple):
         return np.flatnonzero((seen[self.first] & seen[self.second]) ^ support)
 
 
-def units_of(owners: tuple[Indices, Indices] | None, groups: Indices | None) -> Units | None:
-    """Units of columns that belong to one or two features each; None if columns are the units.
-
-    ``groups`` numbers each feature's group from 0; the first columns are the features themselves.
-    """
-    if owners is None:
-        if groups is None:
-            return None
-        owners = np.arange(groups.size), np.arange(groups.size)
-    first, second = owners
-    if groups is None:
-        return Units(first, second, np.arange(int(first.max()) + 1))
-    lead = np.unique(groups, return_index=True)[1]
-    return Units(groups[first], groups[second], lead)
-
-
-def correlated_groups(features: NDArray[np.floating[Any]], weights: Any, least: float) -> Indices:
-    r"""Find the groups of features that are chained by correlations of at least :math:`\pm` least.
-
-    Features are (n_features, n_rows), of mean zero. Groups are numbered in the order of their
-    first features. Constant features are groups alone.
-    """
-    scaled = features.astype(float) * np.sqrt(np.asarray(weights, dtype=float))
-    norms = np.sqrt((scaled**2).sum(axis=1))
-    scaled /= np.where(norms > 0, norms, 1.0)[:, None]
-    close = np.abs(scaled @ scaled.T) >= least - 1e-9
-    groups = np.full(len(features), -1)
-    for d in range(len(features)):
-        if groups[d] < 0:
-            groups[_chained(close, d)] = groups.max() + 1
-    return groups
-
-
-def _chained(close: Mask, start: int) -> Mask:
-    """Mark what can be reached from a feature over close ones."""
-    reached = np.zeros(len(close), dtype=bool)
-    reached[start] = True
-    while True:
-        wider = reached | close[reached].any(axis=0)
-        if (wider == reached).all():
-            return reached
-        reached = wider
-
-
-class Objective(NamedTuple):
-    """One loss, as the solvers use it; outputs are (n_outputs, n_rows), before any softmax."""
-
-    step: Callable[..., None]  # both candidates one step uphill
-    loss: Callable[..., tuple[float, Floats]]  # what converged coefficients minimise, and its slope
-    score: Callable[[Floats, NDArray[Any], Floats], float]  # what a mask must not lower
-    credit: Callable[[Floats, NDArray[Any], Floats], Floats]  # of each row in eq. 8, from 0 to 1
-    step_scale: float  # length of a stable step, times the largest eigenvalue
-    optimum: Callable[..., Floats] | None  # where the loss is least, if that can be solved for
-
-
-def _probability_of_truth(logits: Floats, labels: NDArray[Any], _weights: Floats) -> Floats:
-    log_proba = log_softmax(logits, axis=0)
-    return np.asarray(np.exp(log_proba[labels, np.arange(labels.size)]))
-
-
-def weighted_accuracy(logits: Floats, labels: NDArray[Any], weights: Floats) -> float:
-    """Weighted share of right rows (eq. 7); logits are (n_classes, n_rows)."""
-    return float(weights[logits.argmax(axis=0) == labels].sum(dtype=float))
-
-
-CLASSES = Objective(
-    candidate_step, softmax_loss, weighted_accuracy, _probability_of_truth, 4.0, None
-)
-
-
 class Rows(NamedTuple):
     """Training rows as the kernels want them: features first, rows last."""
 
     features: Floats  # (n_columns, n_rows), standardised; a column is a feature, or made of some
-    targets: NDArray[Any]  # (n_rows,), class indices, or numbers of variance one
-    weights: Floats  # (n_rows,), the user's weights, which add up to one
-    n_outputs: int  # classes, of which some may not occur here, or one for numbers
+    targets: NDArray[Any]  # (n_rows,), class indices, or values of variance one
+    weights: Floats  # (n_rows,), the user's weights, which add up to one, or one member's w_km / M
+    n_outputs: int  # classes, of which some may not occur here, or one for a numeric target
     total: float  # sum of the user's weights: the paper's M
-    objective: Objective = CLASSES
+    objective: Objective = SOFTMAX
     units: Units | None = None  # what is flipped; None: each column by itself
 
     @property
@@ -301,28 +121,175 @@ class Member(NamedTuple):
     coef: Floats  # (n_outputs, n_columns)
     intercept: Floats  # (n_outputs,)
     support: Mask  # (n_columns,)
-    accuracy_path: Doubles  # the objective's score, eq. 7, at the start and after each iteration
+    score_path: Doubles  # the objective's score, eq. 7, at the start and after each iteration
     n_iter: int
 
 
-class Scaling(NamedTuple):
-    """What the columns are standardised with, (n_features,) each, in the precision of the rows."""
+class Settings(NamedTuple):
+    """The estimators' parameters; "auto" stands where the rows decide, until :func:`resolve`."""
 
-    mean: Floats
-    scale: Floats
+    solver: str
+    flip_probability: float  # the paper's p_lambda
+    size_penalty: Any  # score that a feature must add, per unit of mean weight
+    learning_rate: Any  # length of a step uphill, the paper's eta
+    C: float  # inverse strength of the ridge penalty; infinite in Algorithm 1
+    patience: int  # stop after so many proposals without a new best
+    tol: float
+    max_iter: int  # at most so many proposals
 
 
-def standardise(X: Floats, sample_weight: Doubles | None = None) -> Scaling:
-    """Mean and scale of the columns; a constant column becomes zero by them."""
+def resolve(settings: Settings, rows: Rows) -> Settings:
+    """Replace "auto" by what suits the rows; only Algorithm 1 takes a step from the user."""
+    penalty, step = settings.size_penalty, settings.learning_rate
+    given = settings.solver == "paper" and step != "auto"
+    return settings._replace(
+        size_penalty=ROWS_PER_FEATURE / rows.total if penalty == "auto" else float(penalty),
+        learning_rate=float(step) if given else step_length(rows),
+    )
+
+
+def step_length(rows: Rows) -> float:
+    r"""Step for which climbing is stable, :math:`\eta = 4 / \lambda_{\max}(X^T X / M)`.
+
+    Under squared loss the four is a one. It is 1 if every column is constant.
+    """
+    scaled = rows.features * np.sqrt(rows.weights)
+    # the rows' side has the same largest eigenvalue, and made columns are often more than rows
+    made = rows.units is not None and len(scaled) > scaled.shape[1]
+    largest = float(np.linalg.eigvalsh(scaled.T @ scaled if made else scaled @ scaled.T)[-1])
+    return rows.objective.step_scale / largest if largest > 1e-12 else 1.0
+
+
+@set_module("ensemblage.subspace")
+class FeatureBasis(BaseEstimator):
+    r"""Columns that stand for standardised features.
+
+    "linear" leaves the features as they are. "quadratic" adds :math:`x_d^2` and the products
+    :math:`x_d x_e`. "spline" adds :math:`\max(0, x_d - t)` for five quantiles :math:`t`, a
+    curve of straight pieces. Features come first; all columns are standardised again.
+    """
+
+    def __init__(self, kind: str = "linear") -> None:
+        self.kind = kind
+
+    def fit(self, features: Floats, weights: Floats) -> Self:
+        """Learn knots and scales from features, (n_features, n_rows); the weights add up to one."""
+        self.n_features_ = len(features)
+        if self.kind == "linear":
+            return self
+        if self.n_columns() > MAX_COLUMNS:
+            raise ValueError(
+                f"basis={self.kind!r} makes {self.n_columns()} columns of {self.n_features_} "
+                f"features; {MAX_COLUMNS} are the most. Choose features first, or take "
+                "basis='linear'."
+            )
+        self.knots_ = np.empty((0, self.n_features_), features.dtype)
+        if self.kind == "spline":
+            each = np.broadcast_to(weights, features.shape)
+            knots = np.quantile(features, KNOTS, axis=1, method="inverted_cdf", weights=each)
+            self.knots_ = knots.astype(features.dtype)
+        columns = self._columns(features)
+        mean = columns @ weights
+        scale = np.sqrt(np.maximum((columns - mean[:, None]) ** 2 @ weights, 0.0))
+        self.column_mean_ = mean.astype(features.dtype)
+        self.column_scale_ = np.where(scale >= MIN_SCALE, scale, 1.0).astype(features.dtype)
+        return self
+
+    def expand(self, features: Floats) -> Floats:
+        """Columns of standardised features, (n_columns, n_rows)."""
+        if self.kind == "linear":
+            return features
+        columns = self._columns(features)
+        columns -= self.column_mean_[:, None]
+        columns /= self.column_scale_[:, None]
+        return columns
+
+    def owners(self) -> tuple[Indices, Indices] | None:
+        """Give each column's features, one twice or two; None where a column is a feature."""
+        each = np.arange(self.n_features_)
+        if self.kind == "linear":
+            return None
+        if self.kind == "spline":
+            own = np.tile(each, 1 + len(KNOTS))
+            return own, own
+        first, second = np.triu_indices(self.n_features_)
+        return np.concatenate([each, first]), np.concatenate([each, second])
+
+    def seen_columns(self, supports: Mask) -> Mask:
+        """Masks of columns, (..., n_columns), that follow from masks of features."""
+        owners = self.owners()
+        return supports if owners is None else supports[..., owners[0]] & supports[..., owners[1]]
+
+    def n_columns(self) -> int:
+        d = self.n_features_
+        return {"linear": d, "spline": d * (1 + len(KNOTS)), "quadratic": d + d * (d + 1) // 2}[
+            self.kind
+        ]
+
+    def _columns(self, features: Floats) -> Floats:
+        if self.kind == "quadratic":
+            first, second = np.triu_indices(len(features))
+            return np.concatenate([features, features[first] * features[second]])
+        bends = [np.maximum(features - knots[:, None], 0.0) for knots in self.knots_]
+        return np.concatenate([features, *bends])
+
+    def _check_fitted(self) -> None:
+        expect(self.kind in {"linear", "quadratic", "spline"}, "kind is none of a basis")
+        if self.kind != "linear":
+            n_knots = len(KNOTS) if self.kind == "spline" else 0
+            expect_array(self, "knots_", (n_knots, self.n_features_))
+            expect_array(self, "column_mean_", (self.n_columns(),))
+            expect_array(self, "column_scale_", (self.n_columns(),), low=MIN_SCALE)
+
+
+def units_of(owners: tuple[Indices, Indices] | None, groups: Indices | None) -> Units | None:
+    """Units of columns that belong to one or two features each; None if columns are the units.
+
+    ``groups`` numbers each feature's group from 0; the first columns are the features themselves.
+    """
+    if owners is None:
+        if groups is None:
+            return None
+        owners = np.arange(groups.size), np.arange(groups.size)
+    first, second = owners
+    if groups is None:
+        return Units(first, second, np.arange(int(first.max()) + 1))
+    lead = np.unique(groups, return_index=True)[1]
+    return Units(groups[first], groups[second], lead)
+
+
+def correlated_groups(features: Floats, weights: Any, least: float) -> Indices:
+    r"""Find the groups of features that are chained by correlations of at least :math:`\pm` least.
+
+    Features are (n_features, n_rows), of mean zero. Groups are numbered in the order of their
+    first features. Constant features are groups alone.
+    """
+    scaled = features.astype(float) * np.sqrt(np.asarray(weights, dtype=float))
+    norms = np.sqrt((scaled**2).sum(axis=1))
+    scaled /= np.where(norms > 0, norms, 1.0)[:, None]
+    close = np.abs(scaled @ scaled.T) >= least - 1e-9
+    groups = np.full(len(features), -1)
+    for d in range(len(features)):
+        if groups[d] >= 0:
+            continue
+        reached, wider = np.zeros(len(close), dtype=bool), np.arange(len(close)) == d
+        while (wider != reached).any():
+            reached, wider = wider, wider | close[wider].any(axis=0)
+        groups[reached] = groups.max() + 1
+    return groups
+
+
+def standardise(X: Floats, sample_weight: Doubles | None = None) -> tuple[Floats, Floats]:
+    """Mean and scale of the columns, in the precision of the rows; a constant one becomes zero."""
     scaler = StandardScaler().fit(X, sample_weight=sample_weight)
-    return Scaling(scaler.mean_.astype(X.dtype), scaler.scale_.astype(X.dtype))
+    return scaler.mean_.astype(X.dtype), scaler.scale_.astype(X.dtype)
 
 
-def as_features(X: Floats, scaling: Scaling) -> Floats:
+def as_features(X: Floats, mean: Floats, scale: Floats) -> Floats:
     """Standardised rows with the features first, (n_features, n_rows), rows contiguous."""
     features = np.array(X.T, order="C")
-    features -= scaling.mean[:, None]
-    features /= scaling.scale[:, None]
+    features -= mean[:, None]
+    features /= scale[:, None]
     return features
 
 
@@ -330,7 +297,7 @@ def as_rows(
     X: Floats,
     targets: NDArray[Any],
     n_outputs: int,
-    scaling: Scaling,
+    scaling: tuple[Floats, Floats],
     sample_weight: Doubles | None = None,
 ) -> Rows:
     """Training rows for the solvers; without weights each row has the weight one."""
@@ -338,7 +305,7 @@ def as_rows(
         sample_weight = np.ones(len(targets))
     total = float(sample_weight.sum())
     weights = (sample_weight / total).astype(X.dtype)
-    return Rows(as_features(X, scaling), targets, weights, n_outputs, total)
+    return Rows(as_features(X, *scaling), targets, weights, n_outputs, total)
 
 
 def member_logits(features: Floats, member: Member) -> Floats:
@@ -356,15 +323,3 @@ def member_outputs(features: Floats, members: Sequence[Member]) -> Doubles:
     """Probabilities of members that were just fitted, (n_members, n_rows, n_classes)."""
     coef = np.array([member.coef * member.support for member in members])
     return outputs_of(features, coef, np.array([member.intercept for member in members]))
-
-
-def _density_of_truth(predicted: Floats, numbers: NDArray[Any], weights: Floats) -> Floats:
-    r"""Give the normal density of each number over its mode, :math:`e^{-r^2 / 2 s^2}`."""
-    squared = (numbers - predicted[0]) ** 2
-    variance = max(float(squared @ weights) / float(weights.sum()), 1e-12)
-    return np.asarray(np.exp(-0.5 * squared / variance))
-
-
-NUMBERS = Objective(
-    squared_step, squared_loss, squared_score, _density_of_truth, 1.0, squared_optimum
-)

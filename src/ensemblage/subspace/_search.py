@@ -1,4 +1,4 @@
-"""Search for joint feature subsets: steps, annealing, climbing, the paper's sequence."""
+"""Search for joint feature subsets: steps, annealing, Algorithm 1, the gate, sizes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from scipy.optimize import minimize
 from ensemblage._core import Fold, deal_folds
 from ensemblage.fusion import FusionContext, SoftmaxGate, product_rule
 from ensemblage.subspace._kernels import (
-    MaskedMember,
     MixtureParameters,
     StepBuffers,
-    StepRows,
     mixture_loss,
     step_buffers,
 )
@@ -23,7 +21,6 @@ from ensemblage.subspace._objectives import (
     Member,
     Rows,
     Settings,
-    Walk,
     member_logits,
     member_outputs,
     outputs_of,
@@ -35,9 +32,32 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-
+# Standard deviation of a member's first coefficients.
 START_SCALE = 0.01
-DRAWN_AT_ONCE = 64
+# Proposals drawn at once.
+N_DRAWN = 64
+# Smallest row weight of a later member.
+MIN_WEIGHT = 1e-6
+# Differences of the score below this share of the mean weight are rounding, not rows.
+TIE = 1e-10
+# Iterations of L-BFGS for one member, and for a mixture.
+MEMBER_ITERATIONS = 200
+GATE_ITERATIONS = 300
+# Values of C that C="auto" tries, and folds by which it compares them.
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
+N_FOLDS = 5
+# Standard deviation of the gate's logits at the start: each member begins with rows of its own.
+GATE_START = 4.0
+# Share of the rows held out for development, of which there should be so many over all splits.
+DEVELOPMENT_SHARE = 0.1
+N_DEVELOPMENT_ROWS = 200
+MAX_SPLITS = 5
+# Members at most where the size is searched for, and members without a gain that end the search.
+MAX_MEMBERS = 50
+MEMBER_PATIENCE = 5
+# Sizes of ensembles with a gate that are tried, and values of C for the gate.
+GATE_SIZES = (2, 5, 10)
+GATE_STRENGTHS = (0.3, 3.0, 30.0, 300.0)
 
 
 class State(NamedTuple):
@@ -45,7 +65,19 @@ class State(NamedTuple):
 
     member: Member
     logits: Floats  # (n_outputs, n_rows), or predictions
-    accuracy: float  # weighted (eq. 7), or another objective's score
+    score: float  # weighted accuracy (eq. 7), or another objective's score
+
+
+class Plan(NamedTuple):
+    """An ensemble to try: its size, and the gate's ``C``, or None for the plain product."""
+
+    n_members: int
+    gate: float | None
+
+    def name(self) -> str:
+        """Key of ``development_scores_``."""
+        fused = "product" if self.gate is None else f"gate with C={self.gate:g}"
+        return f"{fused}, {self.n_members} members"
 
 
 def first_member(rows: Rows, rng: np.random.Generator) -> Member:
@@ -56,45 +88,47 @@ def first_member(rows: Rows, rng: np.random.Generator) -> Member:
     return Member(coef, np.zeros(rows.n_outputs, dtype), everything, np.empty(0), 0)
 
 
-def state_of(member: Member, rows: Rows, weights: Floats) -> State:
-    """Where a member stands on the rows, by its weights of them."""
+def state_of(member: Member, rows: Rows) -> State:
     logits = member_logits(rows.features, member)
-    return State(member, logits, rows.objective.score(logits, rows.targets, weights))
+    return State(member, logits, rows.objective.score(logits, rows.targets, rows.weights))
 
 
-def proposals(rng: np.random.Generator, n_units: int, flip_probability: float) -> Iterator[Indices]:
-    """Features to flip, one proposal after another (lines 6 and 7); some flip none."""
+def proposals(
+    rng: np.random.Generator, n_units: int, flip_probability: float, *, at_least_one: bool
+) -> Iterator[Indices]:
+    """Units to flip, one proposal after another (lines 6 and 7); the paper's may flip none."""
     while True:
-        for drawn in rng.random((DRAWN_AT_ONCE, n_units)) < flip_probability:
-            yield np.flatnonzero(drawn)
+        for drawn in rng.random((N_DRAWN, n_units)) < flip_probability:
+            flipped = np.flatnonzero(drawn)
+            none = at_least_one and not flipped.size
+            yield rng.integers(n_units, size=1) if none else flipped
 
 
-def seen_units(rows: Rows, state: State) -> Mask:
+def unit_support(rows: Rows, support: Mask) -> Mask:
     """Mask of what is flipped as a whole: the features, or groups of them."""
-    support = state.member.support
     return support if rows.units is None else support[rows.units.lead]
 
 
-def flipped_columns(rows: Rows, state: State, flipped: Indices) -> Indices:
-    """Columns that come or go with what is flipped."""
-    if rows.units is None:
-        return flipped
-    return rows.units.flipped_columns(state.member.support, flipped)
-
-
-def empties(support: Mask, flipped: Indices) -> bool:
-    """Tell whether flipping would leave no feature."""
+def leaves_none(support: Mask, flipped: Indices) -> bool:
     kept = int(support.sum()) + flipped.size - 2 * int(support[flipped].sum())
     return kept == 0
 
 
 def try_flip(
-    rows: Rows, weights: Floats, state: State, flipped: Indices, walk: Walk, buffers: StepBuffers
-) -> None:
-    """Take a step uphill under the current and the proposed mask; results are in the buffers."""
-    learned = StepRows(rows.features, rows.targets, weights)
-    start = MaskedMember(state.member.coef, state.member.support, state.logits)
-    rows.objective.step(learned, start, flipped, walk.rate, walk.decay, buffers)
+    rows: Rows, state: State, flipped: Indices, rate: float, decay: float, buffers: StepBuffers
+) -> Indices:
+    """Take a step uphill under the current and the proposed mask, and give the flipped columns.
+
+    The steps' results are in the buffers.
+    """
+    member = state.member
+    if rows.units is not None:
+        flipped = rows.units.flipped_columns(member.support, flipped)
+    rows.objective.step(
+        rows.features, rows.targets, rows.weights, member.coef, member.support, state.logits,
+        flipped, rate, decay, buffers,
+    )  # fmt: skip
+    return flipped
 
 
 def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) -> State:
@@ -108,62 +142,74 @@ def moved(state: State, buffers: StepBuffers, flipped: Indices, accept: bool) ->
         support = support.copy()
         support[flipped] ^= True
     member = state.member._replace(coef=coef, intercept=intercept, support=support)
-    return State(member, buffers.logits[part].copy(), float(buffers.accuracy[int(accept)]))
+    return State(member, buffers.logits[part].copy(), float(buffers.scores[int(accept)]))
 
 
-SMALLEST_WEIGHT = 1e-6
+def anneal(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
+    r"""Fit one member: converge, search over masks, converge again under the best.
 
-
-def anneal(rows: Rows, weights: Floats, rng: np.random.Generator, walk: Walk) -> Member:
-    r"""Fit one member: converge, walk over masks, converge again under the best.
-
-    Its row weights are :math:`w_{km} / M`. A proposal :math:`\Lambda'` is accepted if
+    The weights of the rows are :math:`w_{km} / M`. A proposal :math:`\Lambda'` is accepted if
     :math:`A' - A + \rho \bar w (|\Lambda| - |\Lambda'|) > 0`, or on a tie if it is smaller.
     Both candidates take one step uphill before they are compared, as in Algorithm 1, so the
     coefficients follow the mask. Best is the largest :math:`A - \rho \bar w |\Lambda|`. Without
     flips all features stay.
     """
-    mean_weight = float(weights.sum())
-    walk = walk._replace(decay=walk.decay * mean_weight, price=walk.price * mean_weight)
-    member = converge(rows, weights, first_member(rows, rng), walk.decay, walk.tol)
-    state = state_of(member, rows, weights)
-    if walk.flip_probability == 0:
-        return member._replace(accuracy_path=np.array([state.accuracy]))
-    drawn = _at_least_one(proposals(rng, rows.n_units, walk.flip_probability), rng, rows.n_units)
-    best, path = _explore(rows, weights, state, drawn, walk)
-    member = converge(rows, weights, best.member, walk.decay, walk.tol)
-    return member._replace(accuracy_path=np.array(path), n_iter=len(path) - 1)
-
-
-def climb(rows: Rows, weights: Floats, rng: np.random.Generator, walk: Walk) -> Member:
-    r"""Fit one member by Algorithm 1, lines 3 to 22; its row weights are :math:`w_{km} / M`.
-
-    It stops at the first iteration that gains less than ``walk.tol``, the paper's ``thr``.
-    """
-    state = state_of(first_member(rows, rng), rows, weights)
-    path = [state.accuracy]
+    mean_weight = float(rows.weights.sum())
+    decay = 1.0 / (settings.C * rows.total) * mean_weight
+    penalty, tie = settings.size_penalty * mean_weight, TIE * mean_weight
+    member = converge(rows, first_member(rows, rng), decay, settings.tol)
+    state = state_of(member, rows)
+    path, stalled = [state.score], 0
+    if settings.flip_probability == 0:
+        return member._replace(score_path=np.array(path))
+    best, best_value = state, state.score - penalty * unit_support(rows, member.support).sum()
     buffers = step_buffers(rows.n_outputs, rows.features)
-    drawn = proposals(rng, rows.n_units, walk.flip_probability)
-    n_iter = 0
+    drawn = proposals(rng, rows.n_units, settings.flip_probability, at_least_one=True)
+    for _, flipped in zip(range(settings.max_iter), drawn, strict=False):
+        stalled += 1
+        seen = unit_support(rows, state.member.support)
+        if not leaves_none(seen, flipped):
+            columns = try_flip(rows, state, flipped, settings.learning_rate, decay, buffers)
+            shrinks = 2 * int(seen[flipped].sum()) - flipped.size
+            gain = float(buffers.scores[1] - buffers.scores[0]) + penalty * shrinks
+            state = moved(state, buffers, columns, gain > tie or (gain >= -tie and shrinks > 0))
+        path.append(state.score)
+        value = state.score - penalty * unit_support(rows, state.member.support).sum()
+        if value > best_value + tie:
+            best, best_value, stalled = state, value, 0
+        if stalled >= settings.patience:
+            break
+    member = converge(rows, best.member, decay, settings.tol)
+    return member._replace(score_path=np.array(path), n_iter=len(path) - 1)
+
+
+def climb(rows: Rows, rng: np.random.Generator, settings: Settings) -> Member:
+    r"""Fit one member by Algorithm 1, lines 3 to 22; the weights of rows are :math:`w_{km} / M`.
+
+    It stops at the first iteration that gains less than ``tol``, the paper's ``thr``.
+    """
+    state = state_of(first_member(rows, rng), rows)
+    path, n_iter = [state.score], 0
+    buffers = step_buffers(rows.n_outputs, rows.features)
+    drawn = proposals(rng, rows.n_units, settings.flip_probability, at_least_one=False)
     for n_iter, proposed in zip(  # noqa: B007  counts the last one too
-        range(1, walk.max_iter + 1), drawn, strict=False
+        range(1, settings.max_iter + 1), drawn, strict=False
     ):
         # an empty mask is not a proposal
-        nothing = empties(seen_units(rows, state), proposed)
-        flipped = proposed[:0] if nothing else flipped_columns(rows, state, proposed)
-        try_flip(rows, weights, state, flipped, walk, buffers)
-        if buffers.accuracy.max() - state.accuracy < walk.tol:
+        nothing = leaves_none(unit_support(rows, state.member.support), proposed)
+        flipped = proposed[:0] if nothing else proposed
+        columns = try_flip(rows, state, flipped, settings.learning_rate, 0.0, buffers)
+        if buffers.scores.max() - state.score < settings.tol:
             break
-        better = bool(buffers.accuracy[0] < buffers.accuracy[1])
-        state = moved(state, buffers, flipped, better)
-        path.append(state.accuracy)
-    return state.member._replace(accuracy_path=np.array(path), n_iter=n_iter)
+        state = moved(state, buffers, columns, bool(buffers.scores[0] < buffers.scores[1]))
+        path.append(state.score)
+    return state.member._replace(score_path=np.array(path), n_iter=n_iter)
 
 
 SOLVERS = {"paper": climb, "lbfgs": anneal}
 
 
-def member_weights(probability_sum: Floats, n_before: int) -> Floats:
+def next_row_weights(probability_sum: Floats, n_before: int) -> Floats:
     r"""Row weights of the next member, between 1e-6 and 1 (eq. 8).
 
     :math:`w_m = 1 - \frac{1}{k-1} \sum_{k'} p_{k'}(y_m \mid x_m)` of the earlier members'
@@ -171,102 +217,51 @@ def member_weights(probability_sum: Floats, n_before: int) -> Floats:
     """
     if n_before == 0:
         return np.ones_like(probability_sum)
-    return np.clip(1.0 - probability_sum / n_before, SMALLEST_WEIGHT, 1.0)
+    return np.clip(1.0 - probability_sum / n_before, MIN_WEIGHT, 1.0)
 
 
 def fit_sequence(rows: Rows, seeds: Sequence[int], settings: Settings) -> Iterator[Member]:
     """Fit members in turn, as many as there are seeds (lines 2 to 4)."""
-    solve, walk = SOLVERS[settings.solver], resolve(settings, rows)
+    solve, settings = SOLVERS[settings.solver], resolve(settings, rows)
     probability_sum = np.zeros_like(rows.weights)
     for k, seed in enumerate(seeds):
-        weights = member_weights(probability_sum, k) * rows.weights
-        member = solve(rows, weights, np.random.default_rng(seed), walk)
+        weights = next_row_weights(probability_sum, k) * rows.weights
+        member = solve(rows._replace(weights=weights), np.random.default_rng(seed), settings)
         yield member
         outputs = member_logits(rows.features, member)
-        credit = rows.objective.credit(outputs, rows.targets, rows.weights)
-        probability_sum = probability_sum + credit
+        ratio = rows.objective.likelihood_ratio(outputs, rows.targets, rows.weights)
+        probability_sum = probability_sum + ratio
 
 
-# Differences of accuracy below this share of the mean weight are rounding, not rows.
-TIE = 1e-10
-MAX_LBFGS = 200
-
-
-def converge(
-    rows: Rows, weights: Floats, member: Member, decay: float, tol: float = 1e-5
-) -> Member:
+def converge(rows: Rows, member: Member, decay: float, tol: float = 1e-5) -> Member:
     """Climb to the top of the likelihood under a fixed mask, by L-BFGS unless it can be solved for.
 
     Coefficients outside the mask stay as they are. ``decay`` is in units of the weighted
     log-likelihood, and ``tol`` the largest slope at which to stop, per unit of the weights' sum.
     """
     seen = np.ascontiguousarray(rows.features[member.support])
-    if rows.objective.optimum is not None:
-        top = rows.objective.optimum(seen, rows.targets, weights, decay).astype(seen.dtype)
-        return _with_parameters(member, top, 1)
     shape = (rows.n_outputs, len(seen) + 1)
 
     def loss(flat: Doubles) -> tuple[float, Doubles]:
         parameters = flat.astype(seen.dtype, copy=False).reshape(shape)
-        value, slope = rows.objective.loss(seen, rows.targets, weights, parameters, decay)
+        value, slope = rows.objective.loss(seen, rows.targets, rows.weights, parameters, decay)
         return value, slope.ravel().astype(float, copy=False)
 
-    start = np.column_stack([member.coef[:, member.support], member.intercept])
-    found = minimize(
-        loss, start.ravel().astype(float), jac=True, method="L-BFGS-B",
-        options={"maxiter": MAX_LBFGS, "gtol": tol * float(weights.sum()), "ftol": 1e-12},
-    )  # fmt: skip
-    return _with_parameters(member, found.x.astype(seen.dtype).reshape(shape), max(1, found.nit))
-
-
-def _with_parameters(member: Member, parameters: Floats, n_iter: int) -> Member:
-    """Put parameters, the intercept last, where the mask is."""
+    if rows.objective.optimum is not None:
+        parameters = rows.objective.optimum(seen, rows.targets, rows.weights, decay)
+        n_iter = 1
+    else:
+        start = np.column_stack([member.coef[:, member.support], member.intercept])
+        gtol = tol * float(rows.weights.sum())
+        found = minimize(
+            loss, start.ravel().astype(float), jac=True, method="L-BFGS-B",
+            options={"maxiter": MEMBER_ITERATIONS, "gtol": gtol, "ftol": 1e-12},
+        )  # fmt: skip
+        parameters, n_iter = found.x.reshape(shape), max(1, found.nit)
+    parameters = parameters.astype(seen.dtype)
     coef = member.coef.copy()
     coef[:, member.support] = parameters[:, :-1]
     return member._replace(coef=coef, intercept=parameters[:, -1].copy(), n_iter=n_iter)
-
-
-def _accepts(buffers: StepBuffers, shrinks: int, price: float, tie: float) -> bool:
-    """Accept a better mask, or an equally good one that is smaller."""
-    gain = float(buffers.accuracy[1] - buffers.accuracy[0]) + price * shrinks
-    return gain > tie or (gain >= -tie and shrinks > 0)
-
-
-def _at_least_one(
-    drawn: Iterator[Indices], rng: np.random.Generator, n_units: int
-) -> Iterator[Indices]:
-    for flipped in drawn:
-        yield flipped if flipped.size else rng.integers(n_units, size=1)
-
-
-def _explore(
-    rows: Rows, weights: Floats, state: State, drawn: Iterator[Indices], walk: Walk
-) -> tuple[State, list[float]]:
-    """Walk over masks; give the best state met and the accuracies on the way."""
-    buffers = step_buffers(rows.n_outputs, rows.features)
-    tie = TIE * float(weights.sum())
-    path, stale = [state.accuracy], 0
-    best, best_value = state, state.accuracy - walk.price * seen_units(rows, state).sum()
-    for _, flipped in zip(range(walk.max_iter), drawn, strict=False):
-        stale += 1
-        seen = seen_units(rows, state)
-        if not empties(seen, flipped):
-            columns = flipped_columns(rows, state, flipped)
-            try_flip(rows, weights, state, columns, walk, buffers)
-            shrinks = 2 * int(seen[flipped].sum()) - flipped.size
-            accept = _accepts(buffers, shrinks, walk.price, tie)
-            state = moved(state, buffers, columns, accept)
-        path.append(state.accuracy)
-        value = state.accuracy - walk.price * seen_units(rows, state).sum()
-        if value > best_value + tie:
-            best, best_value, stale = state, value, 0
-        if stale >= walk.patience:
-            break
-    return best, path
-
-
-STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-N_FOLDS = 5
 
 
 def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
@@ -277,7 +272,7 @@ def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
         member = first_member(train, rng)
         # from the strongest penalty to the weakest, each starting where the last one ended
         for i, strength in reversed(list(enumerate(STRENGTHS))):
-            member = converge(train, train.weights, member, 1.0 / (strength * train.total), 1e-4)
+            member = converge(train, member, 1.0 / (strength * train.total), 1e-4)
             parameters = np.column_stack([member.coef, member.intercept])
             loss, _ = held.objective.loss(
                 held.features, held.targets, held.weights, parameters, 0.0
@@ -286,12 +281,7 @@ def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
     return STRENGTHS[int(losses.argmin())]
 
 
-GATE_ITERATIONS = 300
-# Spread of the gate's logits at the start: enough that each member begins with rows of its own.
-GATE_START = 4.0
-
-
-def loosely_gated(members: Sequence[Member], seed: int) -> MixtureParameters:
+def random_gate_start(members: Sequence[Member], seed: int) -> MixtureParameters:
     """Mixture of the members under a random gate, from which a refit starts.
 
     Members of one ensemble can be near copies of each other. Under an even gate they would move
@@ -340,63 +330,11 @@ def refit_with_gate(
     return MixtureParameters(*(part.copy() for part in _unpack(found.x, start)))
 
 
-def gate_of(mixture: MixtureParameters) -> SoftmaxGate:
-    """Give the gate of a mixture, which learned it together with the members."""
-    return SoftmaxGate(mixture.gate_coef, mixture.gate_intercept)
-
-
 def gated_proba(features: Floats, mixture: MixtureParameters) -> Doubles:
     """Probabilities of a mixture, (n_rows, n_classes)."""
     outputs = outputs_of(features, mixture.coef, mixture.intercept)
-    return gate_of(mixture).combine(outputs, FusionContext(X=features.T))
-
-
-DEVELOPMENT_SHARE = 0.1
-ENOUGH_ROWS = 200
-MAX_SPLITS = 5
-MAX_MEMBERS = 50
-# Where the size is searched for, so many members without a better ensemble end it.
-MEMBER_PATIENCE = 5
-GATE_SIZES = (2, 5, 10)
-GATE_STRENGTHS = (0.3, 3.0, 30.0, 300.0)
-
-
-class Plan(NamedTuple):
-    """An ensemble to try: its size, and the gate's ``C``, or None for the plain product."""
-
-    n_members: int
-    gate: float | None
-
-    def name(self) -> str:
-        """Name the plan for people."""
-        fused = "product" if self.gate is None else f"gate with C={self.gate:g}"
-        return f"{fused}, {self.n_members} members"
-
-
-class Search(NamedTuple):
-    """Which plans to try."""
-
-    sizes: bool  # whether other sizes than that of all seeds
-    product: bool  # whether the plain product
-    gates: tuple[float, ...]  # the C of each gate
-
-    def only_plan(self, n_members: int) -> Plan | None:
-        """Give the plan if there is just one, so that nothing must be tried."""
-        if self.sizes or self.product + len(self.gates) > 1:
-            return None
-        return Plan(n_members, self.gates[0] if self.gates else None)
-
-
-class Split(NamedTuple):
-    """Rows to learn from, and rows to score on."""
-
-    train: Rows
-    held: Rows
-
-    def score(self, proba: Doubles) -> float:
-        """Weighted accuracy of probabilities, (n_rows, n_classes), of the held-out rows."""
-        right = proba.argmax(axis=1) == self.held.targets
-        return float(self.held.weights[right].sum())
+    gate = SoftmaxGate(mixture.gate_coef, mixture.gate_intercept)
+    return gate.combine(outputs, FusionContext(X=features.T))
 
 
 def development_fold(labels: Indices, rng: np.random.Generator) -> Fold:
@@ -414,44 +352,45 @@ def development_fold(labels: Indices, rng: np.random.Generator) -> Fold:
 
 def development_folds(labels: Indices, rng: np.random.Generator) -> list[Fold]:
     """As many splits as it takes to have enough rows for development, five at most."""
-    count = int(np.ceil(ENOUGH_ROWS / max(1, DEVELOPMENT_SHARE * labels.size)))
+    count = int(np.ceil(N_DEVELOPMENT_ROWS / max(1, DEVELOPMENT_SHARE * labels.size)))
     return [development_fold(labels, rng) for _ in range(min(MAX_SPLITS, count))]
 
 
-def _fit_product(
-    split: Split, seeds: Sequence[int], settings: Settings, patience: float
-) -> tuple[list[Member], list[float]]:
-    """Members in turn, and the product's score (eq. 10) on the held-out rows after each."""
-    members: list[Member] = []
-    scores: list[float] = []
-    for member in fit_sequence(split.train, seeds, settings):
-        members.append(member)
-        scores.append(split.score(product_rule(member_outputs(split.held.features, members))))
-        stale = len(scores) - 1 - int(np.argmax(scores))
-        if stale >= patience and len(scores) >= max(GATE_SIZES):
-            break
-    return members, scores
-
-
-def _gate_score(split: Split, members: list[Member], strength: float, seed: int) -> float:
-    supports = np.array([member.support for member in members])
-    start = loosely_gated(members, seed)
-    mixture = refit_with_gate(split.train, start, supports, 1.0 / (strength * split.train.total))
-    return split.score(gated_proba(split.held.features, mixture))
-
-
 def plan_scores(
-    rows: Rows, fold: Fold, seeds: Sequence[int], settings: Settings, search: Search
+    rows: Rows,
+    fold: Fold,
+    seeds: Sequence[int],
+    settings: Settings,
+    vary_size: bool,
+    product: bool,
+    gates: tuple[float, ...],
 ) -> dict[Plan, float]:
-    """Weighted accuracy on the held-out rows of every plan to try, at most a member per seed."""
-    split = Split(rows.take(fold.train), rows.take(fold.test))
-    patience = MEMBER_PATIENCE if search.sizes else np.inf
-    members, path = _fit_product(split, seeds, settings, patience)
-    sizes = range(1, len(path) + 1) if search.sizes else [len(seeds)]
-    scores = {Plan(size, None): path[size - 1] for size in sizes if search.product}
-    for size in GATE_SIZES if search.sizes else [len(seeds)]:
-        for strength in search.gates:
-            scores[Plan(size, strength)] = _gate_score(split, members[:size], strength, seeds[0])
+    """Weighted accuracy on the held-out rows of every plan to try, at most a member per seed.
+
+    With ``vary_size`` smaller ensembles are tried too; ``product`` says whether the plain product
+    is, and ``gates`` the C of each gate.
+    """
+    train, held = rows.take(fold.train), rows.take(fold.test)
+
+    def accuracy(proba: Doubles) -> float:
+        return float(held.weights[proba.argmax(axis=1) == held.targets].sum())
+
+    members: list[Member] = []
+    path: list[float] = []  # of the product (eq. 10) after each member
+    for member in fit_sequence(train, seeds, settings):
+        members.append(member)
+        path.append(accuracy(product_rule(member_outputs(held.features, members))))
+        stalled = len(path) - 1 - int(np.argmax(path))
+        if vary_size and stalled >= MEMBER_PATIENCE and len(path) >= max(GATE_SIZES):
+            break
+    sizes = range(1, len(path) + 1) if vary_size else [len(seeds)]
+    scores = {Plan(size, None): path[size - 1] for size in sizes if product}
+    for size in GATE_SIZES if vary_size else [len(seeds)]:
+        start = random_gate_start(members[:size], seeds[0])
+        supports = np.array([member.support for member in members[:size]])
+        for C in gates:
+            mixture = refit_with_gate(train, start, supports, 1.0 / (C * train.total))
+            scores[Plan(size, C)] = accuracy(gated_proba(held.features, mixture))
     return scores
 
 

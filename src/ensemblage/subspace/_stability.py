@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,60 +36,56 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-class SubsampledSelection(NamedTuple):
-    """A selection on both halves of random splits, and what is assumed of it."""
-
-    n_features: int  # p
-    n_pairs: int  # B splits, 2 B fits
-    threshold: float  # tau: a feature is selected from this share of the fits on
-    assumption: str  # "none" or "unimodal"
-
-    def reached_threshold(self) -> float:
-        """Smallest share of the fits that there is at or above the threshold."""
-        fits = 2 * self.n_pairs
-        return math.ceil(self.threshold * fits - 1e-9) / fits
+def attained_threshold(threshold: float, n_pairs: int) -> float:
+    """Smallest share of the fits that there is at or above the threshold."""
+    fits = 2 * n_pairs
+    return math.ceil(threshold * fits - 1e-9) / fits
 
 
-def false_selections(selection: SubsampledSelection, n_per_fit: int) -> float:
+def false_selections(
+    n_per_fit: int, n_features: int, n_pairs: int, threshold: float, assumption: str
+) -> float:
     r"""Bound on the expected number of features that are selected, but that no fit likes.
 
     These are the features that one fit, which selects :math:`q` of :math:`p` on half of the rows,
     takes with a probability of :math:`\theta = q/p` at most, that of blind choice. Without
     assumptions it is :math:`q^2 / (p (2 \tau - 1))` (Meinshausen and Bühlmann, theorem 1; Shah and
-    Samworth, theorem 1). If the share of splits that select such a feature in both halves has a
-    distribution with one mode, it is :math:`C q^2 / p` (Shah and Samworth, theorem 2) with
+    Samworth, theorem 1). If the share of the :math:`B` splits that select such a feature in both
+    halves has a distribution with one mode, it is :math:`C q^2 / p` (Shah and Samworth, theorem 2)
 
     .. math:: C = \frac{1}{2 (2 \tau - 1 - 1/2B)} \; (\tau \le 3/4), \qquad
         C = \frac{4 (1 - \tau + 1/2B)}{1 + 1/B} \; (\tau > 3/4),
 
     for :math:`\theta \le 1/\sqrt 3` and :math:`\tau > 1/2 + \min(\theta^2, 1/2B + 3 \theta^2 / 4)`.
     """
-    p, pairs = selection.n_features, selection.n_pairs
-    threshold, share = selection.reached_threshold(), n_per_fit / p
+    threshold, share = attained_threshold(threshold, n_pairs), n_per_fit / n_features
     bound = n_per_fit * share / (2 * threshold - 1)
-    lowest = 0.5 + min(share**2, 0.5 / pairs + 0.75 * share**2)
-    if selection.assumption == "unimodal" and share <= 1 / math.sqrt(3) and threshold > lowest:
+    lowest = 0.5 + min(share**2, 0.5 / n_pairs + 0.75 * share**2)
+    if assumption == "unimodal" and share <= 1 / math.sqrt(3) and threshold > lowest:
         if threshold > 0.75:
-            factor = 4 * (1 - threshold + 0.5 / pairs) / (1 + 1 / pairs)
+            factor = 4 * (1 - threshold + 0.5 / n_pairs) / (1 + 1 / n_pairs)
         else:
-            factor = 1 / (2 * (2 * threshold - 1 - 0.5 / pairs))
+            factor = 1 / (2 * (2 * threshold - 1 - 0.5 / n_pairs))
         # at few splits the bound without assumptions may be the lower one; it holds as well
         bound = min(bound, factor * n_per_fit * share)
     return min(bound, float(n_per_fit))
 
 
-def most_per_fit(selection: SubsampledSelection, max_false: float) -> int:
+def max_per_fit(
+    max_false: float, n_features: int, n_pairs: int, threshold: float, assumption: str
+) -> int:
     """Largest number of features per fit whose bound is at most ``max_false``; 0 if none is."""
     allowed = [
         q
-        for q in range(1, selection.n_features + 1)
-        if false_selections(selection, q) <= max_false * (1 + 1e-12)
+        for q in range(1, n_features + 1)
+        if false_selections(q, n_features, n_pairs, threshold, assumption)
+        <= max_false * (1 + 1e-12)
     ]
     return max(allowed, default=0)
 
 
 def split_halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Two disjoint halves of the rows, by lot; of classes each half has its share."""
+    """Two disjoint random halves of the rows; of classes each half has its share."""
     order = rng.permutation(len(y))
     if type_of_target(y) in {"binary", "multiclass"}:
         order = order[np.argsort(np.unique(y, return_inverse=True)[1][order], kind="stable")]
@@ -98,13 +94,12 @@ def split_halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, In
 
 
 def _strengths(fitted: Any) -> NDArray[np.float64]:
-    """How much a fitted model makes of each feature."""
     values = getattr(fitted, "feature_importances_", getattr(fitted, "coef_", None))
     if values is None:
         raise ValueError(
             f"{type(fitted).__name__} has no parameter n_features_to_select, and once fitted "
-            "neither coef_ nor feature_importances_; give a selector that can be told how many "
-            "features to select, or a model with one of these."
+            "neither coef_ nor feature_importances_; give a selector with that parameter, "
+            "or a model with one of these."
         )
     values = np.abs(np.asarray(values, dtype=float))
     return np.asarray(values if values.ndim == 1 else np.linalg.norm(values, axis=0))
@@ -257,41 +252,38 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
             Fitted selector.
         """
         X, y = validate_numbers(self, X, y, ensure_min_samples=2)
-        selection = SubsampledSelection(
-            X.shape[1], self.n_pairs, float(self.threshold), self.assumption
-        )
-        n_per_fit = self._n_per_fit(selection)
-        supports = self._select(X, y, n_per_fit)
-        self.n_features_per_fit_ = n_per_fit
-        self.error_bound_ = false_selections(selection, n_per_fit)
+        n_features, assumed = X.shape[1], (self.n_pairs, float(self.threshold), self.assumption)
+        n_per_fit = self.n_features_per_fit
+        if n_per_fit is None:
+            n_per_fit = max_per_fit(float(self.max_false), n_features, *assumed)
+            if n_per_fit == 0:
+                least = false_selections(1, n_features, *assumed)
+                raise ValueError(
+                    f"max_false={self.max_false!r} cannot be kept with {n_features} features and "
+                    f"threshold={self.threshold!r}: one feature per fit already allows "
+                    f"{least:.2g}. Raise max_false or threshold."
+                )
+        elif n_per_fit > n_features:
+            raise ValueError(
+                f"n_features_per_fit={n_per_fit}, but X has {n_features} features; give a smaller "
+                "number."
+            )
+        supports = self._select(X, y, int(n_per_fit))
+        self.n_features_per_fit_ = int(n_per_fit)
+        self.error_bound_ = false_selections(int(n_per_fit), n_features, *assumed)
         self.co_selection_ = co_selection(supports)
         self.frequencies_ = supports.mean(axis=0)
-        self.support_ = self.frequencies_ >= selection.reached_threshold() - 1e-9
+        least = attained_threshold(float(self.threshold), self.n_pairs)
+        self.support_ = self.frequencies_ >= least - 1e-9
         return self
-
-    def _n_per_fit(self, selection: SubsampledSelection) -> int:
-        if self.n_features_per_fit is None:
-            found = most_per_fit(selection, float(self.max_false))
-            if found == 0:
-                least = false_selections(selection, 1)
-                raise ValueError(
-                    f"max_false={self.max_false!r} cannot be kept with {selection.n_features} "
-                    f"features and threshold={self.threshold!r}: one feature per fit already "
-                    f"allows {least:.2g}. Raise max_false or threshold."
-                )
-            return found
-        if self.n_features_per_fit > selection.n_features:
-            raise ValueError(
-                f"n_features_per_fit={self.n_features_per_fit}, but X has {selection.n_features} "
-                "features; give a smaller number."
-            )
-        return int(self.n_features_per_fit)
 
     def _select(self, X: Any, y: NDArray[Any], n_per_fit: int) -> Mask:
         """Masks of all fits, (2 * n_pairs, n_features)."""
         estimator = self.estimator
         if estimator is None:
-            estimator = JointSubspaceSelector(n_estimators=5, loss=_loss_for(y))
+            continuous = type_of_target(y).startswith("continuous")
+            loss = "squared_error" if continuous else "log_loss"
+            estimator = JointSubspaceSelector(n_estimators=5, loss=loss)
         random_state = check_random_state(self.random_state)
         splits, *seeds = (draw_seeds(random_state, self.n_pairs) for _ in range(3))
         tasks = []
@@ -302,7 +294,6 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         return np.array(run_tasks(select_on_half, tasks, self.n_jobs))
 
     def _check_fitted(self) -> None:
-        """Refuse counts that no fit makes."""
         d = self.n_features_in_
         expect_fitted(self, {"n_features_per_fit_": "count", "error_bound_": "number"})
         expect_array(self, "frequencies_", (d,), low=0, high=1)
@@ -318,10 +309,6 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _loss_for(y: NDArray[Any]) -> str:
-    return "squared_error" if type_of_target(y).startswith("continuous") else "log_loss"
 
 
 @set_module("ensemblage.subspace")

@@ -36,7 +36,7 @@ def _random_gate(X, y, n_members, strength, seed):
     )  # fmt: skip
     everything = np.ones((n_members, X.shape[1]), dtype=bool)
     mixture = refit_with_gate(rows, start, everything, 1.0 / (strength * rows.total))
-    return lambda new: gated_proba(as_features(new, scaling), mixture).argmax(axis=1)
+    return lambda new: gated_proba(as_features(new, *scaling), mixture).argmax(axis=1)
 
 
 def gate_gains(n_samples_per_class, n_datasets=20, n_estimators=10, C=100.0, first_seed=0):
