@@ -58,7 +58,6 @@ class PrintedTable(Remarks, frozen=True, forbid_unknown_fields=True, kw_only=Tru
                 raise ValueError(f"{row} has {len(line)} figures for {len(self.columns)} columns.")
 
     def value(self, row: str, column: str) -> float | None:
-        """Give the paper's figure, or None where it has none."""
         if row not in self.rows or column not in self.columns:
             return None
         return self.rows[row][self.columns.index(column)]
@@ -106,7 +105,6 @@ class Scales(NamedTuple, Generic[ScaleT]):
     full: ScaleT
 
     def at(self, scale: str) -> ScaleT:
-        """Give what runs at the scale of that name."""
         return dict(zip(SCALES, self, strict=True))[scale]
 
 
@@ -136,17 +134,14 @@ class PaperScope:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """Those to run."""
         return tuple(self.prints)
 
     def cell(self, experiment: str, version: int, params: msgspec.Struct) -> Cell:
-        """Declare one cell, with its dataset's fingerprint."""
         facts: dict[str, Any] = msgspec.to_builtins(params)
         return Cell(experiment, facts, version, self.prints.get(facts.get("dataset", ""), ""))
 
     @property
     def missing_notes(self) -> tuple[str, ...]:
-        """One sentence on each dataset that was left out."""
         return tuple(f"{name} is left out: {why}" for name, why in self.missing.items())
 
 
@@ -233,7 +228,6 @@ class PaperTable(ABC, Generic[ScaleT]):
 
     @property
     def printed(self) -> PrintedTable:
-        """What the paper has."""
         return read_printed(self.name)
 
     def datasets(self, scale: str) -> tuple[str, ...]:
@@ -284,7 +278,6 @@ class PaperTable(ABC, Generic[ScaleT]):
         return msgspec.structs.replace(table, library=own)
 
     def scale_of(self, scope: PaperScope) -> ScaleT:
-        """Give what is declared for the scale."""
         return self.scales.at(scope.scale)
 
     def entry(

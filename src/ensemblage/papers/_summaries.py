@@ -48,7 +48,6 @@ def by_repeat(results: Iterable[CellResult], value: str) -> dict[int, float]:
 
 
 def failed(results: Iterable[CellResult]) -> int:
-    """Count the cells that failed."""
     return sum(bool(result.error) for result in results)
 
 
@@ -162,7 +161,6 @@ def closeness(rows: Sequence[ResultRow], digits: int = 3) -> list[str]:
 def who_wins(
     rows: Sequence[ResultRow], columns: Sequence[str], *, greater_is_better: bool
 ) -> list[str]:
-    """Say in how many rows each column is best."""
     names, scores = complete_scores(rows, columns)
     if not names:
         return []
@@ -199,7 +197,6 @@ def friedman(
     *,
     greater_is_better: bool = True,
 ) -> list[str]:
-    """Test whether some columns differ, over the complete rows."""
     names, scores = complete_scores(rows, columns, source)
     if len(names) < 3 or len(columns) < 3:
         return []

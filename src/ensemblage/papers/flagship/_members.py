@@ -144,7 +144,6 @@ def _refitted(candidate: Candidate, fold: OuterFold, trial_seconds: float) -> Sp
 
 
 def draw_settings(draws: int, seed: int) -> list[BoostingSettings]:
-    """Draw settings of boosting from the usual ranges."""
     rng = np.random.default_rng(seed)
     return [
         BoostingSettings(
@@ -231,7 +230,6 @@ class Answer(NamedTuple):
 
 
 def answers(fold: OuterFold, spoken: Mapping[str, Spoken]) -> Iterator[tuple[str, Answer]]:
-    """Give each method's answer by its name."""
     rows = fold.learned
     for name, member in SINGLES.items():
         yield name, _single(spoken[member], rows, untuned=member == DEFAULT)
@@ -297,7 +295,6 @@ def _pooled(members: Sequence[Spoken], rows: PoolRows) -> Answer:
 
 
 def _fused(members: Sequence[Spoken], rows: PoolRows) -> Iterator[tuple[str, Answer]]:
-    """Use the members in other ways than the pool does."""
     pairs = [_probabilities(each, rows) for each in members]
     held, new = (np.stack(each) for each in zip(*pairs, strict=True))
     fit_seconds = sum(each.trial_seconds + each.refit_seconds for each in members)

@@ -67,7 +67,6 @@ def accuracy_verdict(rows: Rows) -> list[str]:
 
 
 def calibration_verdict(rows: Rows) -> list[str]:
-    """Compare the mean calibration errors."""
     names, scores = complete_scores(rows, ("full", *CALIBRATED.values()))
     if not names:
         return []
@@ -98,7 +97,6 @@ def fusion_accuracy_verdict(rows: Rows) -> list[str]:
 
 
 def tree_verdict(rows: Rows) -> list[str]:
-    """Compare the tree that learns from the pool with that of the classes."""
     return loss_gap(rows, *TREES)
 
 
@@ -113,7 +111,6 @@ def cost_verdict(rows: Rows) -> list[str]:
 
 
 def loss_gap(rows: Rows, one: str, other: str) -> list[str]:
-    """Say how far the log loss of one method is from that of another."""
     names, scores = complete_scores(rows, (one, other))
     if not names:
         return []
@@ -216,7 +213,6 @@ class Flagship(PaperTable[StudyScale]):
     quick_datasets = ("iris", "wine")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """All sets, of any scale."""
         return SETS
 
     def grid(self, scope: PaperScope) -> Iterator[StudyParams]:
@@ -237,7 +233,6 @@ class Flagship(PaperTable[StudyScale]):
         }
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Give accuracy, log loss, calibration error and cost, each in a table."""
         sheet = _Sheet(self, results, scope)
         singles = tuple(CALIBRATED.values())
         return [
@@ -267,7 +262,6 @@ def _scores(answer: Answer, fold: OuterFold) -> dict[str, Any]:
 
 
 def _seconds(answer: Answer, fold: OuterFold) -> dict[str, float]:
-    """Seconds of the processor to fit, and milliseconds for 100 rows."""
     return {"fit": answer.fit_seconds, "predict": 1e5 * answer.predict_seconds / len(fold.asked.y)}
 
 
@@ -297,7 +291,6 @@ class _Sheet:
         self.groups = grouped(results, "dataset")
 
     def table(self, name: str, measure: str, methods: Sequence[str], verdict: Any) -> ResultTable:
-        """Average the folds of each set, and compare over the sets."""
         rows: list[ResultRow] = []
         for dataset, method in product(self.scope.datasets, methods):
             found = self.groups.get((dataset,), [])

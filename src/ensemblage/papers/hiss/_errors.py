@@ -138,13 +138,11 @@ class HissTable(PaperTable[tuple[int, int]]):
     @staticmethod
     @paper_cell(SplitParams)
     def compute(params: SplitParams, data_dir: str | None) -> dict[str, float]:
-        """Error of one method on one split of one dataset."""
         problem = binary_problem(params.dataset, data_dir)
         seed = repeat_seed(params.seed, params.repeat)
         return {"error": split_error(problem, params.method, seed)}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put the errors beside the paper's."""
         groups = grouped(results, "dataset", "method")
         rows = []
         for name in scope.datasets:

@@ -160,7 +160,6 @@ def standardise(start: Start) -> Start:
 
 
 def plain_labels(start: Start) -> Array:
-    """Cluster by K-means."""
     model = KMeans(len(start.centers), init=start.centers, n_init=1, tol=0.0)
     return _quietly(model, start.X)
 
@@ -347,7 +346,6 @@ class ClusterTable(PaperTable[ClusterGrid]):
     @staticmethod
     @paper_cell(ClusterParams)
     def compute(params: ClusterParams, data_dir: str | None) -> dict[str, Any]:
-        """Score one method from each start; the ``stability`` of a setting needs no classes."""
         starts = starts_of(params, data_dir)
         if params.view_size is None:
             return _scores(starts, [plain_labels(start) for start in starts])
@@ -483,7 +481,6 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
     quick_datasets = ("ecoli", "iris", "segment", "vehicle", "wine")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """Those of Table 2."""
         return tuple(read_printed("inner-table2").rows)
 
     def grid(self, scope: PaperScope) -> Iterator[NoiseParams]:
@@ -499,7 +496,6 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
     @staticmethod
     @paper_cell(NoiseParams)
     def compute(params: NoiseParams, data_dir: str | None) -> dict[str, list[float]]:
-        """Score one method by NMI from each start."""
         starts = [add_noise(start, params.noise) for start in starts_of(params, data_dir)]
         if params.scaled:
             starts = [standardise(start) for start in starts]
@@ -549,7 +545,6 @@ class InnerNoise(PaperTable[tuple[tuple[float, ...], int, int]]):
 
 
 def _sentences(level: Sequence[ResultRow], noise: float) -> list[str]:
-    """Say what the inner ensemble gains over each of the others."""
     sentences = []
     for method in ("kmeans", "graph", "linkage"):
         columns = (NOISE_COLUMNS[method], NOISE_COLUMNS["inner"])

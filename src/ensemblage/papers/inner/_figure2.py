@@ -50,7 +50,6 @@ class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
     scales = Scales(((10, 50), 3), ((10, 40, 70, 100), 5), (tuple(range(10, 101, 10)), 20))
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """Those of Table 1."""
         return tuple(read_printed("inner-table1").rows)
 
     def grid(self, scope: PaperScope) -> Iterator[TimeParams]:
@@ -62,7 +61,6 @@ class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
     @staticmethod
     @paper_cell(TimeParams)
     def compute(params: TimeParams, data_dir: str | None) -> dict[str, float]:
-        """Time the prediction of all rows by one fitted model."""
         X, y = as_frame(paper_dataset(params.dataset, data_dir))
         sampled = {} if params.method == "bagging" else {"view_size": VIEW_SIZE, "replace": False}
         model = paper_model(params.method, params.seed, n_views=params.n_views, **sampled)
@@ -75,7 +73,6 @@ class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
         return {"milliseconds": 1000.0 * min(seconds), "rows": len(y)}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Average the times over the datasets."""
         groups = grouped(results, "method", "n_views")
         sizes, _ = self.scale_of(scope)
         rows, means = [], {}
@@ -94,7 +91,6 @@ class InnerFigure2(PaperTable[tuple[tuple[int, ...], int]]):
 
 
 def _sentences(means: Mapping[tuple[str, int], float | None], sizes: Sequence[int]) -> list[str]:
-    """Say how times grow from the smallest to the largest ensemble."""
     small, large = sizes[0], sizes[-1]
     sentences = []
     for method, title in COLUMNS.items():

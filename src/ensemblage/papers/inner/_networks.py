@@ -87,7 +87,6 @@ class SettingValues(NamedTuple):
 
 
 def setting_values(cells: Sequence[Sequence[CellResult]], value: str) -> SettingValues:
-    """Collect a value from the cells of each setting."""
     found = [by_repeat(part, value) for part in cells]
     return SettingValues([each for each in found if each], sum(map(failed, cells)))
 
@@ -168,18 +167,15 @@ class NetworkResults:
         return self._groups.get((name, method, *(*setting, None, None, None)[:3]), [])
 
     def values(self, name: str, method: str, *setting: Any) -> dict[int, float]:
-        """Accuracies by repeat."""
         return by_repeat(self.cells(name, method, *setting), "accuracy")
 
     def inner(self, name: str, replace: bool) -> SettingValues:
-        """Accuracies of the whole grid, sampled in one way."""
         settings = product(self.grid.sizes, self.grid.shares)
         return setting_values(
             [self.cells(name, "inner", *setting, replace) for setting in settings], "accuracy"
         )
 
     def bags(self, name: str) -> SettingValues:
-        """Accuracies of bagging, of each size."""
         return setting_values(
             [self.cells(name, "bagging", size) for size in self.grid.sizes], "accuracy"
         )
@@ -227,7 +223,6 @@ def _dataset_rows(table: PaperTable[Any], name: str, found: NetworkResults) -> l
 
 
 def _gains(scope: PaperScope, found: NetworkResults) -> list[str]:
-    """Compare methods with the plain network on the same folds."""
     gains: dict[str, list[float]] = {ALL: [], NESTED: [], BAGGING: [], CROWD: []}
     for name in scope.datasets:
         plain = found.values(name, "plain")
@@ -370,7 +365,6 @@ class FoldNetworks:
         return [self._known[found[size]] for size in sizes]
 
     def bags(self, sizes: Sequence[int], seed: int) -> list[float]:
-        """Accuracies in per cent of bags of each size."""
         by_name, n_rows = self.training.target.sorted_codes, len(self.training.weights)
         found, total = {}, np.zeros((len(self.truth), len(by_name)))
         for size, own in enumerate(draw_seeds(seed, max(sizes)), start=1):
@@ -392,7 +386,6 @@ class FoldNetworks:
         return search_prefixes(self._measure(self.sample), views, sizes, self.space)
 
     def _learn(self, training: Training) -> FittedNetwork:
-        """Fit the plain network."""
         sample, structure = self._code(training), self.space.first()
         if not sample.rows.one_class():
             structure = k2_search(partial(self._measure(sample), view=sample.weights), self.space)
@@ -405,7 +398,6 @@ class FoldNetworks:
         return make_measure(self.model.criterion, sample.rows, self.model.smoothing)
 
     def _log_joint(self, network: FittedNetwork) -> Doubles:
-        """Ask a network about the test rows."""
         codes = code_columns(self.test, network.coders)
         return network.log_joint(fill_missing(codes, network.coders))
 
@@ -429,7 +421,6 @@ class BaggedNetworks:
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> BaggedNetworks:
-        """Fit each member on its bootstrap."""
         self.members_ = []
         for seed in draw_seeds(self.random_state, self.n_estimators):
             rows = np.random.default_rng(seed).integers(len(y), size=len(y))
@@ -438,7 +429,6 @@ class BaggedNetworks:
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Take the class of the highest mean probability."""
         total = np.asarray(sum(member.predict_proba(X) for member in self.members_))
         return np.asarray(self.members_[0].classes_[total.argmax(axis=1)])
 
@@ -507,7 +497,6 @@ def accuracy(model: Any, X: Any, y: Any, fold: Fold) -> float:
 
 
 def fold_scores(params: NetworkParams, X: Any, y: Any, fold: Fold, seed: int) -> list[float]:
-    """Accuracies of the method in per cent, of each setting."""
     if params.method == "inner":
         return inner_accuracies(FoldNetworks(X, y, fold), params, seed)
     if params.method == "bagging":
@@ -569,7 +558,6 @@ class InnerTable1(PaperTable[NetworkGrid]):
         return {"accuracy": means if params.method in GRIDS else means[0]}
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put the accuracies beside the paper's."""
         return network_tables(self, results, scope, self.scale_of(scope))
 
 

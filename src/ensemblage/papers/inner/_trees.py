@@ -166,7 +166,6 @@ WAYS = {
 
 
 def predict_new(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
-    """Fit a method and predict new rows."""
     if method not in WAYS:
         return OTHERS[method](train, X, seed)
     way = WAYS[method]
@@ -321,7 +320,6 @@ class InnerTree(PaperTable[int]):
         return (*CLASS_SETS, *(f"{NUMBERS}{name}" for name in NUMBER_SETS))
 
     def fingerprint(self, name: str, data_dir: str | None) -> str:
-        """Know sets with numbers by their files."""
         known = set_print if name.startswith(NUMBERS) else dataset_print
         return known(name, data_dir)
 
@@ -334,7 +332,6 @@ class InnerTree(PaperTable[int]):
     @staticmethod
     @paper_cell(TreeParams)
     def compute(params: TreeParams, data_dir: str | None) -> dict[str, float]:
-        """Score one method on the folds of one repeat."""
         seed = repeat_seed(params.seed, params.repeat)
         rows = tree_rows(params.dataset, data_dir, seed)
         if params.dataset.startswith(NUMBERS):
@@ -342,7 +339,6 @@ class InnerTree(PaperTable[int]):
         return _class_scores(params.method, rows, seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Give accuracy, log loss, agreement, leaves and R², each in a table."""
         classes = [name for name in scope.datasets if not name.startswith(NUMBERS)]
         numbers = [name for name in scope.datasets if name.startswith(NUMBERS)]
         sheet = _Sheet(self, results, scope)
@@ -366,7 +362,6 @@ class _Sheet:
     def table(
         self, value: str, measure: str, names: Sequence[str], methods: dict[str, str]
     ) -> ResultTable:
-        """Average repeats; compare over the sets."""
         rows: list[ResultRow] = []
         for name, method in product(names, methods):
             found = self.groups.get((name, method), [])

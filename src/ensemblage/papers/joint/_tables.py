@@ -180,12 +180,10 @@ class JointFigure1(LiteralTable[tuple[tuple[int, ...], int]]):
     ranked = False  # one circle in several sizes
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """One per size."""
         sizes, _ = self.scales.at(scale)
         return tuple(row for row, size in FIGURE1_ROWS.items() if size in sizes)
 
     def generated(self, scale: str) -> tuple[str, ...]:
-        """All, as in the paper."""
         return self.datasets(scale)
 
     def grid(self, scope: PaperScope) -> Iterator[CircleParams]:
@@ -198,13 +196,11 @@ class JointFigure1(LiteralTable[tuple[tuple[int, ...], int]]):
     @staticmethod
     @paper_cell(CircleParams)
     def compute(params: CircleParams, data_dir: str | None) -> dict[str, float]:  # noqa: ARG004
-        """Accuracies in per cent of the ensembles of one training set."""
         seed = repeat_seed(params.seed, params.repeat)
         train = make_quarter_circle(params.rows_per_class, random_state=seed)
         return literal_scores(train, train, _test_rows(), FIGURE1_SETTINGS, seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Average the gains by size."""
         groups = grouped(results, "rows_per_class")
         found = {row: groups.get((FIGURE1_ROWS[row],), []) for row in scope.datasets}
         return self.gain_tables(found, scope)
@@ -264,11 +260,9 @@ class JointFigure2(PaperTable[int]):
     scales = Scales(20, 100, 100)
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """Sizes by variants."""
         return tuple(FIGURE2_ROWS)
 
     def generated(self, scale: str) -> tuple[str, ...]:
-        """All, as in the paper."""
         return self.datasets(scale)
 
     def grid(self, scope: PaperScope) -> Iterator[SearchParams]:
@@ -286,7 +280,6 @@ class JointFigure2(PaperTable[int]):
         return true_pair(X, y, seed, **VARIANTS[params.variant])
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Count the runs in which the figure's picture comes out."""
         groups = grouped(results, "rows_per_class", "variant")
         rows, summary = [], []
         for row in scope.datasets:
@@ -373,7 +366,6 @@ class JointTable2(LiteralTable[int]):
     @staticmethod
     @paper_cell(RealParams)
     def compute(params: RealParams, data_dir: str | None) -> dict[str, float]:
-        """Accuracies in per cent, all of the same split."""
         name = params.dataset
         rows = stand_in() if name == STAND_IN else plain_numbers(paper_dataset(name, data_dir))
         seed = repeat_seed(params.seed, params.repeat)
@@ -381,6 +373,5 @@ class JointTable2(LiteralTable[int]):
         return literal_scores(train, development, test, TABLE2_SETTINGS[name], seed)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Put the gains beside the paper's."""
         groups = grouped(results, "dataset")
         return self.gain_tables({name: groups.get((name,), []) for name in scope.datasets}, scope)

@@ -82,12 +82,10 @@ class KnownTask(NamedTuple):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return int(self.train.y.max()) + 1
 
     @property
     def n_sources(self) -> int:
-        """Number of sources."""
         return int(self.train.sources.max()) + 1
 
     def folds(self) -> list[Fold]:
@@ -103,7 +101,6 @@ Design: TypeAlias = tuple[Doubles, Doubles]
 
 
 def _with_indicators(task: KnownTask) -> Design:
-    """Put a column per source behind the others."""
     own = np.eye(task.n_sources)
     train, test = (np.column_stack([each.X, own[each.sources]]) for each in task[:2])
     return train, test
@@ -125,7 +122,6 @@ def _with_interactions(task: KnownTask) -> Design:
 
 
 def _with_numbers(task: KnownTask) -> Design:
-    """Put the source's number behind the columns."""
     train, test = (np.column_stack([each.X, each.sources]) for each in task[:2])
     return train, test
 
@@ -150,7 +146,6 @@ def _predict_proba(model: Any, X: Doubles, n_classes: int) -> Doubles:
 def _logistic(
     task: KnownTask, design: Design, kind: type[LogisticRegression] = ScaledLogisticRegression
 ) -> Answer:
-    """Logistic regression, its penalty by cross-validation."""
     X, X_new = design
     y, held = task.train.y, np.zeros((len(task.train.y), task.n_classes))
     losses = []
@@ -244,7 +239,6 @@ MOST_LEFT_OUT = 10
 
 
 def known_scores(method: str, task: KnownTask) -> dict[str, float]:
-    """Score a method where all sources are known."""
     said, cv_loss = METHODS[method](task)
     y, sources = task.test.y, task.test.sources
     wrong = said.argmax(axis=1) != y
@@ -348,7 +342,6 @@ class SourceSet(NamedTuple):
 
 
 def source_set(name: str, data_dir: str | None) -> SourceSet:
-    """Read a table, once per process."""
     return _read(str(_path(name, data_dir)))
 
 
@@ -420,7 +413,6 @@ def promise_sentences(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def held_sentence(rows: Sequence[ResultRow]) -> list[str]:
-    """Say of how many sources the bound held."""
     found = [row for row in rows if row.column == "share below the bound" and row.ours is not None]
     n_sources = sum(row.repeats for row in found)
     if not n_sources:
@@ -513,11 +505,9 @@ class SourcesStudy(PaperTable[int]):
     quick_datasets = ("heart",)
 
     def datasets(self, scale: str) -> tuple[str, ...]:
-        """Four tables."""
         return SETS
 
     def fingerprint(self, name: str, data_dir: str | None) -> str:
-        """Know a table by its file."""
         return set_print(name, data_dir)
 
     def grid(self, scope: PaperScope) -> Iterator[SourcesParams]:
@@ -536,7 +526,6 @@ class SourcesStudy(PaperTable[int]):
     @staticmethod
     @paper_cell(SourcesParams)
     def compute(params: SourcesParams, data_dir: str | None) -> Mapping[str, Any]:
-        """Score one method on one split, or on the source that it has not seen."""
         found = source_set(params.dataset, data_dir)
         if params.part == "new":
             return new_scores(params.method, found, params.repeat, params.seed)
@@ -544,7 +533,6 @@ class SourcesStudy(PaperTable[int]):
         return known_scores(params.method, task)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        """Give known sources by four measures, then new ones."""
         sheet = _Sheet(self, results, scope)
         return [
             sheet.known("log-loss", "log loss", "log_loss"),
