@@ -26,7 +26,7 @@ def errors(folder, name, seed):
     warnings.simplefilter("ignore")
     data = load_dataset(name, data_dir=folder)
     rows = np.random.default_rng(seed).permutation(len(data.y))[:MOST_ROWS]
-    numbers = [j for j, kind in enumerate(data.kinds) if kind == "number"]
+    numbers = [j for j, kind in enumerate(data.kinds) if kind == "numeric"]
     X, y = data.X[np.ix_(rows, numbers)].astype(float), data.y[rows]
     X, X_new, y, y_new = train_test_split(X, y, test_size=0.3, random_state=seed)
     known = np.isin(y_new, y)

@@ -13,7 +13,7 @@ from scipy.stats import wilcoxon
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import train_test_split
 
-from ensemblage.datasets import make_multi_source_regression
+from ensemblage.datasets import make_multi_source
 from ensemblage.strata import MixtureStrata, StrataEnsembleRegressor, tuned_svr
 
 try:
@@ -48,7 +48,7 @@ def main():
     warnings.simplefilter("ignore")
     errors, inside = {}, {}
     for seed, n_sources in enumerate(LAYOUTS, start=first):
-        X, y = make_multi_source_regression(n_sources, n_samples=2000, random_state=seed)
+        X, y = make_multi_source(n_sources, n_samples=2000, task="regression", random_state=seed)
         X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=seed)
         for name, model in methods(n_sources, seed).items():
             said = model.fit(X, y).predict(X_new)

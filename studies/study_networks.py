@@ -38,7 +38,7 @@ def read(folder, name):
     data = load_dataset(name, data_dir=folder)
     rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_ROWS]
     columns = {
-        name: pd.Categorical(values) if kind == "word" else values.astype(float)
+        name: pd.Categorical(values) if kind == "categorical" else values.astype(float)
         for name, kind, values in zip(data.feature_names, data.kinds, data.X[rows].T, strict=True)
     }
     return pd.DataFrame(columns), np.asarray(data.y)[rows]

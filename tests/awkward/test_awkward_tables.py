@@ -18,7 +18,7 @@ DAYS = [
     f"2021-{month:02}-{day:02}"
     for day, month in [(3, 4), (13, 5), (1, 12), (25, 1), (9, 9), (10, 10), (30, 6), (2, 2)]
 ]
-KINDS = {"n": "number", "w": "word", "d": "date"}
+KINDS = {"n": "numeric", "w": "categorical", "d": "date"}
 
 
 class Expected(NamedTuple):

@@ -19,7 +19,7 @@ from ensemblage.bayes import (
 )
 from ensemblage.bayes._coding import CodedRows, Target, check_entries, learn_coders
 from ensemblage.bayes._score_kernels import Nodes
-from ensemblage.datasets import MISSING, Column
+from ensemblage.datasets import MISSING_CODE, Column
 
 
 def test_each_row_has_the_distribution_of_its_configuration():
@@ -177,13 +177,13 @@ def test_a_coder_counts_its_codes():
     numbers = Column("x", np.array([1.0, 2.0, np.nan, 3.0]))
     coder = Coder(np.array([1.5]))
     assert (coder.n_codes, coder.labels) == (2, ["(-inf, 1.5]", "(1.5, inf)"])
-    assert coder.code(numbers).tolist() == [0, 1, MISSING, 1]
+    assert coder.code(numbers).tolist() == [0, 1, MISSING_CODE, 1]
     assert coder.masses(numbers, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [1, 10]
     words = Column("w", values=["a", "z", None, "b"])
-    assert Coder(categories=["b", "a"]).code(words).tolist() == [1, 2, MISSING, 0]
+    assert Coder(categories=["b", "a"]).code(words).tolist() == [1, 2, MISSING_CODE, 0]
     empty = Coder(categories=[])
     assert (empty.n_codes, empty.labels) == (1, ["missing"])
-    assert empty.code(words).tolist() == [1, 1, MISSING, 1]
+    assert empty.code(words).tolist() == [1, 1, MISSING_CODE, 1]
 
 
 def test_gaps_take_the_mode():

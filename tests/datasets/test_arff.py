@@ -18,15 +18,15 @@ from ensemblage.datasets._text import Decoded
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("a numeric", Attribute("a", "number")),
-        ("'a b' REAL", Attribute("a b", "number")),
-        ('"it\'s" string', Attribute("it's", "word")),
-        ("'it\\'s' string", Attribute("it's", "word")),
-        ("a integer[1,5]", Attribute("a", "number")),
-        ("a{x, 'y z', 3}", Attribute("a", "word", ("x", "y z", "3"))),
-        ("a {x y z}", Attribute("a", "word", ("x", "y", "z"))),
-        ("a {New York, Rome,}", Attribute("a", "word", ("New York", "Rome"))),
-        ("a {?, x}", Attribute("a", "word", ("?", "x"))),
+        ("a numeric", Attribute("a", "numeric")),
+        ("'a b' REAL", Attribute("a b", "numeric")),
+        ('"it\'s" string', Attribute("it's", "categorical")),
+        ("'it\\'s' string", Attribute("it's", "categorical")),
+        ("a integer[1,5]", Attribute("a", "numeric")),
+        ("a{x, 'y z', 3}", Attribute("a", "categorical", ("x", "y z", "3"))),
+        ("a {x y z}", Attribute("a", "categorical", ("x", "y", "z"))),
+        ("a {New York, Rome,}", Attribute("a", "categorical", ("New York", "Rome"))),
+        ("a {?, x}", Attribute("a", "categorical", ("?", "x"))),
         ("a date", Attribute("a", "date")),
         ('a date "yyyy-MM-dd"', Attribute("a", "date", form="yyyy-MM-dd")),
     ],
@@ -96,7 +96,7 @@ def declared(*rows, head="@attribute a real\n@attribute b {x,'y z'}\n@attribute 
 def test_declarations_and_rows():
     table = parse(ARFF)
     assert table.names == ("the outlook", "temp", "note", "class")
-    assert table.kinds == ("word", "number", "word", "word")
+    assert table.kinds == ("categorical", "numeric", "categorical", "categorical")
     assert table.column("the outlook").tolist() == ["sunny", "over cast", "rainy"]
     np.testing.assert_array_equal(table.column("temp"), [85.0, np.nan, 100.0])
     assert table.column("note").tolist() == ["it's hot", "x, y", None]
@@ -173,8 +173,8 @@ def test_dates_have_their_format():
 
 def test_known_kinds_overrule_the_declared_ones():
     text = "@attribute a {1,2}\n@attribute b real\n@attribute c string\n@data\n1,2,2021-04-03\n"
-    table = parse(text, kinds={"a": "number", "b": "word", "c": "date"})
-    assert table.kinds == ("number", "word", "date")
+    table = parse(text, kinds={"a": "numeric", "b": "categorical", "c": "date"})
+    assert table.kinds == ("numeric", "categorical", "date")
     assert table.categories == {}
     with pytest.raises(ValueError, match="has 'x' for 'c'; a date is expected"):
         parse(text.replace("2021-04-03", "x"), kinds={"c": "date"})

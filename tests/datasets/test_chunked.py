@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import Reading, one_block, open_table, read_table
+from ensemblage.datasets import ReadOptions, one_block, open_table, read_table
 from ensemblage.datasets import _chunked as _table_blocks
 from ensemblage.datasets import _chunked as _text_stream
 from ensemblage.datasets._chunked import (
@@ -36,15 +36,15 @@ def digest(texts, kind=None, block=3):
 
 
 def test_texts_of_one_shape_are_kept_once_by_their_first():
-    assert digest(["12345.5", "98765.1", "0.5", "12345.25"], "number") == [
+    assert digest(["12345.5", "98765.1", "0.5", "12345.25"], "numeric") == [
         "12345.5", "0.5", "12345.25"
     ]  # fmt: skip
     assert digest(["13.04.2021", "14.05.2021", "03.04.2021"]) == ["13.04.2021", "03.04.2021"]
 
 
 def test_of_words_one_is_enough_and_many_shapes_end_it():
-    assert digest(["", "NA", "x", "y"], "word", block=10) == ["x", "y"]
-    assert digest(["", "x", "y"], "word", block=2) == ["x"]
+    assert digest(["", "NA", "x", "y"], "categorical", block=10) == ["x", "y"]
+    assert digest(["", "x", "y"], "categorical", block=2) == ["x"]
     many = ["".join(chr(97 + int(digit)) for digit in str(i)) for i in range(3 * MOST_SHAPES)]
     assert len(digest(many, block=1000)) == MOST_SHAPES
 
@@ -144,7 +144,7 @@ def test_encodings_and_packed_files(tmp_path, encoding):
     packed.write_bytes(gzip.compress(text.encode(encoding)))
     assert assert_same(plain).in_blocks
     assert assert_same(packed).in_blocks
-    assert assert_same(plain, reading=Reading(encoding=encoding)).in_blocks
+    assert assert_same(plain, reading=ReadOptions(encoding=encoding)).in_blocks
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_ends_of_files(tmp_path, last):
 def test_kinds_and_reading_that_are_given_count(tmp_path):
     path = tmp_path / "kinds.csv"
     path.write_text("code,size\n" + "".join(f"0{i},1,{i}\n" for i in range(8)), encoding="utf-8")
-    assert_same(path, kinds={"code": "word"})
+    assert_same(path, kinds={"code": "categorical"})
     path.write_text("code;size\n" + "".join(f"0{i};1,{i}\n" for i in range(8)), encoding="utf-8")
-    assert_same(path, kinds={"code": "word"}, reading=Reading(decimal=","))
-    assert_same(path, kinds={"code": "number", "size": "date"})
+    assert_same(path, kinds={"code": "categorical"}, reading=ReadOptions(decimal=","))
+    assert_same(path, kinds={"code": "numeric", "size": "date"})
 
 
 def test_columns_without_a_name_may_get_values_late(tmp_path):

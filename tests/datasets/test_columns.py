@@ -8,25 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import MISSING, Column, per_column, read_columns
+from ensemblage.datasets import MISSING_CODE, Column, per_column, read_columns
 
 
 def test_a_column_is_taken_coded_and_sorted():
     column = Column("x", values=["b", None, 2, "a", "b"])
     assert column.n_rows == 5
     assert column.categories() == [2, "a", "b"]  # by type, then by text
-    assert column.match(["b", "a"]).tolist() == [0, MISSING, 2, 1, 0]
+    assert column.match(["b", "a"]).tolist() == [0, MISSING_CODE, 2, 1, 0]
     assert column.take(np.array([4, 1])).values == ["b", None]
     flags = Column("y", values=[True, None], declared=[False, True])
     np.testing.assert_array_equal(flags.as_numbers(), [1.0, np.nan])
 
 
 def test_codes_of_a_type_are_values_too():
-    column = Column("x", declared=["c", "b", "a"], codes=np.array([2, MISSING, 1], dtype=np.int32))
-    assert (column.kind, column.n_rows) == ("word", 3)
+    column = Column(
+        "x", declared=["c", "b", "a"], codes=np.array([2, MISSING_CODE, 1], dtype=np.int32)
+    )
+    assert (column.kind, column.n_rows) == ("categorical", 3)
     assert column.categories() == ["c", "b", "a"]
     assert column.occurring() == ["a", "b"]
-    assert column.match(["a"]).tolist() == [0, MISSING, 1]
+    assert column.match(["a"]).tolist() == [0, MISSING_CODE, 1]
     assert column.as_words(["a", "b"]).values == ["a", None, "b"]
 
 
@@ -39,9 +41,9 @@ def test_fields_one_by_one():
 def test_numbers_can_be_categories():
     column = Column("grade", np.array([2.0, np.nan, 1.0]))
     words = column.as_words([1, 2, 3])
-    assert (column.kind, words.kind) == ("number", "word")
+    assert (column.kind, words.kind) == ("numeric", "categorical")
     assert words.categories() == [1, 2, 3]
-    assert words.match([1, 2, 3]).tolist() == [1, MISSING, 0]
+    assert words.match([1, 2, 3]).tolist() == [1, MISSING_CODE, 0]
 
 
 def test_what_is_not_declared_is_refused():
@@ -52,7 +54,7 @@ def test_what_is_not_declared_is_refused():
 def test_words_where_numbers_were_are_refused():
     with pytest.raises(ValueError, match="Column 'x' held numbers when the model was fitted"):
         Column("x", values=["a"]).as_numbers()
-    gaps = Column("x", declared=["a"], codes=np.full(2, MISSING, dtype=np.int32))
+    gaps = Column("x", declared=["a"], codes=np.full(2, MISSING_CODE, dtype=np.int32))
     assert np.isnan(gaps.as_numbers()).all()
 
 
@@ -112,7 +114,7 @@ def test_a_zone_is_taken_into_account():
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_durations_are_numbers_of_days(make):
     column = read_one(make({"x": [timedelta(hours=36), timedelta(days=2)]}))
-    assert column.kind == "number"
+    assert column.kind == "numeric"
     assert column.as_numbers().tolist() == [1.5, 2.0]
 
 
@@ -133,7 +135,7 @@ def test_times_of_day_are_refused():
 )
 def test_numbers_with_any_kind_of_gap(values):
     column = read_one(pd.DataFrame({"x": values}))
-    assert column.kind == "number"
+    assert column.kind == "numeric"
     np.testing.assert_array_equal(column.as_numbers(), [1.0, np.nan, 3.0])
 
 
@@ -146,7 +148,7 @@ def test_every_gap_among_words_is_none(gap):
 @pytest.mark.parametrize("dtype", ["string", "str", object, "category"])
 def test_words_in_every_type_of_pandas(dtype):
     column = read_one(pd.DataFrame({"x": pd.Series(["b", None, "a"], dtype=dtype)}))
-    assert (column.kind, column.occurring()) == ("word", ["a", "b"])
+    assert (column.kind, column.occurring()) == ("categorical", ["a", "b"])
     assert column.match(["a", "b"]).tolist() == [1, -1, 0]
 
 
@@ -167,9 +169,9 @@ def test_nested_values_are_refused():
 def test_what_is_said_of_columns():
     names = ["age", "job"]
     assert per_column("auto", names, "kinds") == [None, None]
-    assert per_column({"job": "word"}, names, "kinds") == [None, "word"]
-    assert per_column(["number", None], names, "kinds") == ["number", None]
+    assert per_column({"job": "categorical"}, names, "kinds") == [None, "categorical"]
+    assert per_column(["numeric", None], names, "kinds") == ["numeric", None]
     with pytest.raises(ValueError, match=r"`kinds` names 'jobs', which is no column. Did you mean"):
-        per_column({"jobs": "word"}, names, "kinds")
+        per_column({"jobs": "categorical"}, names, "kinds")
     with pytest.raises(ValueError, match="`kinds` has 1 entry, but there are 2 columns"):
-        per_column(["word"], names, "kinds")
+        per_column(["categorical"], names, "kinds")

@@ -14,7 +14,6 @@ from ensemblage.datasets import (
     align_table,
     dataset_fingerprint,
     fold_labels,
-    given_dataset,
     load_dataset,
     open_dataset,
     read_table,
@@ -301,7 +300,7 @@ def test_missing_numbers_are_alike_whatever_their_bits():
     X = np.array([[1.0, np.nan], [2.0, 3.0]])
     other = X.copy()
     other[0, 1] = np.uint64(0x7FF8000000000001).view(np.float64)
-    made = [Dataset("d", each, np.array(["a", "b"]), ("p", "q"), ("number", "number"))
+    made = [Dataset("d", each, np.array(["a", "b"]), ("p", "q"), ("numeric", "numeric"))
             for each in (X, other)]  # fmt: skip
     assert len({dataset_fingerprint(each) for each in made}) == 1
 
@@ -352,8 +351,8 @@ CLASSES = ["yes", "no", "yes", "no"]
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_frame_of_numbers_words_dates_and_gaps(frame):
-    found = given_dataset(frame(COLUMNS), CLASSES)
-    assert found.kinds == ("number", "word", "date")
+    found = Dataset.from_arrays(frame(COLUMNS), CLASSES)
+    assert found.kinds == ("numeric", "categorical", "date")
     assert found.feature_names == ("age", "job", "since")
     assert found.X[[0, 2, 3]].tolist() == [
         [31.0, "cook", 1.0], [52.0, "smith", 3.0], [40.0, "cook", 3.0],
@@ -365,18 +364,18 @@ def test_a_frame_of_numbers_words_dates_and_gaps(frame):
 
 def test_arrays_with_numbers_as_classes_and_sources():
     X = np.array([[0.0, 1.0], [1.0, 1.5], [2.0, 1.2]])
-    found = given_dataset(X, np.array([0, 1, 1]), sources=["a", "b", "b"])
+    found = Dataset.from_arrays(X, np.array([0, 1, 1]), sources=["a", "b", "b"])
     assert found.feature_names == ("x0", "x1")
     assert found.y.tolist() == ["0", "1", "1"]
     assert found.sources.tolist() == ["a", "b", "b"]
-    assert given_dataset(X.tolist(), pd.Series([True, False, True])).classes == {
+    assert Dataset.from_arrays(X.tolist(), pd.Series([True, False, True])).classes == {
         "False": 1, "True": 2,
     }  # fmt: skip
 
 
 def test_declared_categories_are_kept_and_rows_without_a_class_left_out():
     words = pd.Categorical(["a", "b", "a", "b"], categories=["a", "b", "c"])
-    found = given_dataset(pd.DataFrame({"class": words}), ["x", "y", None, "x"])
+    found = Dataset.from_arrays(pd.DataFrame({"class": words}), ["x", "y", None, "x"])
     assert found.categories["class"] == ("a", "b", "c")
     assert found.target == "class_"
     assert len(found.y) == 3
@@ -386,14 +385,14 @@ def test_declared_categories_are_kept_and_rows_without_a_class_left_out():
 def test_what_does_not_fit_is_refused():
     X = np.eye(3)
     with pytest.raises(TypeError, match="`y`, the class or number of each row, is needed"):
-        given_dataset(X, None)
+        Dataset.from_arrays(X, None)
     with pytest.raises(TypeError, match="give methods by `methods`"):
-        given_dataset(
-            Dataset("d", X, np.array(list("aab")), ("a", "b", "c"), ("number",) * 3), ["svm"]
+        Dataset.from_arrays(
+            Dataset("d", X, np.array(list("aab")), ("a", "b", "c"), ("numeric",) * 3), ["svm"]
         )
     with pytest.raises(ValueError, match="`X` has 3 rows, but there is a class for 2"):
-        given_dataset(X, [0, 1])
+        Dataset.from_arrays(X, [0, 1])
     with pytest.raises(ValueError, match="One source per row is needed"):
-        given_dataset(X, [0, 1, 1], sources=np.eye(3))
+        Dataset.from_arrays(X, [0, 1, 1], sources=np.eye(3))
     with pytest.raises(ValueError, match=r"got an array of shape \(3,\)"):
-        given_dataset(X[0], [0, 1, 1])
+        Dataset.from_arrays(X[0], [0, 1, 1])

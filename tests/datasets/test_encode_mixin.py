@@ -64,8 +64,8 @@ def test_what_needs_an_encoder(X, raw):
 
 
 def test_gaps_need_none_where_they_may_stay():
-    assert not is_raw_table(np.array([[1.0, np.nan]]), gaps=False)
-    assert is_raw_table(np.array([[None, "a"]], dtype=object), gaps=False)
+    assert not is_raw_table(np.array([[1.0, np.nan]]), missing_values=False)
+    assert is_raw_table(np.array([[None, "a"]], dtype=object), missing_values=False)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
@@ -104,7 +104,7 @@ class TestTables:
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
     def test_an_encoder_of_ones_own(self, estimator):
-        encoder = TableEncoder(kinds={"smokes": "word"}, min_frequency=5)
+        encoder = TableEncoder(kinds={"smokes": "categorical"}, min_frequency=5)
         model = clone(estimator).set_params(encode=encoder).fit(FRAME, Y)
         assert model.encoder_.min_frequency == 5
         assert not hasattr(encoder, "kinds_")
@@ -171,7 +171,7 @@ def test_members_that_read_tables_get_them_as_they_are():
 class Keeper(EncodeMixin, ClassifierMixin, BaseEstimator):
     """A classifier that knows what to do with NaN."""
 
-    _keeps_gaps = True
+    _keeps_missing = True
 
     def __init__(self, encode="auto"):
         self.encode = encode

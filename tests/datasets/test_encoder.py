@@ -110,7 +110,7 @@ def test_a_rows_own_value_has_no_part_in_its_mean(y):
     assert (again != found).any()
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, gaps="keep")])
+@parametrize_with_checks([TableEncoder(), TableEncoder(scale=False, missing_values="keep")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -139,7 +139,14 @@ NAMES = [
 def test_every_kind_of_column_by_hand():
     encoder = TableEncoder(scale=False)
     out = encoder.fit_transform(FRAME)
-    assert encoder.kinds_ == ["number", "date", "word", "word", "word", "number"]
+    assert encoder.kinds_ == [
+        "numeric",
+        "date",
+        "categorical",
+        "categorical",
+        "categorical",
+        "numeric",
+    ]
     assert encoder.get_feature_names_out().tolist() == NAMES
     expected = [
         [1, 19723, 0, 0, 1, 0, 0, 0, 1],
@@ -166,11 +173,11 @@ def test_unseen_categories_are_zeros_and_new_gaps_medians():
 
 def test_gaps_can_stay():
     X = FRAME[["age", "job", "nothing"]]
-    encoder = TableEncoder(gaps="keep", scale=False)
+    encoder = TableEncoder(missing_values="keep", scale=False)
     out = encoder.fit_transform(X)
     assert encoder.get_feature_names_out().tolist()[:2] == ["age", "job = cook"]
     np.testing.assert_array_equal(out[:, 0], X["age"])
-    scaled = TableEncoder(gaps="keep").fit_transform(X)[:, 0]
+    scaled = TableEncoder(missing_values="keep").fit_transform(X)[:, 0]
     np.testing.assert_allclose([np.nanmean(scaled), np.nanstd(scaled)], [0, 1], atol=1e-12)
 
 
@@ -198,14 +205,14 @@ def test_kinds_and_categories_overrule_types():
     X = pd.DataFrame({"grade": [1, 2, 10, 2], "when": ["2024-01-02", "1970-01-02", None, None],
                       "size": ["1.5", "2", None, "4"]})  # fmt: skip
     encoder = TableEncoder(
-        kinds={"when": "date", "size": "number"}, categories={"grade": [1, 2, 3, 10]}, scale=False
+        kinds={"when": "date", "size": "numeric"}, categories={"grade": [1, 2, 3, 10]}, scale=False
     )
     out = encoder.fit_transform(X)
     assert encoder.get_feature_names_out().tolist() == [
         "when", "size", "when missing", "size missing", "grade = 1", "grade = 2", "grade = 10",
     ]  # fmt: skip
     assert out[1].tolist() == [1, 2, 0, 0, 0, 1, 0]
-    zip_codes = TableEncoder(kinds=["word", None, None]).fit(X[["grade", "when", "size"]])
+    zip_codes = TableEncoder(kinds=["categorical", None, None]).fit(X[["grade", "when", "size"]])
     assert zip_codes.get_feature_names_out()[0] == "grade = 1"
 
 
@@ -213,12 +220,15 @@ def test_kinds_and_categories_overrule_types():
     ("parameters", "message"),
     [
         (
-            {"kinds": {"ages": "word"}},
+            {"kinds": {"ages": "categorical"}},
             r"`kinds` names 'ages', which is no column. Did you mean 'ag",
         ),
-        ({"kinds": ["word"]}, "`kinds` has 1 entry, but there are 6 columns"),
-        ({"kinds": {"age": "name"}}, "`kinds` holds 'name'; 'number', 'word' and 'date' are known"),
-        ({"kinds": {"job": "number"}}, "Column 'job' is to hold numbers, and holds other values"),
+        ({"kinds": ["categorical"]}, "`kinds` has 1 entry, but there are 6 columns"),
+        (
+            {"kinds": {"age": "name"}},
+            "`kinds` holds 'name'; 'numeric', 'categorical', 'date'",
+        ),
+        ({"kinds": {"job": "numeric"}}, "Column 'job' is to hold numbers, and holds other values"),
         ({"kinds": {"job": "date"}}, "Column 'job' is to hold dates, and holds other values"),
         ({"categories": {"job": ["cook"]}}, "'job' holds 'smith', which is not among its `categ"),
     ],
@@ -300,7 +310,7 @@ def test_a_saved_encoder_is_the_same(tmp_path):
     [
         ("target_columns_", np.array([7])),
         ("varying_", np.array([True])),
-        ("kinds_", ["number"]),
+        ("kinds_", ["numeric"]),
     ],
 )
 def test_a_forged_encoder_is_refused(tmp_path, attribute, forged):

@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from ensemblage.datasets import Reading, read_table
+from ensemblage.datasets import ReadOptions, read_table
 
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("python_calamine")
@@ -41,7 +41,7 @@ def test_values_of_all_kinds(tmp_path):
         [3, dt.date(2021, 4, 4), "n/a", None, "smith", 3],
     )
     table = read_table(path)
-    assert table.kinds == ("number", "date", "date", "word", "word", "number")
+    assert table.kinds == ("numeric", "date", "date", "categorical", "categorical", "numeric")
     np.testing.assert_array_equal(table.column("size"), [1.5, np.nan, 3.0])
     assert table.column("when")[0] == np.datetime64("2021-04-03", "ms")
     assert table.column("seen")[0] == np.datetime64("2021-04-03T10:30", "ms")
@@ -62,12 +62,12 @@ def test_sheets_are_chosen_by_name_or_number(tmp_path):
     first = read_table(path)
     assert first.names == ("a", "b")
     assert "others are to be named by `sheet`: Two, Three" in first.notes[0]
-    assert read_table(path, reading=Reading(sheet="Three")).names == ("Three", "x")
-    assert read_table(path, reading=Reading(sheet="2")).names == ("Two", "x")
+    assert read_table(path, reading=ReadOptions(sheet="Three")).names == ("Three", "x")
+    assert read_table(path, reading=ReadOptions(sheet="2")).names == ("Two", "x")
     with pytest.raises(
         ValueError, match=r"In a\.xlsx: There is no sheet 'Tow'\. Did you mean 'Two'"
     ):
-        read_table(path, reading=Reading(sheet="Tow"))
+        read_table(path, reading=ReadOptions(sheet="Tow"))
 
 
 def test_merged_cells_are_refused(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import (
-    Reading,
+    ReadOptions,
     TargetNotGivenError,
     make_quarter_circle,
     naming_file,
@@ -64,7 +64,7 @@ def test_places_that_are_no_file(tmp_path):
 def test_standard_input(monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(b"x;y\n1;a\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
-    table = read_table("-", reading=Reading(separator=";"))
+    table = read_table("-", reading=ReadOptions(separator=";"))
     assert table.names == ("x", "y")
 
 
@@ -88,7 +88,7 @@ QUICK = {"n_estimators": 2, "max_iter": 5, "random_state": 0}
 def test_classifier(options, tmp_path):
     X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
     ensemble = JointSubspaceClassifier(**options, **QUICK).fit(X, y)
-    save(ensemble, tmp_path / "m.skops", columns=list("abc"), kinds=["number"] * 3)
+    save(ensemble, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.predict_proba(X), ensemble.predict_proba(X))
 
@@ -96,6 +96,6 @@ def test_classifier(options, tmp_path):
 def test_selector(tmp_path):
     X, y = make_quarter_circle(30, n_dummies=1, random_state=0)
     selector = JointSubspaceSelector(2, **QUICK).fit(X, y)
-    save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["number"] * 3)
+    save(selector, tmp_path / "m.skops", columns=list("abc"), kinds=["numeric"] * 3)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.transform(X), selector.transform(X))

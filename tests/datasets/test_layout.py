@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._layout import (
     Lines,
     distinct_names,
@@ -90,12 +90,12 @@ def test_the_table_is_found(text, names, note):
 
 
 def test_a_header_can_be_said_and_known():
-    reading = Reading(header=False)
+    reading = ReadOptions(header=False)
     assert list(laid_out("a,b/1,2", reading=reading).texts) == ["column_1", "column_2"]
-    assert list(laid_out("1,2/3,4/5,6", reading=Reading(header=True)).texts) == ["1", "2"]
-    assert list(laid_out("1,2/3,4/5,6", kinds={"2": "number"}).texts) == ["1", "2"]
+    assert list(laid_out("1,2/3,4/5,6", reading=ReadOptions(header=True)).texts) == ["1", "2"]
+    assert list(laid_out("1,2/3,4/5,6", kinds={"2": "numeric"}).texts) == ["1", "2"]
     # a new row for a model that was trained without a header
-    unnamed = {"column_1": "number", "column_2": "word"}
+    unnamed = {"column_1": "numeric", "column_2": "categorical"}
     assert list(laid_out("1,x", kinds=unnamed).texts) == ["column_1", "column_2"]
 
 

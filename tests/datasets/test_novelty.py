@@ -4,71 +4,76 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import Familiar
-from ensemblage.datasets._novelty import Reach, far_rows, unfamiliar
+from ensemblage.datasets import TrainingRanges, UnseenValues
+from ensemblage.datasets._novelty import ColumnRange, far_rows
 
 ROWS = np.array(
     [[1.0, "cook", 5.0], [2.0, "cook", 5.0], [3.0, None, 5.0], [np.nan, "smith", 5.0]],
     dtype=object,
 )
-KINDS = ("number", "word", "number")
+KINDS = ("numeric", "categorical", "numeric")
 NAMES = ("age", "job", "always")
 
 
+def sentences(seen, X, names):
+    unseen = UnseenValues(seen, names)
+    unseen.add(X.T)
+    return list(unseen.sentences())
+
+
 def test_what_is_seen():
-    seen = Familiar.of(ROWS, KINDS)
-    assert seen.words == (None, ("cook", "smith"), None)
-    reach, nothing, constant = seen.reaches
-    assert (reach.low, reach.high, reach.centre) == (1.0, 3.0, 2.0)
+    seen = TrainingRanges.of(ROWS, KINDS)
+    assert seen.categories == (None, ("cook", "smith"), None)
+    limits, nothing, constant = seen.ranges
+    assert (limits.low, limits.high, limits.centre) == (1.0, 3.0, 2.0)
     assert (nothing, constant) == (None, None)
     # the outermost rows are one year from the middle, in scales of a year over 1.349
     assert seen.radius == 1.349
 
 
 def test_a_column_with_equal_quartiles_has_a_scale():
-    assert Reach.of(np.array([0.0] * 9 + [4.0])).scale == 1.0
-    assert Reach.of(np.array([np.nan, 2.0, 2.0])) is None
+    assert ColumnRange.of(np.array([0.0] * 9 + [4.0])).scale == 1.0
+    assert ColumnRange.of(np.array([np.nan, 2.0, 2.0])) is None
 
 
-def test_unseen_words_are_told_with_their_rows():
+def test_unseen_categories_are_listed_with_their_rows():
     new = np.array([[2.0, "pilot", 5.0], [2.0, "cook", 5.0], [2.0, "pilot", 9.0]], dtype=object)
-    (sentence,) = unfamiliar(Familiar.of(ROWS, KINDS), new, NAMES)
-    assert sentence == "Not seen in training in the column 'job': 'pilot' (2 rows)."
+    (sentence,) = sentences(TrainingRanges.of(ROWS, KINDS), new, NAMES)
+    assert sentence == "Unseen categories in column 'job': 'pilot' (2 rows)."
 
 
-def test_far_rows_are_told_with_their_column():
+def test_far_rows_are_listed_with_their_column():
     # the range is 2: beyond it by half is below 0 or above 4
     new = np.array([[age, None, 5.0] for age in (0.0, 4.0, 4.01, np.nan, -9.0)], dtype=object)
-    (sentence,) = unfamiliar(Familiar.of(ROWS, KINDS), new, NAMES)
-    assert sentence == (
-        "Far from all training rows, most of all in the column 'age': 2 of 5 rows (counted from 0: "
-        "2, 4). What is predicted there is a guess."
+    (sentence,) = sentences(TrainingRanges.of(ROWS, KINDS), new, NAMES)
+    assert (
+        "training data, most of all in column 'age': 2 of 5 rows (counted from 0: 2, 4)" in sentence
     )
 
 
 def test_rows_far_in_several_columns_at_once():
     # one unit along one axis each: all ones are within every range, and three times as far out
     X = np.vstack([np.eye(9), -np.eye(9)])
-    seen = Familiar.of(X, ["number"] * 9)
-    assert far_rows(seen, np.ones((9, 1))).rows.tolist() == [0]
-    assert far_rows(seen, np.full((9, 1), 2 / 3)).rows.tolist() == []
+    seen = TrainingRanges.of(X, ["numeric"] * 9)
+    assert far_rows(seen, np.ones((9, 1)))[0].tolist() == [0]
+    assert far_rows(seen, np.full((9, 1), 2 / 3))[0].tolist() == []
 
 
 @given(st.integers(0, 10_000))
 def test_training_rows_are_never_far(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_t(1, size=(20, 3)) * 10.0 ** rng.integers(-5, 6, size=3)
-    assert len(far_rows(Familiar.of(X, ["number"] * 3), X.T).rows) == 0
+    assert len(far_rows(TrainingRanges.of(X, ["numeric"] * 3), X.T)[0]) == 0
 
 
 def test_far_rows_are_far_from_each_training_row():
     """Half a range in one column, or the radius in all: what the note claims."""
     rng = np.random.default_rng(1)
     X, new = rng.normal(size=(60, 4)), rng.normal(scale=3, size=(200, 4))
-    seen = Familiar.of(X, ["number"] * 4)
+    seen = TrainingRanges.of(X, ["numeric"] * 4)
     ranges = X.max(axis=0) - X.min(axis=0)
-    scales = np.array([reach.scale for reach in seen.reaches])
-    far = far_rows(seen, new.T).rows
+    scales = np.array([limits.scale for limits in seen.ranges])
+    far = far_rows(seen, new.T)[0]
     assert 0 < len(far) < 200
     for row in new[far]:
         apart = np.abs(row - X)
@@ -77,8 +82,8 @@ def test_far_rows_are_far_from_each_training_row():
         assert by_column > 0.5 or by_distance > seen.radius
 
 
-def test_a_table_of_words_alone_has_no_far_rows():
+def test_a_table_of_categories_alone_has_no_far_rows():
     words = np.array([["a"], ["b"]], dtype=object)
-    seen = Familiar.of(words, ["word"])
-    assert len(far_rows(seen, words.T).rows) == 0
-    assert list(unfamiliar(seen, words, ["w"])) == []
+    seen = TrainingRanges.of(words, ["categorical"])
+    assert len(far_rows(seen, words.T)[0]) == 0
+    assert sentences(seen, words, ["w"]) == []

@@ -110,7 +110,7 @@ def openml(monkeypatch, tmp_path):
 
 def test_fetch_decodes_words_and_uses_the_cache(openml):
     data = load_dataset("openml:61")
-    assert data.kinds == ("number", "word")
+    assert data.kinds == ("numeric", "categorical")
     assert data.X[:, 1].tolist() == ["red", "green", None]
     np.testing.assert_array_equal(data.X[:, 0].astype(float), [1, np.nan, 3])
     assert data.y.tolist() == ["a", "b", "a"]
@@ -211,7 +211,7 @@ def test_shared_folder_with_manifest(shared, monkeypatch):
     monkeypatch.setenv("ENSEMBLAGE_DATA", str(shared / "data"))
     data = load_dataset("lymph")
     assert data.X.shape == (148, 18)
-    assert data.kinds.count("number") == 3
+    assert data.kinds.count("numeric") == 3
     assert data.target == "class"
     # One category of the class never occurs in some sets; declared order is kept.
     assert set(data.classes) <= set(data.categories["class"])
@@ -262,7 +262,7 @@ def test_a_manifest_declares_kinds_and_categories(tmp_path):
     expected = Declared(rows=2, numeric=("size",), categories={"code": ("2", "1")})
     assert read_manifest(tmp_path) == {"a": expected}
     data = load_from_folder(tmp_path, "a")
-    assert data.kinds == ("number", "word")
+    assert data.kinds == ("numeric", "categorical")
     assert data.categories == {"code": ("2", "1")}
     assert data.target == "class"
 

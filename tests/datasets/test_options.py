@@ -1,13 +1,13 @@
 import pytest
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import ReadOptions
 
 
 def test_options_as_they_are_typed():
     options = ["separator=tab", "decimal=comma", "thousands=.", "header=no", "sheet= Two "]
-    expected = Reading(separator="\t", decimal=",", thousands=".", header=False, sheet="Two")
-    assert Reading.from_options(options) == expected
-    assert Reading.from_options(["thousands=none", "dates=day-first"]).thousands == ""
+    expected = ReadOptions(separator="\t", decimal=",", thousands=".", header=False, sheet="Two")
+    assert ReadOptions.from_options(options) == expected
+    assert ReadOptions.from_options(["thousands=none", "dates=day-first"]).thousands == ""
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_options_as_they_are_typed():
         ("decimal=x", r"`decimal` must be one of '\.', ',', got 'x'"),
         ("separator=ab", "`separator` must be one character such as ';' or a tab, got 'ab'"),
         ('separator="', "`separator` must be one character"),
-        ("dates=year", "`dates` must be one of 'day-first', 'month-first', 'words', got 'year'"),
+        ("dates=year", "`dates` must be one of 'day-first', 'month-first', 'text', got 'year'"),
         ("header=maybe", "`header` must be one of True, False, got 'maybe'"),
         ("encoding=klingon", "`encoding` 'klingon' is not known; utf-8"),
         ("encoding=base64", "`encoding` 'base64' is not known"),
@@ -29,9 +29,9 @@ def test_options_as_they_are_typed():
 )
 def test_wrong_options_say_what_is_expected(option, message):
     with pytest.raises(ValueError, match=message):
-        Reading.from_options([option])
+        ReadOptions.from_options([option])
 
 
 def test_one_mark_cannot_be_both():
     with pytest.raises(ValueError, match="cannot both be ','"):
-        Reading(decimal=",", thousands=",")
+        ReadOptions(decimal=",", thousands=",")

@@ -24,12 +24,12 @@ def test_kinds_and_missing_values(tmp_path):
     }  # fmt: skip
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
-    assert table.kinds == ("number", "number", "word", "word", "word")
+    assert table.kinds == ("numeric", "numeric", "categorical", "categorical", "categorical")
     np.testing.assert_array_equal(table.column("i"), [1.0, np.nan, 3.0])
     assert table.column("b").tolist() == ["True", "False", None]
     assert table.column("s").tolist() == ["a", None, None]
     assert table.categories == {"d": ("x", "y")}
-    forced = read_table(tmp_path / "a.parquet", kinds={"i": "word"})
+    forced = read_table(tmp_path / "a.parquet", kinds={"i": "categorical"})
     assert forced.column("i").tolist() == ["1", None, "3"]
 
 
@@ -48,7 +48,16 @@ def test_dates_decimals_and_digits_as_text(tmp_path):
     }  # fmt: skip
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
-    kinds = ("date", "date", "number", "word", "word", "word", "number", "number")
+    kinds = (
+        "date",
+        "date",
+        "numeric",
+        "categorical",
+        "categorical",
+        "categorical",
+        "numeric",
+        "numeric",
+    )
     assert table.kinds == kinds
     assert table.column("day")[0] == np.datetime64("2021-04-03", "ms")
     assert table.column("moment")[0] == np.datetime64("2021-04-03T10:00", "ms")
@@ -56,7 +65,7 @@ def test_dates_decimals_and_digits_as_text(tmp_path):
     assert table.column("code").tolist() == ["1", "2", "10"]
     # declared, so that it is a value
     assert table.column("kind").tolist() == ["NA", "b", None]
-    known = read_table(tmp_path / "a.parquet", kinds={"code": "number", "day": "word"})
+    known = read_table(tmp_path / "a.parquet", kinds={"code": "numeric", "day": "categorical"})
     assert known.column("code").tolist() == [1.0, 2.0, 10.0]
     assert known.column("day").tolist() == ["2021-04-03", None, "2021-04-03"]
 
@@ -98,7 +107,7 @@ def test_bad_parquet(tmp_path):
             read_table(tmp_path / "b.parquet")
     parquet.write_table(pa.table({"x": ["a"]}), tmp_path / "c.parquet")
     with pytest.raises(ValueError, match="numbers are expected"):
-        read_table(tmp_path / "c.parquet", kinds={"x": "number"})
+        read_table(tmp_path / "c.parquet", kinds={"x": "numeric"})
     parquet.write_table(pa.table({"x": pa.array([], pa.int64())}), tmp_path / "d.parquet")
     with pytest.raises(ValueError, match="has no rows"):
         read_table(tmp_path / "d.parquet")

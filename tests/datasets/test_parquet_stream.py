@@ -47,7 +47,7 @@ def test_small_files_and_texts_that_become_dates_are_read_whole(stored):
 
 def test_refusals_name_the_file(stored, tmp_path):
     with pytest.raises(ValueError, match=r"In rows\.parquet: Column 'w' holds 'a', which is no"):
-        [*open_table(stored, kinds={"w": "number"}, block_rows=2).read()]
+        [*open_table(stored, kinds={"w": "numeric"}, block_rows=2).read()]
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(stored.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"damaged\.parquet is not a Parquet file, or it is dam"):

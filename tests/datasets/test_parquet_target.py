@@ -39,7 +39,9 @@ def path(tmp_path_factory):
 
 
 def whole(path, target, task):
-    dataset = Dataset.from_table(read_table(path, kinds={target: "either"}), target, task=task)
+    dataset = Dataset.from_table(
+        read_table(path, kinds={target: "numeric_or_label"}), target, task=task
+    )
     return dataset.task, dataset.y.tolist(), dataset.task_reason
 
 

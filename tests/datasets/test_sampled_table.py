@@ -68,7 +68,7 @@ def test_of_a_file_that_is_read_whole_rows_are_drawn_if_asked_for(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("n,label\n" + "\n".join(f"{i},0{i % 2}" for i in range(50)))
     assert sample_table(path, RowDraw(20, 7)).n_rows == 50
-    table = sample_table(path, RowDraw(20, 7, of_any=True), kinds={"label": "either"})
+    table = sample_table(path, RowDraw(20, 7, of_any=True), kinds={"label": "numeric_or_label"})
     assert table.notes[-1] == "The file has 50 rows, of which 20 were drawn by the seed 7."
     numbers = table.column("n").astype(int).tolist()
     assert numbers == sorted(set(numbers))

@@ -20,7 +20,7 @@ def test_missing_values(text):
 
 def test_numbers_and_words():
     table = Table.from_texts(["a", "b", "c"], [["1", "2e3"], ["1", "inf"], ["1_000", "2"]])
-    assert table.kinds == ("number", "word", "word")
+    assert table.kinds == ("numeric", "categorical", "categorical")
     assert table.column("a").dtype == np.float64
     assert table.column("b").tolist() == ["1", "inf"]
 
@@ -32,7 +32,7 @@ def test_huge_integers_are_numbers_unless_they_overflow():
 
 
 def test_a_column_without_values_holds_numbers():
-    assert Table.from_texts(["a"], [["", "NA"]]).kinds == ("number",)
+    assert Table.from_texts(["a"], [["", "NA"]]).kinds == ("numeric",)
 
 
 def test_declared_categories_are_words():
@@ -42,15 +42,17 @@ def test_declared_categories_are_words():
 
 
 def test_forced_kinds():
-    assert Table.from_texts(["a"], [["1"]], kinds={"a": "word"}).column("a").tolist() == ["1"]
+    assert Table.from_texts(["a"], [["1"]], kinds={"a": "categorical"}).column("a").tolist() == [
+        "1"
+    ]
     with pytest.raises(ValueError, match=r"Column 'a' holds 'x', which is not a finite number"):
-        Table.from_texts(["a"], [["1", "x"]], kinds={"a": "number"})
+        Table.from_texts(["a"], [["1", "x"]], kinds={"a": "numeric"})
 
 
 def test_dates_are_days_since_1970_in_the_matrix():
     texts = [["1970-01-02", "NA", "2024-03-01 12:00"], ["1", "2", "3"]]
     table = Table.from_texts(["day", "n"], texts, kinds={"day": "date"})
-    assert table.kinds == ("date", "number")
+    assert table.kinds == ("date", "numeric")
     assert table.column("day").dtype == np.dtype("datetime64[ms]")
     assert is_missing(table.column("day")).tolist() == [False, True, False]
     assert table.to_array().dtype == np.float64

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._layout import Lines
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._text import (
     Decoded,
-    Written,
+    Dialect,
     decode,
     detect_piecewise,
     parse_delimited,
@@ -94,10 +94,10 @@ ROWS = [["a", "b"], ["1", "x"], ["2,5", "y"]]
 @pytest.mark.parametrize(
     ("written", "note"),
     [
-        (Written(), "Read with ',' as decimal mark."),
-        (Written(";"), "Read with ';' between values and ',' as decimal mark."),
+        (Dialect(), "Read with ',' as decimal mark."),
+        (Dialect(";"), "Read with ';' between values and ',' as decimal mark."),
         (
-            Written("\t", "Latin-1"),
+            Dialect("\t", "Latin-1"),
             "Read with tabs between values, ',' as decimal mark and Latin-1 as encoding.",
         ),
     ],
@@ -114,7 +114,7 @@ def test_the_usual_needs_no_sentence():
 
 
 def parse(text, *, tabs=False, **reading):
-    request = Request("a.csv", reading=Reading(**reading))
+    request = Request("a.csv", reading=ReadOptions(**reading))
     return parse_delimited(Decoded(text, "UTF-8"), request, tabs=tabs)
 
 

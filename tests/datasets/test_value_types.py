@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import kind_of
 from ensemblage.datasets._value_types import (
     PLAIN,
     STYLES,
     FoundMarks,
-    Marks,
+    NumberFormat,
     find_marks,
     moment,
     parse_numbers,
@@ -25,14 +25,14 @@ from ensemblage.datasets._value_types import (
     ("text", "marks", "value"),
     [
         ("1.5e-3", PLAIN, 0.0015),
-        ("1.234,56", Marks(",", "."), 1234.56),
-        ("1,234.56", Marks(".", ","), 1234.56),
-        ("12,34,567", Marks(".", ","), 1234567.0),
-        ("1 234,56", Marks(",", " "), 1234.56),
-        ("1\u202f234\u00a0567,5", Marks(",", " "), 1234567.5),
-        ("1'234.56", Marks(".", "'"), 1234.56),
-        ("1\u2019234", Marks(".", "'"), 1234.0),
-        ("\u2212,5", Marks(","), -0.5),
+        ("1.234,56", NumberFormat(",", "."), 1234.56),
+        ("1,234.56", NumberFormat(".", ","), 1234.56),
+        ("12,34,567", NumberFormat(".", ","), 1234567.0),
+        ("1 234,56", NumberFormat(",", " "), 1234.56),
+        ("1\u202f234\u00a0567,5", NumberFormat(",", " "), 1234567.5),
+        ("1'234.56", NumberFormat(".", "'"), 1234.56),
+        ("1\u2019234", NumberFormat(".", "'"), 1234.0),
+        ("\u2212,5", NumberFormat(","), -0.5),
     ],
 )
 def test_numbers_of_the_world(text, marks, value):
@@ -43,8 +43,9 @@ def test_numbers_of_the_world(text, marks, value):
     ("text", "marks"),
     [
         ("1_000", PLAIN), ("inf", PLAIN), ("x", PLAIN), ("1,5", PLAIN),
-        ("0.123", Marks(",", ".")), ("1.23,4", Marks(",", ".")), ("1,5", Marks(".", ",")),
-        ("12345.678", Marks(",", ".")), ("1,5\n2", Marks(",")), ("", Marks(",")), (",", Marks(",")),
+        ("0.123", NumberFormat(",", ".")), ("1.23,4", NumberFormat(",", ".")),
+        ("1,5", NumberFormat(".", ",")), ("12345.678", NumberFormat(",", ".")),
+        ("1,5\n2", NumberFormat(",")), ("", NumberFormat(",")), (",", NumberFormat(",")),
     ],
 )  # fmt: skip
 def test_what_is_no_number(text, marks):
@@ -75,26 +76,30 @@ def test_a_sign_that_all_have_is_taken_off():
     ("odd", "plain", "separator", "expected"),
     [
         ([], [["1.5"]], ",", FoundMarks(PLAIN)),
-        ([["1,5"]], [["2"]], ";", FoundMarks(Marks(","))),
-        ([["1,5"], ["1.234,5"]], [], ";", FoundMarks(Marks(",", "."))),
-        ([["1,5"]], [["1.234", "12"]], ";", FoundMarks(Marks(",", "."))),
-        ([["1,5"]], [["0.234"]], ";", FoundMarks(Marks(","))),
-        ([["1,234.5"]], [], ",", FoundMarks(Marks(".", ","))),
+        ([["1,5"]], [["2"]], ";", FoundMarks(NumberFormat(","))),
+        ([["1,5"], ["1.234,5"]], [], ";", FoundMarks(NumberFormat(",", "."))),
+        ([["1,5"]], [["1.234", "12"]], ";", FoundMarks(NumberFormat(",", "."))),
+        ([["1,5"]], [["0.234"]], ";", FoundMarks(NumberFormat(","))),
+        ([["1,234.5"]], [], ",", FoundMarks(NumberFormat(".", ","))),
         # only 1,234: other columns, then the separator decide
-        ([["1,234"]], [["0.5"]], ";", FoundMarks(Marks(".", ","), "1,234")),
-        ([["1,234"]], [["5"]], ";", FoundMarks(Marks(","), "1,234")),
-        ([["1,234"]], [["5"]], ",", FoundMarks(Marks(".", ","), "1,234")),
-        ([["red"], ["1 234"]], [], ";", FoundMarks(Marks(",", " "))),
+        ([["1,234"]], [["0.5"]], ";", FoundMarks(NumberFormat(".", ","), "1,234")),
+        ([["1,234"]], [["5"]], ";", FoundMarks(NumberFormat(","), "1,234")),
+        ([["1,234"]], [["5"]], ",", FoundMarks(NumberFormat(".", ","), "1,234")),
+        ([["red"], ["1 234"]], [], ";", FoundMarks(NumberFormat(",", " "))),
     ],
 )
 def test_marks_are_those_that_read_the_most_columns(odd, plain, separator, expected):
-    assert find_marks(odd, plain, Reading(), separator) == expected
+    assert find_marks(odd, plain, ReadOptions(), separator) == expected
 
 
 def test_marks_that_are_said_are_taken():
-    assert find_marks([], [["1.234"]], Reading(decimal=","), ",").marks == Marks(",", ".")
-    assert find_marks([["1,234"]], [], Reading(thousands=","), ";").marks == Marks(".", ",")
-    assert find_marks([["1,5"]], [], Reading(decimal="."), ";").marks == PLAIN
+    assert find_marks([], [["1.234"]], ReadOptions(decimal=","), ",").marks == NumberFormat(
+        ",", "."
+    )
+    assert find_marks([["1,234"]], [], ReadOptions(thousands=","), ";").marks == NumberFormat(
+        ".", ","
+    )
+    assert find_marks([["1,5"]], [], ReadOptions(decimal="."), ";").marks == PLAIN
 
 
 def dates(*texts, **how):
@@ -159,7 +164,7 @@ def test_parts_that_are_not_there_have_the_least_value():
 
 def typed(separator=",", kinds=None, reading=None, **texts):
     columns = {name: values.split("|") for name, values in texts.items()}
-    return type_columns(columns, Request("a.csv", kinds or {}, reading or Reading()), separator)
+    return type_columns(columns, Request("a.csv", kinds or {}, reading or ReadOptions()), separator)
 
 
 def values(found, place=0):
@@ -168,7 +173,12 @@ def values(found, place=0):
 
 def test_plain_columns_need_no_note():
     found = typed(a="1|2.5||NA", b="x|NA|?|null", c="|||", d="NA|?||")
-    assert [kind_of(column) for column in found.columns] == ["number", "word", "number", "number"]
+    assert [kind_of(column) for column in found.columns] == [
+        "numeric",
+        "categorical",
+        "numeric",
+        "numeric",
+    ]
     np.testing.assert_array_equal(found.columns[0], [1.0, 2.5, np.nan, np.nan])
     assert values(found, 1) == ["x", None, None, None]
     assert found[1:4] == (PLAIN, (), {})
@@ -188,7 +198,7 @@ def test_marks_are_the_same_in_the_whole_file():
     assert values(found, 1) == [1234.0, 5.0]
     assert values(found, 2) == [0.5, 7.0]
     assert values(found, 3) == ["x", "1,5"]
-    assert found.marks == Marks(",", ".")
+    assert found.marks == NumberFormat(",", ".")
 
 
 def test_what_may_be_either_is_noted():
@@ -228,14 +238,14 @@ def test_doubtful_dates_follow_the_marks_of_numbers():
     assert comma.columns[0][0] == np.datetime64("2021-04-03", "ms")
     assert point.columns[0][0] == np.datetime64("2021-03-04", "ms")
     assert "month first is taken: if that is wrong, say so by `dates`." in point.notes[1]
-    said = typed(",", a="03/04/2021|05/06/2021", reading=Reading(dates="day-first"))
+    said = typed(",", a="03/04/2021|05/06/2021", reading=ReadOptions(dates="day-first"))
     assert len(said.notes) == 1
-    words = typed(",", a="03/04/2021|05/06/2021", reading=Reading(dates="words"))
+    words = typed(",", a="03/04/2021|05/06/2021", reading=ReadOptions(dates="text"))
     assert values(words) == ["03/04/2021", "05/06/2021"]
 
 
 def test_known_kinds():
-    kinds = {"a": "word", "b": "number", "c": "date", "d": "date", "e": "number"}
+    kinds = {"a": "categorical", "b": "numeric", "c": "date", "d": "date", "e": "numeric"}
     found = typed(kinds=kinds, a="1|2", b="-|n/a", c="|", d="1.2.2021|-", e="1,5|2")
     assert values(found, 0) == ["1", "2"]
     assert np.isnan(found.columns[1]).all()
@@ -247,7 +257,7 @@ def test_known_kinds():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("number", "Column 'a' holds 'hot', which is not a finite number; numbers are expected"),
+        ("numeric", "Column 'a' holds 'hot', which is not a finite number; numbers are expected"),
         ("date", "Column 'a' holds '1', which is not a date; dates are expected in this column"),
     ],
 )

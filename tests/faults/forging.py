@@ -161,7 +161,7 @@ def flip_bytes(folder, kind, times):
     """Flip random bits of a model file; it is refused, or the model is the same."""
     path = folder / "model.skops"
     model = KINDS[kind]()
-    save(model, path, columns=["a", "b", "c"], kinds=["number"] * 3, X=X)
+    save(model, path, columns=["a", "b", "c"], kinds=["numeric"] * 3, X=X)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     for number in range(times):
@@ -174,7 +174,9 @@ def flip_bytes(folder, kind, times):
 def write_archives(folder):
     """Forge the archive, its header and its schema."""
     source = folder / "source.skops"
-    save(LogisticRegression().fit(X, Y), source, columns=["a", "b", "c"], kinds=["number"] * 3, X=X)
+    save(
+        LogisticRegression().fit(X, Y), source, columns=["a", "b", "c"], kinds=["numeric"] * 3, X=X
+    )
     for number, (name, data) in enumerate(_archives(source, folder)):
         (folder / f"{number:02} {re.sub('[^a-z ]', '', name)}.skops").write_bytes(data)
     source.unlink()
@@ -215,18 +217,19 @@ def _archives(source, folder):
 
 
 def _header_fields():
-    reach = {"low": 0.0, "high": 1.0, "centre": 0.5, "scale": 1.0}
-    familiar = {"reaches": [reach] * 3, "words": [None] * 3, "radius": 1.0}
+    limits = {"low": 0.0, "high": 1.0, "centre": 0.5, "scale": 1.0}
+    ranges = {"ranges": [limits] * 3, "categories": [None] * 3, "radius": 1.0}
     yield from [
         ("format", 99), ("format", 0), ("format", -1), ("format", "1"), ("columns", ["a"]),
         ("columns", "abc"), ("columns", ["a", "a", "b"]), ("columns", [1, 2, 3]),
-        ("kinds", ["number"]), ("kinds", ["number", "x", "word"]), ("classes", ["0"]),
+        ("kinds", ["numeric"]), ("kinds", ["numeric", "x", "categorical"]), ("classes", ["0"]),
         ("classes", ["0", "1", "2"]), ("classes", ["0", "<b>"]), ("target", 3), ("details", []),
         ("versions", 1), ("ignored", 3), ("source", "x"), ("source", {"name": 3, "known": []}),
-        ("familiar", familiar | {"reaches": [reach]}), ("familiar", familiar | {"words": []}),
-        ("familiar", familiar | {"radius": -1.0}),
-        ("familiar", familiar | {"reaches": [reach | {"scale": 0.0}] * 3}),
-        ("familiar", familiar | {"reaches": [reach | {"low": 9.0}] * 3}),
+        ("training_ranges", ranges | {"ranges": [limits]}),
+        ("training_ranges", ranges | {"categories": []}),
+        ("training_ranges", ranges | {"radius": -1.0}),
+        ("training_ranges", ranges | {"ranges": [limits | {"scale": 0.0}] * 3}),
+        ("training_ranges", ranges | {"ranges": [limits | {"low": 9.0}] * 3}),
     ]  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def wide_file(folder, n_columns):
 
 
 def ignore_columns(path, names):
-    saved = SavedModel(None, (names[0],), ("number",), ignored=(*names[1:], "class"))
+    saved = SavedModel(None, (names[0],), ("numeric",), ignored=(*names[1:], "class"))
     return len(read_rows(saved, path).notes)
 
 
@@ -125,7 +125,7 @@ def drop_columns(_, names):
 
 
 def declare_kinds(_, names):
-    return len(per_column(dict.fromkeys(names, "number"), names, "kinds"))
+    return len(per_column(dict.fromkeys(names, "numeric"), names, "kinds"))
 
 
 @pytest.mark.parametrize("act", [ignore_columns, drop_columns, declare_kinds])

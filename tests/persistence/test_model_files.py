@@ -92,7 +92,7 @@ def model_file(tmp_path):
     path = tmp_path / "model.skops"
     save(
         LogisticRegression().fit(X, Y), path,
-        columns=list("abcd"), kinds=["number"] * 4, target="class", details={"method": "logistic"},
+        columns=list("abcd"), kinds=["numeric"] * 4, target="class", details={"method": "logistic"},
     )  # fmt: skip
     return path
 
@@ -110,7 +110,7 @@ def change_header(path, **facts):
 def test_everything_comes_back(model_file):
     saved = load(model_file)
     assert saved.columns == ("a", "b", "c", "d")
-    assert saved.kinds == ("number",) * 4
+    assert saved.kinds == ("numeric",) * 4
     assert saved.target == "class"
     assert saved.classes == ("no", "yes")
     assert saved.details == {"method": "logistic"}

@@ -301,7 +301,7 @@ def test_strata_of_one_class_and_members_of_several_kinds_are_whole(tmp_path):
         model = StrataEnsembleClassifier(strata, kinds, random_state=0).fit(TRUSTED_X, y)
     save(
         model, tmp_path / "strata.skops",
-        columns=["a", "b"], kinds=["number"] * 2, target="class", details={},
+        columns=["a", "b"], kinds=["numeric"] * 2, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "strata.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(TRUSTED_X), model.predict_proba(TRUSTED_X))

@@ -170,7 +170,7 @@ def test_numbers_of_another_size_are_refused(rows):
 def test_a_forged_forest_in_a_model_file_is_refused(rows, tmp_path):
     model = EnsemblageClassifier(["forest"], cv=2, random_state=0).fit(rows.X, rows.y)
     path = tmp_path / "pool.skops"
-    what = {"columns": list("abcd"), "kinds": ["number"] * 4, "target": "class", "details": {}}
+    what = {"columns": list("abcd"), "kinds": ["numeric"] * 4, "target": "class", "details": {}}
     save(model, path, **what)
     np.testing.assert_array_equal(
         load(path).model.predict_proba(rows.X), model.predict_proba(rows.X)

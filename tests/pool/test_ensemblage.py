@@ -73,7 +73,7 @@ def test_a_forged_file_is_refused(fitted, tmp_path):
     forged.fusion_ = copy.copy(fitted.fusion_)
     forged.fusion_.weights_ = np.full(2, np.nan)
     path = tmp_path / "pool.skops"
-    what = {"columns": list("abc"), "kinds": ["number"] * 3, "target": "class", "details": {}}
+    what = {"columns": list("abc"), "kinds": ["numeric"] * 3, "target": "class", "details": {}}
     save(forged, path, **what)
     with pytest.raises(ValueError, match="forged or damaged LogPool"):
         load(path)
@@ -238,7 +238,7 @@ def test_saved_and_loaded(tmp_path, clouds, pool):
     names = list("abcd")
     save(
         model, tmp_path / "pool.skops",
-        columns=names, kinds=["number"] * 4, target="class", details={},
+        columns=names, kinds=["numeric"] * 4, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -351,7 +351,7 @@ def test_trees_of_an_encoded_table_are_saved_and_loaded(tmp_path):
     model = EnsemblageClassifier(pool, cv=2, random_state=0).fit(frame, y)
     save(
         model, tmp_path / "pool.skops",
-        columns=["job", "age"], kinds=["word", "number"], target="class", details={},
+        columns=["job", "age"], kinds=["categorical", "numeric"], target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
     np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))

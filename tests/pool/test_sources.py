@@ -400,7 +400,7 @@ def test_one_worker_and_two_give_the_same_bits(model_source_answers):
 def test_saved_and_loaded(tmp_path, model_source_answers):
     save(
         model_source_answers, tmp_path / "pool.skops",
-        columns=["x", "y", "z"], kinds=["number"] * 3, target="class", details={},
+        columns=["x", "y", "z"], kinds=["numeric"] * 3, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
     expected = model_source_answers.predict_proba(X, sources=SITES)
@@ -463,7 +463,7 @@ def test_saved_and_loaded_without_lightgbm(tmp_path, monkeypatch):
     fitted = clone(SMALL).fit(X, Y, sources=SITES)
     save(
         fitted, tmp_path / "pool.skops",
-        columns=["x", "y", "z"], kinds=["number"] * 3, target="class", details={},
+        columns=["x", "y", "z"], kinds=["numeric"] * 3, target="class", details={},
     )  # fmt: skip
     loaded = load(tmp_path / "pool.skops").model
     expected = fitted.predict_proba(X, sources=SITES)

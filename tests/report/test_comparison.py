@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from ensemblage._core import TableBlock
-from ensemblage.datasets import ColumnCard, DataCard
+from ensemblage.datasets import ColumnSummary, DataSummary
 from ensemblage.report import BarsBlock, FactsBlock, NotesBlock, TextBlock, comparison_page
 from ensemblage.report._comparison import (
     data_section,
@@ -94,14 +94,14 @@ def test_methods_left_out_are_counted():
 
 
 COLUMNS = (
-    ColumnCard("age", "number", 5, 30, -1.5, 40.0, 52.0),
-    ColumnCard("job", "word", 0, 14, common={"cook": 30, "smith": 20}),
+    ColumnSummary("age", "numeric", 5, 30, -1.5, 40.0, 52.0),
+    ColumnSummary("job", "categorical", 0, 14, top_categories={"cook": 30, "smith": 20}),
 )
 
 
 def card(classes, **options):
     facts = {"name": "people", "n_rows": 100, "columns": COLUMNS, "target": "kind"}
-    return DataCard(**facts, classes=classes, **options)
+    return DataSummary(**facts, classes=classes, **options)
 
 
 def test_a_card_as_a_section():
@@ -109,14 +109,14 @@ def test_a_card_as_a_section():
     facts, shares, columns, notes = section.blocks
     assert isinstance(facts, FactsBlock)
     assert facts.facts == [
-        ("data", "people"), ("rows", "100"), ("columns", "1 of numbers, 1 of words"),
-        ("gaps", "2.5% of values, in 1 column"), ("most categories", "14 in job"),
+        ("data", "people"), ("rows", "100"), ("columns", "1 numeric, 1 categorical"),
+        ("missing", "2.5% of values, in 1 column"), ("highest cardinality", "14 in job"),
     ]  # fmt: skip
     assert isinstance(shares, BarsBlock)
     assert [bar.text for bar in shares.bars] == ["75 (75.0%)", "25 (25.0%)"]
     assert isinstance(columns, TableBlock)
     assert [row[-1].text for row in columns.rows] == [
-        "\N{MINUS SIGN}1.5 to 52, half up to 40", "cook (30%), smith (20%)",
+        "min \N{MINUS SIGN}1.5, median 40, max 52", "cook (30%), smith (20%)",
     ]  # fmt: skip
     assert notes == NotesBlock(("A note.",))
 

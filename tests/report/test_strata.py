@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from ensemblage._core import Heading as Column
-from ensemblage.datasets import make_multi_source, make_multi_source_regression
+from ensemblage.datasets import make_multi_source
 from ensemblage.report import CardsBlock, MapBlock, TextBlock, explain_model
 from ensemblage.report._blocks import Card
 from ensemblage.report._explanation import Subject
@@ -33,10 +33,10 @@ from ensemblage.strata import (
     StratumDescription,
 )
 
-AGE = ColumnDifference("age", "number", None, 60.0, 40.0, 1.0)
+AGE = ColumnDifference("age", "numeric", None, 60.0, 40.0, 1.0)
 
 
-SITE = ColumnDifference("site", "word", "Basel", 0.9, 0.3, 1.3)
+SITE = ColumnDifference("site", "categorical", "Basel", 0.9, 0.3, 1.3)
 
 
 LAB = ColumnDifference("lab", "missing", None, 0.8, 0.2, 1.3)
@@ -68,8 +68,8 @@ def test_without_a_description_there_are_none():
 
 def test_a_card_by_hand():
     differences = (
-        ColumnDifference("age", "number", None, 61.0, 42.0, 0.9),
-        ColumnDifference("job", "word", "cook", 0.5, 0.2, 0.6),
+        ColumnDifference("age", "numeric", None, 61.0, 42.0, 0.9),
+        ColumnDifference("job", "categorical", "cook", 0.5, 0.2, 0.6),
         ColumnDifference("pay", "missing", None, 0.3, 0.1, 0.5),
     )
     described = StrataDescription(
@@ -344,7 +344,7 @@ NUMBER_FUSIONS = ["gate", "logpool", "mean"]
 
 @pytest.fixture(scope="module")
 def numbers():
-    return make_multi_source_regression(3, 240, 4, random_state=0)
+    return make_multi_source(3, 240, 4, task="regression", random_state=0)
 
 
 @pytest.mark.parametrize("fusion", NUMBER_FUSIONS)

@@ -99,10 +99,10 @@ def test_a_weight_is_as_good_as_copies(rows):
     assert found[0] == np.median(copies)
 
 
-AGE = ColumnDifference("age", "number", None, 61.0, 54.0, 0.75)
+AGE = ColumnDifference("age", "numeric", None, 61.0, 54.0, 0.75)
 
 
-SITE = ColumnDifference("site", "word", "Basel", 0.92, 0.31, 1.4)
+SITE = ColumnDifference("site", "categorical", "Basel", 0.92, 0.31, 1.4)
 
 
 TOLD = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE, AGE)),), 40)
@@ -114,7 +114,7 @@ TOLD = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE
         (AGE, "age high (61)", "age: 61 (all rows 54, +0.8)"),
         (SITE, "site = Basel", "site = Basel: 92% (all rows 31%, +1.4)"),
         (
-            ColumnDifference("site", "word", "Bern", 0.0, 0.5, -1.6),
+            ColumnDifference("site", "categorical", "Bern", 0.0, 0.5, -1.6),
             "site not Bern",
             "site = Bern: 0% (all rows 50%, -1.6)",
         ),
@@ -129,7 +129,7 @@ TOLD = StrataDescription((StratumDescription(0, "site = Basel", 0.25, 0.1, (SITE
             "lab missing: 80% (all rows 20%, +1.3)",
         ),
         (
-            ColumnDifference("pay", "number", None, 123456.0, 20000.0, 1.0),
+            ColumnDifference("pay", "numeric", None, 123456.0, 20000.0, 1.0),
             "pay high (123456)",
             "pay: 123456 (all rows 20000, +1.0)",
         ),
@@ -141,9 +141,9 @@ def test_differences_in_plain_words(difference, phrase, told):
 
 
 def test_the_absence_of_something_rare_makes_no_name():
-    assert not ColumnDifference("cp", "word", "rare", 0.0, 0.06, -0.5).is_telling
-    assert ColumnDifference("cp", "word", "common", 0.0, 0.5, -1.5).is_telling
-    assert not ColumnDifference("age", "number", None, 1.0, 1.1, -0.1).is_telling
+    assert not ColumnDifference("cp", "categorical", "rare", 0.0, 0.06, -0.5).is_telling
+    assert ColumnDifference("cp", "categorical", "common", 0.0, 0.5, -1.5).is_telling
+    assert not ColumnDifference("age", "numeric", None, 1.0, 1.1, -0.1).is_telling
 
 
 def test_a_table_and_html():
@@ -222,7 +222,7 @@ def test_a_frame_with_words_dates_and_gaps():
 def test_arrays_have_names_and_kinds_from_outside():
     days = np.array([[18628.0, 0], [18628, 1], [19000, 0], [19000, 1]])
     described = describe_strata(
-        days, np.repeat(np.eye(2), 2, axis=0), names=["seen", "sex"], kinds=["date", "number"]
+        days, np.repeat(np.eye(2), 2, axis=0), names=["seen", "sex"], kinds=["date", "numeric"]
     )
     assert described.names == ["seen early (2021-01-01)", "seen late (2022-01-08)"]
     assert only(describe_strata(days, np.ones((4, 1)))) == [[]]
@@ -237,7 +237,7 @@ def test_a_number_of_two_values_is_told_by_its_share():
 
 def test_columns_without_a_value_do_not_differ():
     X = np.full((2, 2), np.nan)
-    described = describe_strata(X, np.eye(2), kinds=["date", "number"])
+    described = describe_strata(X, np.eye(2), kinds=["date", "numeric"])
     assert only(described) == [[], []]
     assert described.names == ["like all rows (1 of 2)", "like all rows (2 of 2)"]
 

@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensemblage.blocks import MemoryBlocks, open_blocks
-from ensemblage.datasets import make_multi_source, make_multi_source_regression
+from ensemblage.datasets import make_multi_source
 from ensemblage.persistence import load, save
 from ensemblage.strata import (
     HISS,
@@ -93,7 +93,7 @@ def test_a_rare_class_is_not_lost(stored):
 
 def test_numbers_and_names(tmp_path):
     pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    X, y = make_multi_source_regression(3, n_samples=2000, random_state=0)
+    X, y = make_multi_source(3, n_samples=2000, task="regression", random_state=0)
     names = [f"c{j}" for j in range(X.shape[1])]
     pandas.DataFrame(X, columns=names).to_parquet(tmp_path / "rows.parquet")
     strata = MixtureStrata(3, max_iter=20)

@@ -12,7 +12,7 @@ def sites():
     X[:, 0], X[:, 1] = rng.normal(size=180), rng.choice(["cook", "smith", None], 180)
     y = np.where(X[:, 0].astype(float) + rng.logistic(size=180) > 0, "ill", "well")
     sources = np.repeat(["north", "south", "west"], 60)
-    return Dataset("sites", X, y, ("age", "job"), ("number", "word"), sources=sources)
+    return Dataset("sites", X, y, ("age", "job"), ("numeric", "categorical"), sources=sources)
 
 
 def test_words_names_and_progress(sites):

@@ -181,7 +181,7 @@ def test_warnings_are_counted_not_shown(iris, monkeypatch):
 
 def test_small_classes_are_noted_and_impossible_folds_refused():
     y = np.array(["a"] * 12 + ["b"] * 7 + ["c"])
-    data = Dataset("d", np.arange(20.0)[:, None], y, ("x",), ("number",))
+    data = Dataset("d", np.arange(20.0)[:, None], y, ("x",), ("numeric",))
     result = compare(data, methods=["majority"], n_splits=3)
     assert result.notes == (
         "Class 'c' has 1 row, fewer than the 3 folds: in some folds it is not tested.",

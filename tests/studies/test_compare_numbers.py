@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
 
-from ensemblage.datasets import load_dataset, make_multi_source_regression
+from ensemblage.datasets import load_dataset, make_multi_source
 from ensemblage.pool import EnsemblageRegressor
 from ensemblage.studies import NUMBER_METHODS, compare, train
 from ensemblage.studies._train import NOTE
@@ -82,7 +82,9 @@ def test_a_dataset_has_its_task():
 
 
 def test_new_sources_are_left_out_one_by_one():
-    rows, y, sources = make_multi_source_regression(3, 120, 4, random_state=0, return_sources=True)
+    rows, y, sources = make_multi_source(
+        3, 120, 4, task="regression", random_state=0, return_sources=True
+    )
     mixed = compare(rows, y, ["ridge"], sources=sources)
     apart = compare(rows, y, ["ridge"], sources=sources, new_sources=True)
     assert apart.n_splits == 3

@@ -71,7 +71,7 @@ class Told:
 
 def test_a_model_of_sources_is_told_them(frame):
     saved = SavedModel(
-        Told(), ("a",), ("number",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
+        Told(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
     )
     told = frame.assign(site=["Bern", "Rome"] * 30)
     computed = predict_dask(saved, dd.from_pandas(told, npartitions=2)).compute()

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ensemblage.datasets import Columns, Dataset, load_dataset, open_dataset, read_table
+from ensemblage.datasets import ColumnTypes, Dataset, load_dataset, open_dataset, read_table
 from ensemblage.evaluation import CLASSIFICATION
 from ensemblage.persistence import load, save
 from ensemblage.report import what_was_learned
@@ -149,7 +149,7 @@ def test_one_row_of_a_class_of_two_leaves_nothing_to_tune_by():
 @pytest.mark.parametrize("method", ["logistic", "svm"])
 def test_tables_of_a_few_rows_give_a_model(method):
     X, y = np.arange(5.0)[:, None], np.array(["a", "a", "a", "b", "b"])
-    model = make_model(method, Columns(("x",), ("number",), (None,)), 0).fit(X, y)
+    model = make_model(method, ColumnTypes(("x",), ("numeric",), (None,)), 0).fit(X, y)
     assert (model.predict(X) == y).mean() >= 0.6
 
 
@@ -200,9 +200,9 @@ def test_unknown_method_names_the_closest():
 def test_constant_columns_are_dropped():
     X = np.column_stack([np.arange(20.0), np.full(20, 7.0)])
     y = np.array(["a", "b"] * 10)
-    model = make_model("logistic", Columns(("a", "b"), ("number",) * 2, (None,) * 2), seed=0).fit(
-        X, y
-    )
+    model = make_model(
+        "logistic", ColumnTypes(("a", "b"), ("numeric",) * 2, (None,) * 2), seed=0
+    ).fit(X, y)
     assert model[:-1].transform(X).shape == (20, 1)
 
 
@@ -210,7 +210,7 @@ def as_frame(dataset):
     """The same rows in a frame whose types declare the categories."""
     columns = {}
     for name, kind, known, values in zip(*dataset.columns, dataset.X.T, strict=True):
-        columns[name] = values if kind == "word" else values.astype(float)
+        columns[name] = values if kind == "categorical" else values.astype(float)
         if known is not None:
             columns[name] = pd.Categorical(values, categories=list(known))
     return pd.DataFrame(columns)

@@ -1,12 +1,16 @@
 import numpy as np
 import pytest
 
-from ensemblage.datasets import Reading
+from ensemblage.datasets import ReadOptions
 from ensemblage.persistence import SavedModel, SourceColumn
 from ensemblage.studies import read_rows
 
 SAVED = SavedModel(
-    None, ("size", "code", "when"), ("number", "word", "date"), "class", ignored=("id", "site")
+    None,
+    ("size", "code", "when"),
+    ("numeric", "categorical", "date"),
+    "class",
+    ignored=("id", "site"),
 )
 
 
@@ -41,8 +45,8 @@ def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
 
 def test_reading_can_be_said(tmp_path):
     path = write(tmp_path, "when,code,size\n03/04/2021,1,1\n")
-    day = read_rows(SAVED, path, reading=Reading(dates="day-first")).X[0, 2]
-    month = read_rows(SAVED, path, reading=Reading(dates="month-first")).X[0, 2]
+    day = read_rows(SAVED, path, reading=ReadOptions(dates="day-first")).X[0, 2]
+    month = read_rows(SAVED, path, reading=ReadOptions(dates="month-first")).X[0, 2]
     assert (day, month) == (18720.0, 18690.0)
 
 
@@ -59,7 +63,7 @@ def test_kept_columns_are_given_as_they_are_written(tmp_path):
 
 
 TOLD = SavedModel(
-    None, ("size",), ("number",), "class", source=SourceColumn("site", ("01", "Rome"))
+    None, ("size",), ("numeric",), "class", source=SourceColumn("site", ("01", "Rome"))
 )
 
 

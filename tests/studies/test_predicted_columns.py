@@ -106,7 +106,7 @@ def test_columns_and_an_array_give_equal_bits(dataset, new_file, method, monkeyp
 
 
 def test_a_model_that_knows_arrays_alone_gets_one(dataset, new_file):
-    words = [j for j, kind in enumerate(dataset.kinds) if kind == "word"]
+    words = [j for j, kind in enumerate(dataset.kinds) if kind == "categorical"]
     encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words))
     model = make_pipeline(encode, LogisticRegression()).fit(dataset.X, dataset.y)
     saved = of(model, dataset)
@@ -118,7 +118,7 @@ def test_plain_numbers_are_a_matrix_of_doubles(dataset, new_file):
     names = ("size", "count", "short")
     X = np.nan_to_num(dataset.X[:, :3].astype(float))
     saved = SavedModel(
-        LogisticRegression().fit(X, dataset.y), names, ("number",) * 3, "class",
+        LogisticRegression().fit(X, dataset.y), names, ("numeric",) * 3, "class",
         ignored=("job", "town", "member", "since"),
     )  # fmt: skip
     (new,) = open_rows(saved, new_file)

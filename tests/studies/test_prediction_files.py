@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from ensemblage.datasets import Dataset, Familiar, read_table
+from ensemblage.datasets import Dataset, TrainingRanges, read_table
 from ensemblage.datasets import _chunked as _text_stream
 from ensemblage.persistence import SavedModel, SourceColumn
 from ensemblage.studies import Predictions, predict_file, train
@@ -27,7 +27,7 @@ def saved(table_file):
     model = train(dataset, "logistic", n_splits=2).model
     return SavedModel(
         model, dataset.feature_names, dataset.kinds, "class", ("no", "yes"), ignored=("id",),
-        familiar=Familiar.of(dataset.X, dataset.kinds),
+        training_ranges=TrainingRanges.of(dataset.X, dataset.kinds),
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_blocks_give_what_the_whole_gives(saved, new_rows, tmp_path):
 
 
 def test_any_format_to_any_format(saved, new_rows, tmp_path):
-    table = read_table(new_rows, kinds={"id": "word"})
+    table = read_table(new_rows, kinds={"id": "categorical"})
     words = {name: table.column(name).tolist() for name in ("id", "job", "class")}
     numbers = {name: table.column(name) for name in ("age", "pay")}
     parquet.write_table(pa.table(words | numbers), tmp_path / "new.parquet")
@@ -111,7 +111,7 @@ class Told:
 def test_sources_are_told_block_by_block(tmp_path):
     rows = "".join(f"{('Bern', 'Rome', '')[i % 3]},{i}\n" for i in range(30))
     (tmp_path / "new.csv").write_text(f"site,size\n{rows}", encoding="utf-8")
-    saved = SavedModel(Told(), ("size",), ("number",), source=SourceColumn("site", ("Bern",)))
+    saved = SavedModel(Told(), ("size",), ("numeric",), source=SourceColumn("site", ("Bern",)))
     done = predict_file(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
     assert (tmp_path / "out.csv").read_text().split()[1:] == ["yes", "no", "no"] * 10
     (note,) = done.notes
@@ -130,7 +130,7 @@ def test_blocks_without_a_spread_have_gaps_in_its_columns(tmp_path, out):
     numbers = "".join(f"{value}\n" for value in [*range(1, 13), *[0] * 6])
     (tmp_path / "new.csv").write_text(f"a,b\n{numbers}".replace("\n", ",1\n", 30).replace(
         "a,b,1", "a,b"), encoding="utf-8")  # fmt: skip
-    saved = SavedModel(Unsure(), ("a",), ("number",), ignored=("b",))
+    saved = SavedModel(Unsure(), ("a",), ("numeric",), ignored=("b",))
     predict_file(saved, tmp_path / "new.csv", tmp_path / out, block_rows=3)
     if out == "out.csv":
         lines = (tmp_path / out).read_text().splitlines()

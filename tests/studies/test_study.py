@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
 from ensemblage._core import Fold
-from ensemblage.datasets import Columns, Dataset
+from ensemblage.datasets import ColumnTypes, Dataset
 from ensemblage.studies import Cell, CellResult, StudyParams, compare, get_method, make_model
 from ensemblage.studies import _study as module
 from ensemblage.studies._scores import Scores
@@ -44,7 +44,7 @@ def rows():
     y = np.array(list("aabbb") * 8)
     sources = np.repeat(["n", "s", "e", "w"], 10)
     X = np.arange(40.0)[:, None]
-    return Dataset("d", X, y, ("x",), ("number",), sources=sources)
+    return Dataset("d", X, y, ("x",), ("numeric",), sources=sources)
 
 
 def test_folds_of_a_repeat_part_the_rows(rows):
@@ -97,7 +97,7 @@ def test_rows_by_hand():
 
 
 def test_a_tuned_parameter_that_is_given_is_fixed():
-    model = make_model("svm", Columns(("a",), ("number",), (None,)), seed=0)
+    model = make_model("svm", ColumnTypes(("a",), ("numeric",), (None,)), seed=0)
     set_method_params(model, {"C": 5.0, "kernel": "rbf"})
     assert isinstance(model[-1], GridSearchCV)
     assert model[-1].estimator.C == 5.0
@@ -162,7 +162,7 @@ def test_small_data_are_used_whole():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "a", "b")
-    data = Dataset("d", X, y, ("x", "y"), ("number", "number"))
+    data = Dataset("d", X, y, ("x", "y"), ("numeric", "numeric"))
     quick, usual = (
         compare(data, methods=["logistic"], n_splits=3, quick=each) for each in (True, False)
     )
@@ -174,7 +174,7 @@ def test_small_data_are_used_whole():
 def test_a_quick_fit_tunes_less():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    data = Dataset("d", X, np.where(X[:, 0] > 0, "a", "b"), ("x", "y"), ("number", "number"))
+    data = Dataset("d", X, np.where(X[:, 0] > 0, "a", "b"), ("x", "y"), ("numeric", "numeric"))
     params = {"dataset": "d", "method": "svm", "params": {}, "repeat": 0, "fold": 0, "seed": 0}
     cells = [Cell("c", {**params, "folds": 3, "quick": each}, 1, "") for each in (True, False)]
     seen = []

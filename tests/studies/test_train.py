@@ -16,7 +16,7 @@ def dataset():
     town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
     X = np.column_stack([rng.normal(size=90), town]).astype(object)
     X[:, 0] = X[:, 0].astype(float)
-    return Dataset("towns", X, y, ("age", "town"), ("number", "word"))
+    return Dataset("towns", X, y, ("age", "town"), ("numeric", "categorical"))
 
 
 def test_the_scores_are_those_of_what_was_held_out(dataset):
@@ -49,7 +49,7 @@ def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
     assert seen == [(0, 1), (1, 1)]
     pool = trained.model[-1]
     assert pool.cv == 3
-    assert pool.encoder_.kinds == ["number", "word"]
+    assert pool.encoder_.kinds == ["numeric", "categorical"]
     assert "table" in pool.views_
     assert trained.comparison.summary[0].accuracy > 0.7
 
@@ -77,7 +77,7 @@ def test_waiting_for_the_compiler_is_no_reason_for_workers(seconds, jobs):
 
 def test_train_reports_progress_and_reduces_folds():
     X = np.arange(6.0)[:, None]
-    small = Dataset("small", X, np.array(list("aaabbb")), ("x",), ("number",))
+    small = Dataset("small", X, np.array(list("aaabbb")), ("x",), ("numeric",))
     seen = []
     trained = train(small, "majority", n_splits=10, progress=lambda *step: seen.append(step))
     assert trained.comparison.n_splits == 3

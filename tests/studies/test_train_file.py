@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.datasets import make_multi_source, make_multi_source_regression
+from ensemblage.datasets import make_multi_source
 from ensemblage.persistence import load, save
 from ensemblage.studies import train_file
 
@@ -99,7 +99,7 @@ def test_gaps_of_the_target_and_constant_columns_are_left_out(rows, tmp_path):
 
 
 def test_numbers_are_predicted_with_a_spread(tmp_path):
-    X, y = make_multi_source_regression(3, n_samples=N_ROWS, random_state=0)
+    X, y = make_multi_source(3, n_samples=N_ROWS, task="regression", random_state=0)
     found = train_file(write(tmp_path / "rows.parquet", X, y), "class")
     (row,) = found.trained.comparison.summary
     assert found.classes == {}

@@ -398,7 +398,7 @@ def test_regressor_takes_categories_and_missing_values():
 def test_saved_regressor_predicts_the_same(options, tmp_path):
     X, y = sparse_regression()
     ensemble = JointSubspaceRegressor(2, **options, **REGRESSOR_QUICK).fit(X, y)
-    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
+    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["numeric"] * 12)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.predict(X), ensemble.predict(X))
 
@@ -406,7 +406,7 @@ def test_saved_regressor_predicts_the_same(options, tmp_path):
 def test_forged_variances_are_refused(tmp_path):
     ensemble = JointSubspaceRegressor(2, **REGRESSOR_QUICK).fit(*sparse_regression())
     ensemble.variances_ = np.zeros(2)
-    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["number"] * 12)
+    save(ensemble, tmp_path / "m.skops", columns=list("abcdefghijkl"), kinds=["numeric"] * 12)
     with pytest.raises(ValueError, match="variances_ holds 0, below"):
         load(tmp_path / "m.skops")
 

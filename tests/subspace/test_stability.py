@@ -126,7 +126,7 @@ def test_names_and_files(hidden, tmp_path):
     frame = pd.DataFrame(X, columns=[f"c{d}" for d in range(12)])
     stable = StabilitySelector(LogisticRegression(), n_features_per_fit=3, **QUICK).fit(frame, y)
     assert list(stable.get_feature_names_out()) == list(frame.columns[relevant])
-    save(stable, tmp_path / "m.skops", columns=list(frame.columns), kinds=["number"] * 12)
+    save(stable, tmp_path / "m.skops", columns=list(frame.columns), kinds=["numeric"] * 12)
     again = load(tmp_path / "m.skops").model
     np.testing.assert_array_equal(again.transform(frame), stable.transform(frame))
 

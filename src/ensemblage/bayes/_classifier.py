@@ -52,7 +52,7 @@ from ensemblage.bayes._search import (
     plan_search,
 )
 from ensemblage.bayes._tables import Estimation, FittedNetwork, fit_temperature, marginal_log_joint
-from ensemblage.datasets import MISSING, read_features
+from ensemblage.datasets import MISSING_CODE, read_features
 
 FITTED = {
     "classes_": "labels (classes)",
@@ -194,7 +194,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
 
     def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Log of class and row together, up to a constant per row, classes as coded."""
-        if self.missing != "mode" and (codes == MISSING).any():
+        if self.missing != "mode" and (codes == MISSING_CODE).any():
             return marginal_log_joint(network, codes, self.max_entries)
         return network.log_joint(fill_missing(codes, network.coders))
 

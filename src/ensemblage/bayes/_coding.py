@@ -17,7 +17,7 @@ from ensemblage._core import expect, expect_fitted, read_weights, run_tasks, set
 from ensemblage.bayes._discretizer_kernels import bin_numbers, mdlp_cut_points
 from ensemblage.bayes._score_kernels import CLASS, NO_EXTRA, Nodes
 from ensemblage.bayes._table_kernels import CodedColumn, Refinement, refine
-from ensemblage.datasets import MISSING, Column, per_column, read_features
+from ensemblage.datasets import MISSING_CODE, Column, per_column, read_features
 
 MAX_ENTRIES = 2**24
 
@@ -250,16 +250,20 @@ class Coder:
         expect(whole, "a column's mode is none of its codes")
 
     def code(self, column: Column) -> NDArray[np.int32]:
-        """Code a column: ``MISSING`` for a gap, ``n_codes`` for an unseen category."""
+        """Code a column: ``MISSING_CODE`` for a gap, ``n_codes`` for an unseen category."""
         if self.cuts is not None:
             return bin_of(column.as_numbers(), self.cuts)
         codes = column.match(self.categories or [])
-        return codes if self.categories else np.where(codes == MISSING, MISSING, self.n_codes)
+        return (
+            codes
+            if self.categories
+            else np.where(codes == MISSING_CODE, MISSING_CODE, self.n_codes)
+        )
 
     def masses(self, column: Column, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weight of the rows that have each code."""
         codes = self.code(column)
-        known = (codes != MISSING) & (codes < self.n_codes)
+        known = (codes != MISSING_CODE) & (codes < self.n_codes)
         masses = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
         return masses.astype(np.float64)
 
@@ -291,7 +295,7 @@ def code_columns(columns: list[Column], coders: list[Coder]) -> NDArray[np.int32
 def fill_missing(codes: NDArray[np.int32], coders: list[Coder]) -> NDArray[np.int32]:
     """Put each column's mode where a value is missing, in place."""
     for row, coder in zip(codes[CLASS + 1 :], coders, strict=True):
-        row[row == MISSING] = coder.mode
+        row[row == MISSING_CODE] = coder.mode
     return codes
 
 

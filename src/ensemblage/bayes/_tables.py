@@ -31,7 +31,7 @@ from ensemblage.bayes._table_kernels import (
     entry_weights,
     log_probabilities,
 )
-from ensemblage.datasets import MISSING
+from ensemblage.datasets import MISSING_CODE
 
 Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
@@ -330,7 +330,7 @@ def marginal_log_joint(network: FittedNetwork, codes: Codes, max_entries: int) -
     cap.
     """
     out = np.empty((codes.shape[1], len(network.log_prior)))
-    patterns, which = np.unique(codes[CLASS + 1 :] == MISSING, axis=1, return_inverse=True)
+    patterns, which = np.unique(codes[CLASS + 1 :] == MISSING_CODE, axis=1, return_inverse=True)
     which = which.reshape(-1)
     for j, pattern in enumerate(patterns.T):
         missing = {int(position) + CLASS + 1 for position in np.flatnonzero(pattern)}
@@ -362,7 +362,7 @@ class SameGaps(NamedTuple):
 def same_gaps(codes: Codes, weights: Doubles) -> Iterator[SameGaps]:
     """Group the rows that count by what is missing in them; those without a gap are the first."""
     codes, weights = codes[:, weights > 0], weights[weights > 0]
-    patterns, which = np.unique(codes == MISSING, axis=1, return_inverse=True)
+    patterns, which = np.unique(codes == MISSING_CODE, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
         rows = np.flatnonzero(which.reshape(-1) == number)
         yield SameGaps(codes[:, rows], weights[rows], set(np.flatnonzero(pattern).tolist()))
@@ -471,7 +471,7 @@ def fit_expected(
     """
     codes = code_columns(training.columns, sample.coders)
     codes[CLASS] = training.target.labels
-    if not (codes == MISSING).any():
+    if not (codes == MISSING_CODE).any():
         return fit_network(sample, smoothing, structure)
     rows, sizes = sample.rows, sample.rows.nodes.n_categories
     tables = []

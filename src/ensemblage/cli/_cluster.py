@@ -37,7 +37,7 @@ from ensemblage.cli._options import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from ensemblage.datasets import DataCard, Table
+    from ensemblage.datasets import DataSummary, Table
     from ensemblage.studies import Clustering, ClusteringDocument, Prototype
 
 
@@ -95,7 +95,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     del debug
     check_data(data)
 
-    from ensemblage.datasets import DataCard, column_notes, read_table
+    from ensemblage.datasets import DataSummary, column_notes, read_table
     from ensemblage.persistence import write_atomically
     from ensemblage.studies import CLUSTER_METHODS, cluster_table, is_large_parquet
 
@@ -120,7 +120,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         write_atomically(output, _csv_text(found))
         say(f"{len(found.labels)} labels written to {output}.", stderr=True)
     seen = table.select(list(found.columns))
-    card = DataCard.of_table(seen, data_name(data))
+    card = DataSummary.of_table(seen, data_name(data))
     warned = dict.fromkeys(str(each.message) for each in caught)
     said = [*table.notes, *column_notes(seen), *warned]
     if report is not None:
@@ -197,7 +197,7 @@ def _lines(labels: np.ndarray, agreement: np.ndarray) -> bytes:
 
 def _numbers(table: Table, found: Clustering) -> dict[str, np.ndarray]:
     kinds = dict(zip(table.names, table.kinds, strict=True))
-    return {name: table.column(name) for name in found.columns if kinds[name] == "number"}
+    return {name: table.column(name) for name in found.columns if kinds[name] == "numeric"}
 
 
 def _csv_text(found: Clustering) -> str:
@@ -209,7 +209,7 @@ def _csv_text(found: Clustering) -> str:
     return csv_text(["cluster", "agreement"], rows)
 
 
-def _document(found: Clustering, output: Path | None, card: DataCard) -> ClusteringDocument:
+def _document(found: Clustering, output: Path | None, card: DataSummary) -> ClusteringDocument:
     from ensemblage.studies import ClusteringDocument
 
     return ClusteringDocument(

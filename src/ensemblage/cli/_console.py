@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ensemblage._core import TableBlock
-    from ensemblage.datasets import DataCard
+    from ensemblage.datasets import DataSummary
     from ensemblage.report import Page
 
 
@@ -113,9 +113,9 @@ def show_json(document: Any) -> None:
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
-def show_reason(card: DataCard) -> None:
+def show_reason(card: DataSummary) -> None:
     """Say why numbers are predicted, or taken for classes; words leave no doubt."""
-    if card.number_like:
+    if card.has_numeric_target:
         say(f"  {as_command(card.task_reason)}")
 
 

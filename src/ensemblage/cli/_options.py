@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from ensemblage.datasets import Reading
+    from ensemblage.datasets import ReadOptions
 
 
 class PlainCommand(TyperCommand):
@@ -177,14 +177,14 @@ def _check_report(path: Path | None) -> Path | None:
     return path
 
 
-def as_reading(options: list[str] | None) -> Reading | None:
+def as_reading(options: list[str] | None) -> ReadOptions | None:
     """Make of what ``--read`` was given how to read a file."""
     if not options:
         return None
-    from ensemblage.datasets import Reading  # noqa: PLC0415  numpy, which --help does without
+    from ensemblage.datasets import ReadOptions  # noqa: PLC0415  numpy, which --help does without
 
     try:
-        return Reading.from_options(options)
+        return ReadOptions.from_options(options)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 from ensemblage._core import count, listing, suggestion
 from ensemblage.datasets._layout import distinct_names
 from ensemblage.datasets._options import Request
-from ensemblage.datasets._table import MISSING, AsWritten, Table, parse_number
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    MISSING_TOKENS,
+    NUMERIC,
+    NUMERIC_OR_LABEL,
+    AsWritten,
+    Table,
+    parse_number,
+)
 from ensemblage.datasets._text import UTF_8, Decoded
 from ensemblage.datasets._value_types import moment, read_dates
 
 Array = NDArray[Any]
-DATE = "date"
-NUMBER = "number"
-NUMERIC_OR_LABEL = "either"
-WORD = "word"
 
 
 QUOTED = r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)\""""
@@ -31,7 +36,13 @@ NAME = re.compile(rf"""{QUOTED}|([^\s{{'"][^\s{{]*)""")
 VALUE = re.compile(rf"[ \t]*(?:(?:{QUOTED})[ \t]*(?=,|$)|([^,]*))(?:,|$)")
 # By Weka's own rule: quoted, or all up to a comma or a blank; what follows % is a comment.
 TOKEN = re.compile(rf"""{QUOTED}|([^\s,%'"][^\s,%]*)|(%.*)|(['"])""")
-TYPES = {"numeric": NUMBER, "real": NUMBER, "integer": NUMBER, "string": WORD, "date": DATE}
+TYPES = {
+    "numeric": NUMERIC,
+    "real": NUMERIC,
+    "integer": NUMERIC,
+    "string": CATEGORICAL,
+    "date": DATE,
+}
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 ISO = "yyyy-MM-dd'T'HH:mm:ss"
 # The letters of Java's date formats, with what they stand for.
@@ -50,14 +61,14 @@ class Attribute(NamedTuple):
     """A declared column: its categories if they are listed, its format if it holds dates."""
 
     name: str
-    kind: str = WORD
+    kind: str = CATEGORICAL
     categories: tuple[str, ...] | None = None
     form: str = ISO
 
     @property
     def default(self) -> str | None:
         """What a sparse row means where it has no value."""
-        return self.categories[0] if self.categories else "0" if self.kind == NUMBER else None
+        return self.categories[0] if self.categories else "0" if self.kind == NUMERIC else None
 
 
 def declare(line: str, where: str) -> Attribute:
@@ -73,7 +84,7 @@ def declare(line: str, where: str) -> Attribute:
     if kind.startswith("{"):
         if "}" not in kind:
             raise ValueError(f"{where} has a list of categories that is not closed by a brace.")
-        return Attribute(name, WORD, _categories(kind[1 : kind.rindex("}")], where))
+        return Attribute(name, CATEGORICAL, _categories(kind[1 : kind.rindex("}")], where))
     word = re.split(r"[^A-Za-z]", kind, maxsplit=1)[0].lower()
     if word == "relational":
         raise ValueError(f"{where} declares tables inside rows, which are not read: flatten them.")
@@ -148,7 +159,7 @@ Row = list[str | None]
 
 # What else may stand above the rows; KEEL writes inputs and outputs.
 IGNORED = ("@relation", "@input", "@output")
-GAPS = {NUMBER: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
+GAPS = {NUMERIC: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
 
 
 class _File(NamedTuple):
@@ -185,17 +196,17 @@ def parse_arff(source: Decoded, request: Request) -> Table:
     for name, attribute, column in zip(names, file.attributes, values, strict=True):
         kind = asked = request.kinds.get(name, attribute.kind)
         if asked == NUMERIC_OR_LABEL:
-            kind = NUMBER if attribute.kind == NUMBER else WORD
+            kind = NUMERIC if attribute.kind == NUMERIC else CATEGORICAL
         try:
             columns.append(_column(attribute, column, kind))
-            if asked == NUMERIC_OR_LABEL and kind == NUMBER:
-                written[name] = AsWritten(_column(attribute, column, WORD))
+            if asked == NUMERIC_OR_LABEL and kind == NUMERIC:
+                written[name] = AsWritten(_column(attribute, column, CATEGORICAL))
         except _UnfitError as error:
             line = file.lines[column.index(error.value)]
             raise ValueError(
                 f"Line {line} of {request.name} has {error.value!r} for {name!r}; {error}."
             ) from None
-        if attribute.categories and kind == WORD:
+        if attribute.categories and kind == CATEGORICAL:
             categories[name] = attribute.categories
     notes = () if source.encoding == UTF_8 else (f"Read with {source.encoding} as encoding.",)
     return Table(tuple(names), tuple(columns), categories, notes, written)
@@ -281,13 +292,13 @@ def _sparse(line: str, attributes: Sequence[Attribute], where: str) -> Row:
 def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Array:
     distinct = dict.fromkeys(value for value in values if value is not None)
     known = [text for text in distinct if not _is_gap(text, attribute, kind)]
-    if kind == WORD:
+    if kind == CATEGORICAL:
         found = dict(zip(known, known, strict=True))
         column = np.empty(len(values), dtype=object)
         column[:] = [None if value is None else found.get(value) for value in values]
         _check_declared(attribute, known)
         return column
-    read = _numbers if kind == NUMBER else _dates
+    read = _numbers if kind == NUMERIC else _dates
     gap, dtype = GAPS[kind]
     lookup: dict[str | None, Any] = dict(zip(known, read(known, attribute), strict=True))
     return np.array([lookup.get(value, gap) for value in values], dtype=dtype)
@@ -295,7 +306,11 @@ def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Ar
 
 def _is_gap(text: str, attribute: Attribute, kind: str) -> bool:
     """Whether a text means nothing: among words only an empty one that is not declared."""
-    return text in MISSING if kind != WORD else not text and "" not in (attribute.categories or ())
+    return (
+        text in MISSING_TOKENS
+        if kind != CATEGORICAL
+        else not text and "" not in (attribute.categories or ())
+    )
 
 
 def _check_declared(attribute: Attribute, known: Collection[str]) -> None:

@@ -22,9 +22,9 @@ from ensemblage.datasets._arff import is_arff
 from ensemblage.datasets._file_names import check_file, is_parquet
 from ensemblage.datasets._files import called, naming_file, read_table
 from ensemblage.datasets._layout import Layout, Lines, Row, lay_out, remark_note
-from ensemblage.datasets._options import Reading, Request
+from ensemblage.datasets._options import ReadOptions, Request
 from ensemblage.datasets._parquet import survey_parquet
-from ensemblage.datasets._table import MISSING, Table
+from ensemblage.datasets._table import CATEGORICAL, MISSING_TOKENS, NUMERIC, Table
 from ensemblage.datasets._text import (
     ALWAYS_FINE,
     BLANKS,
@@ -33,7 +33,7 @@ from ensemblage.datasets._text import (
     LARGEST_RATIO,
     LONG,
     NEARLY_ALL,
-    Written,
+    Dialect,
     detect_piecewise,
     row_notes,
     rows_by_blanks,
@@ -42,11 +42,7 @@ from ensemblage.datasets._text import (
     split_text,
     usual_quotes,
 )
-from ensemblage.datasets._value_types import Recipe, type_columns
-
-NUMBER = "number"
-WORD = "word"
-
+from ensemblage.datasets._value_types import ColumnParser, type_columns
 
 # What numbers are told by: digits, a zero at the start of a group or not, groups up to four long.
 PLAIN_DIGITS = str.maketrans("12345678", "99999999")
@@ -78,9 +74,9 @@ class TextDigest:
 
     def add(self, values: Sequence[str]) -> None:
         """Look at further texts of the column."""
-        if self._kind == WORD:
+        if self._kind == CATEGORICAL:
             if not self._found:
-                self._keep((text, text) for text in values if text.strip() not in MISSING)
+                self._keep((text, text) for text in values if text.strip() not in MISSING_TOKENS)
             return
         if len(self._found) < MOST_SHAPES and self._characters < MOST_CHARACTERS:
             distinct = [*dict.fromkeys(values)]
@@ -94,7 +90,7 @@ class TextDigest:
 
     def _shapes(self, texts: Sequence[str]) -> list[str]:
         """Write texts with few different digits, together, as that is faster than one by one."""
-        digits = PLAIN_DIGITS if self._kind == NUMBER else DATE_DIGITS
+        digits = PLAIN_DIGITS if self._kind == NUMERIC else DATE_DIGITS
         joined = BETWEEN.join(texts).translate(digits)
         shapes = REST_OF_GROUP.sub("", joined).split(BETWEEN)
         return shapes if len(shapes) == len(texts) else [*texts]
@@ -123,7 +119,7 @@ class TextStream(NamedTuple):
 
     path: Path
     request: Request
-    written: Written
+    written: Dialect
     how: Mapping[str, Any] | None
     encoding: str
     n_said: int
@@ -191,7 +187,7 @@ class TextBlocks(NamedTuple):
     """A text file that was looked through: its rows, how columns are read, what to know."""
 
     stream: TextStream
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[ColumnParser, ...]
     n_rows: int
     notes: tuple[str, ...]
 
@@ -265,7 +261,7 @@ def _first_look(path: Path, request: Request, *, tabs: bool) -> TextStream:
     if split is None or line is None or (separator is None and split.fit < NEARLY_ALL):
         raise IrregularError
     how = None if split.separator == BLANKS else usual_quotes(text, split.separator)
-    written = Written(split.separator, ENCODING_NAMES.get(encoding.lower(), encoding))
+    written = Dialect(split.separator, ENCODING_NAMES.get(encoding.lower(), encoding))
     return TextStream(path, request, written, how, encoding, said, len(split.lines.rows))
 
 
@@ -338,7 +334,7 @@ def open_table(
     path: str | PathLike[str],
     *,
     kinds: Mapping[str, str] | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     block_rows: int | None = None,
     progress: Progress | None = None,
 ) -> TableBlocks:
@@ -348,7 +344,7 @@ def open_table(
     first. One that takes the whole to be understood is read whole. ``block_rows`` asks for blocks
     of any file. ``progress`` is told how many megabytes were looked through.
     """
-    request = Request(called(path), kinds or {}, reading or Reading())
+    request = Request(called(path), kinds or {}, reading or ReadOptions())
     with naming_file(path):
         found = (
             None if str(path) == "-" else _survey_blocks(Path(path), request, block_rows, progress)
@@ -422,7 +418,7 @@ def sample_table(
     draw: RowDraw,
     *,
     kinds: Mapping[str, str] | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
 ) -> Table:
     """Read a file; of a large Parquet file only some rows, each as likely, in their order."""
     # of text, blocks do not keep how a target's numbers are written, and 01 may be a label

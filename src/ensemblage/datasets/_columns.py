@@ -13,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, suggestion
+from ensemblage.datasets._table import CATEGORICAL, DATE, NUMERIC, PLURALS
 
-DATE = "date"
-NUMBER = "number"
-WORD = "word"
-
-KINDS = (NUMBER, WORD, DATE)
-
-MISSING = -1
+MISSING_CODE = -1
 """Code of a gap."""
 
 TRUTH = {type(None), bool, np.bool_}
@@ -33,7 +28,7 @@ class _Positions(dict[Any, int]):
     def __init__(self, categories: Sequence[Any]) -> None:
         super().__init__((category, code) for code, category in enumerate(categories))
         self.unseen = len(categories)
-        self[None] = MISSING
+        self[None] = MISSING_CODE
 
     def __missing__(self, value: Any) -> int:
         return self.unseen
@@ -66,7 +61,7 @@ class Column:
         """Tell numbers, dates and words (categories and truth values among them) apart."""
         if self.dated:
             return DATE
-        return WORD if self.numbers is None else NUMBER
+        return CATEGORICAL if self.numbers is None else NUMERIC
 
     def take(self, rows: NDArray[np.int64]) -> Column:
         """Keep some rows."""
@@ -103,7 +98,7 @@ class Column:
         if self.numbers is not None:
             return [float(v) for v in np.unique(self.numbers[~np.isnan(self.numbers)])]
         if self.codes is not None and self.declared is not None:
-            seen = {self.declared[code] for code in np.unique(self.codes) if code != MISSING}
+            seen = {self.declared[code] for code in np.unique(self.codes) if code != MISSING_CODE}
         else:
             seen = set(self._values()) - {None}
         try:
@@ -120,7 +115,7 @@ class Column:
         position = _Positions(categories)
         if self.codes is not None and self.declared is not None:
             known = [position[category] for category in self.declared]
-            return np.array([*known, MISSING], dtype=np.int32)[self.codes]
+            return np.array([*known, MISSING_CODE], dtype=np.int32)[self.codes]
         values = self._values()
         return np.fromiter(map(position.__getitem__, values), dtype=np.int32, count=len(values))
 
@@ -132,7 +127,7 @@ class Column:
         """Give the numbers; a column of other values has some if it holds gaps or truth only."""
         if self.numbers is not None:
             return self.numbers
-        if self.codes is not None and (self.codes == MISSING).all():
+        if self.codes is not None and (self.codes == MISSING_CODE).all():
             return np.full(len(self.codes), np.nan)
         if self.values is not None and set(map(type, self.values)) <= TRUTH:
             return np.array(self.values, dtype=np.float64)
@@ -224,11 +219,11 @@ def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
 
 def as_kind(column: Column, kind: str | None, declared: Sequence[Any] | None = None) -> Column:
     """Take a column as the user says: for numbers or dates, also where they are written as text."""
-    if declared is not None or (kind == WORD and column.kind != WORD):
+    if declared is not None or (kind == CATEGORICAL and column.kind != CATEGORICAL):
         return column.as_words(declared)
-    if kind in {None, WORD}:
+    if kind in {None, CATEGORICAL}:
         return column
-    if column.kind == WORD:
+    if column.kind == CATEGORICAL:
         return _parse(column, str(kind))
     return replace(column, dated=kind == DATE)
 
@@ -239,8 +234,8 @@ def _parse(column: Column, kind: str) -> Column:
         found = np.array(known, dtype="datetime64[ms]" if kind == DATE else np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Column {column.name!r} is to hold {kind}s, and holds other values ({error}): correct "
-            "them, or fit again with other `kinds`."
+            f"Column {column.name!r} is to hold {PLURALS[kind]}, and holds other values ({error}): "
+            "correct them, or fit again with other `kinds`."
         ) from None
     values = np.append(_days(found) if kind == DATE else found, np.nan)
     column = _read_array(values[column.match(known)], column.name)

@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, set_module, suggestion
 from ensemblage.datasets._columns import Column, as_kind, read_columns
-from ensemblage.datasets._table import Table, is_missing, kind_of, parse_number
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    NUMERIC,
+    Table,
+    days_to_dates,
+    is_missing,
+    kind_of,
+    parse_number,
+)
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
 
 Array = NDArray[Any]
-DATE = "date"
 Doubles = NDArray[np.float64]
-NUMBER = "number"
-WORD = "word"
 
 
 FEW = 5
@@ -87,7 +93,7 @@ def fold_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 def column_texts(column: Array) -> list[str]:
     """Write a column's values, none of them missing: whole numbers without a point."""
-    if kind_of(column) == NUMBER:
+    if kind_of(column) == NUMERIC:
         return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
     if kind_of(column) == DATE:
         midnight = bool((column == column.astype("datetime64[D]")).all())
@@ -97,8 +103,8 @@ def column_texts(column: Array) -> list[str]:
 
 def _numbers(column: Array) -> Doubles | None:
     """Give the column as numbers, NaN for missing; None where it holds anything else."""
-    if kind_of(column) != WORD:
-        return column if kind_of(column) == NUMBER else None
+    if kind_of(column) != CATEGORICAL:
+        return column if kind_of(column) == NUMERIC else None
     found = np.array([np.nan if text is None else parse_number(str(text)) for text in column])
     return None if (np.isnan(found) != is_missing(column)).any() else found
 
@@ -168,7 +174,7 @@ def _check_numbers(y: Doubles, target: str) -> None:
 
 def _refuse_spoilt(column: Array, target: str) -> None:
     """Refuse a column of many numbers in which a few values are none."""
-    if kind_of(column) != WORD:
+    if kind_of(column) != CATEGORICAL:
         return
     texts = [str(text) for text in column[~is_missing(column)]]
     others = [text for text in texts if np.isnan(parse_number(text))]
@@ -191,6 +197,8 @@ def _no_number(column: Array, target: str) -> str:
     )
 
 
+# `dataset_fingerprint` hashes kinds by these codes, which seeds of studies depend on.
+FINGERPRINT_KINDS = {NUMERIC: "number", CATEGORICAL: "word"}
 # Squares and sums of squares must stay finite in float64.
 LARGEST = 1e100
 # With fewer rows, all values of a column may well differ by chance.
@@ -198,14 +206,14 @@ ENOUGH_ROWS = 20
 
 
 @set_module("ensemblage.datasets")
-class Columns(NamedTuple):
+class ColumnTypes(NamedTuple):
     """What is known of the columns to learn from.
 
     Parameters
     ----------
     names : tuple of str
         Their names.
-    kinds : tuple of {"number", "word", "date"}
+    kinds : tuple of {"numeric", "categorical", "date"}
         Their kinds.
     categories : tuple of tuple of str or None
         The categories that are declared for each, in their order; None where there are none.
@@ -214,7 +222,7 @@ class Columns(NamedTuple):
     --------
     >>> from ensemblage.datasets import load_dataset
     >>> load_dataset("iris").columns.kinds
-    ('number', 'number', 'number', 'number')
+    ('numeric', 'numeric', 'numeric', 'numeric')
     """
 
     names: tuple[str, ...]
@@ -238,7 +246,7 @@ class Dataset:
         The class of each row, as text, or the number to predict, as float64.
     feature_names : tuple of str
         The column names of ``X``.
-    kinds : tuple of {"number", "word", "date"}
+    kinds : tuple of {"numeric", "categorical", "date"}
         The kind of each column of ``X``.
     target : str, default="class"
         The name of the column that ``y`` was.
@@ -276,10 +284,10 @@ class Dataset:
         return REGRESSION if self.y.dtype.kind == "f" else CLASSIFICATION
 
     @property
-    def columns(self) -> Columns:  # numpydoc ignore=RT01
+    def columns(self) -> ColumnTypes:  # numpydoc ignore=RT01
         """What a model is made for: names, kinds and declared categories of the columns."""
         declared = tuple(self.categories.get(name) for name in self.feature_names)
-        return Columns(self.feature_names, self.kinds, declared)
+        return ColumnTypes(self.feature_names, self.kinds, declared)
 
     @property
     def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
@@ -322,7 +330,7 @@ class Dataset:
         origin : str, default=""
             Where the table was read from.
         drop : sequence of str, default=()
-            Columns to leave out, for example identifiers.
+            ColumnTypes to leave out, for example identifiers.
         source : str, default=None
             A column that tells where each row comes from; it is not learned from as a column.
         task : {"classification", "regression"}, default=None
@@ -364,6 +372,61 @@ class Dataset:
             description=description, origin=origin, categories=dict(table.categories),
             sources=sources, task_reason=predicted.reason,
             notes=(*table.notes, *predicted.notes, *notes, *table_notes(features, y)),
+        )  # fmt: skip
+
+    @classmethod
+    def from_arrays(
+        cls, X: Any, y: Any = None, *, sources: Any = None, task: str | None = None
+    ) -> Dataset:
+        """Make a dataset of rows and their target.
+
+        Parameters
+        ----------
+        X : dataframe, array-like of shape (n_rows, n_features) or Dataset
+            The rows; a Dataset is given back as it is.
+        y : array-like of shape (n_rows,), default=None
+            The class or number of each row; not needed if ``X`` is a Dataset.
+        sources : array-like of shape (n_rows,), default=None
+            Where each row comes from.
+        task : {"classification", "regression"}, default=None
+            By default the values of ``y`` decide, see :meth:`from_table`.
+
+        Returns
+        -------
+        Dataset
+            With notes on what looks odd.
+
+        Examples
+        --------
+        >>> from ensemblage.datasets import Dataset
+        >>> Dataset.from_arrays([[1, 2], [3, 5], [4, 4]], ["a", "b", "a"]).classes
+        {'a': 2, 'b': 1}
+        """
+        if isinstance(X, Dataset):
+            if y is not None or sources is not None or task not in {None, X.task.name}:
+                raise TypeError(
+                    f"A Dataset has its own {X.task.targets} and sources: leave out `y`, "
+                    "`sources`, `groups` and `task`, and give methods by `methods`."
+                )
+            return X
+        if y is None:
+            raise TypeError(
+                "`y`, the class or number of each row, is needed unless `X` is a Dataset."
+            )
+        columns = _columns(X)
+        names = [each.name for each in columns]
+        target, source = (_unused(name, names) for name in ("class", "source"))
+        beside = [_one_column(y, target)]
+        beside += [] if sources is None else [_one_column(sources, source)]
+        for each in beside:
+            if each.n_rows != columns[0].n_rows:
+                raise ValueError(
+                    f"`X` has {count(columns[0].n_rows, 'row')}, but there is a {each.name} for "
+                    f"{each.n_rows}."
+                )
+        return cls.from_table(
+            _table([*columns, *beside]), target, name="the rows",
+            source=None if sources is None else source, task=task,
         )  # fmt: skip
 
 
@@ -431,7 +494,7 @@ def _source_names(table: Table, source: str, target: str) -> Array:
 def check_magnitudes(features: Table) -> None:
     """Refuse numbers whose squares would overflow."""
     for name, column in zip(features.names, features.columns, strict=True):
-        if kind_of(column) == NUMBER and np.nanmax(np.abs(column), initial=0.0) > LARGEST:
+        if kind_of(column) == NUMERIC and np.nanmax(np.abs(column), initial=0.0) > LARGEST:
             raise ValueError(
                 f"Column {name!r} holds {column[np.nanargmax(np.abs(column))]:g}; numbers beyond "
                 f"{LARGEST:g} cannot be scaled: correct them, or divide the column."
@@ -470,14 +533,14 @@ def _row_notes(features: Table, y: Array) -> Iterator[str]:
 
 def _codes(column: Array) -> NDArray[np.intp]:
     """Give each value a number, equal ones the same, missing ones included."""
-    if kind_of(column) != WORD:
+    if kind_of(column) != CATEGORICAL:
         return np.unique(column, return_inverse=True)[1]
     words = ["" if value is None else f"={value}" for value in column]
     return np.unique(words, return_inverse=True)[1]
 
 
 def _column_notes(name: str, column: Array) -> Iterator[str]:
-    if kind_of(column) == NUMBER:
+    if kind_of(column) == NUMERIC:
         if np.array_equal(column - column[0], np.arange(len(column))):
             yield f"Column {name!r} only counts the rows: leave it out unless it means something."
         return
@@ -513,11 +576,14 @@ def dataset_fingerprint(dataset: Dataset) -> str:
     >>> dataset_fingerprint(load_dataset("wine")) == dataset_fingerprint(load_dataset("iris"))
     False
     """
-    categories = {name: list(words) for name, words in dataset.categories.items()}
-    facts = [list(dataset.X.shape), list(dataset.feature_names), list(dataset.kinds), categories]
+    categories = {name: list(values) for name, values in dataset.categories.items()}
+    kinds = [FINGERPRINT_KINDS.get(kind, kind) for kind in dataset.kinds]
+    facts = [list(dataset.X.shape), list(dataset.feature_names), kinds, categories]
     digest = hashlib.sha256(_json_bytes(facts))
     for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
-        digest.update(_json_bytes(column.tolist()) if kind == WORD else _numeric_bytes(column))
+        digest.update(
+            _json_bytes(column.tolist()) if kind == CATEGORICAL else _numeric_bytes(column)
+        )
     digest.update(_json_bytes(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
         digest.update(_json_bytes(np.asarray(dataset.sources).tolist()))
@@ -532,38 +598,6 @@ def _numeric_bytes(column: Array) -> bytes:
 
 def _json_bytes(values: object) -> bytes:
     return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
-
-
-TARGET, SOURCE = "class", "source"
-DAY = 86_400_000
-"""Milliseconds of a day."""
-
-
-def given_dataset(X: Any, y: Any, sources: Any = None, task: str | None = None) -> Dataset:
-    """Take a dataset as it is; make one of rows, their target and where they come from."""
-    if isinstance(X, Dataset):
-        if y is not None or sources is not None or task not in {None, X.task.name}:
-            raise TypeError(
-                f"A Dataset has its own {X.task.targets} and sources: leave out `y`, `sources`, "
-                "`groups` and `task`, and give methods by `methods`."
-            )
-        return X
-    if y is None:
-        raise TypeError("`y`, the class or number of each row, is needed unless `X` is a Dataset.")
-    columns = _columns(X)
-    target, source = (_unused(name, [each.name for each in columns]) for name in (TARGET, SOURCE))
-    beside = [_one_column(y, target)]
-    beside += [] if sources is None else [_one_column(sources, source)]
-    for each in beside:
-        if each.n_rows != columns[0].n_rows:
-            raise ValueError(
-                f"`X` has {count(columns[0].n_rows, 'row')}, but there is a {each.name} for "
-                f"{each.n_rows}."
-            )
-    table = _table([*columns, *beside])
-    return Dataset.from_table(
-        table, target, name="the rows", source=None if sources is None else source, task=task
-    )
 
 
 def frame_table(frame: Any, kinds: Mapping[str | None, str]) -> Table:
@@ -597,11 +631,7 @@ def _table(columns: Sequence[Column]) -> Table:
 
 def _table_column(column: Column) -> NDArray[Any]:
     if column.dated:
-        days = column.as_numbers()
-        dates = np.full(len(days), np.datetime64("NaT", "ms"))
-        known = ~np.isnan(days)
-        dates[known] = np.round(days[known] * DAY).astype("datetime64[ms]")
-        return dates
+        return days_to_dates(column.as_numbers())
     if column.numbers is not None:
         return column.numbers
     words = np.empty(column.n_rows, dtype=object)

@@ -35,7 +35,7 @@ ENCODE_CONSTRAINT: list[Any] = [
 ]
 
 
-def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
+def is_raw_table(X: Any, *, missing_values: bool = True) -> bool:
     """Tell whether there are words, dates, or gaps if these count, which no array of floats has."""
     if issparse(X):
         return False
@@ -51,7 +51,7 @@ def is_raw_table(X: Any, *, gaps: bool = True) -> bool:
         numbers = values.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         return True
-    return gaps and numbers.ndim == 2 and bool(np.isnan(numbers).any())
+    return missing_values and numbers.ndim == 2 and bool(np.isnan(numbers).any())
 
 
 class EncodeMixin:
@@ -60,7 +60,7 @@ class EncodeMixin:
     ``n_features_in_`` and ``feature_names_in_`` are those of the table.
     """
 
-    _keeps_gaps: ClassVar[bool] = False
+    _keeps_missing: ClassVar[bool] = False
     """Whether the estimator itself knows what to do with NaN; then only words are encoded."""
 
     _shows_table: ClassVar[bool] = False
@@ -102,14 +102,14 @@ class EncodeMixin:
             return None
         if not isinstance(self.encode, str):
             return self.encode
-        if not is_raw_table(X, gaps=not self._keeps_gaps):
+        if not is_raw_table(X, missing_values=not self._keeps_missing):
             return None
-        if self._keeps_gaps:
-            return TableEncoder(scale=False, gaps="keep", random_state=0)
+        if self._keeps_missing:
+            return TableEncoder(scale=False, missing_values="keep", random_state=0)
         return TableEncoder(random_state=0)
 
     def _allowed(self, checks: dict[str, Any]) -> dict[str, Any]:
-        return {"ensure_all_finite": "allow-nan", **checks} if self._keeps_gaps else checks
+        return {"ensure_all_finite": "allow-nan", **checks} if self._keeps_missing else checks
 
     def _encoded_width(self) -> int:
         """Count the columns that the estimator itself sees."""
@@ -119,7 +119,7 @@ class EncodeMixin:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         encodes = self.encode is not None and self.encode is not False
-        tags.input_tags.allow_nan = encodes or self._keeps_gaps
+        tags.input_tags.allow_nan = encodes or self._keeps_missing
         tags.input_tags.string = encodes
         tags.input_tags.categorical = encodes
         return tags

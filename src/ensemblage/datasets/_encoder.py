@@ -29,15 +29,16 @@ from ensemblage._core import (
     expect,
     expect_array,
     guarded_fit,
+    listing,
     refuse_overflow,
     set_module,
 )
-from ensemblage.datasets._columns import KINDS, MISSING, Column, as_kind, per_column, read_features
+from ensemblage.datasets._columns import MISSING_CODE, Column, as_kind, per_column, read_features
+from ensemblage.datasets._table import CATEGORICAL, KINDS
 
 Doubles = NDArray[np.float64]
 GAP = "missing"
 OTHER = "other"
-WORD = "word"
 
 """The category of a gap, where there were gaps in training."""
 """The name of what rare categories are put together under."""
@@ -63,7 +64,7 @@ class Split(NamedTuple):
 def _seen_categories(column: Column) -> list[Any]:
     """Categories that occur, sorted, a gap as one of them."""
     seen = column.occurring()
-    if (column.match(seen) == MISSING).any() and GAP not in seen:
+    if (column.match(seen) == MISSING_CODE).any() and GAP not in seen:
         return Column(column.name, values=[*seen, GAP]).occurring()
     return seen
 
@@ -71,7 +72,7 @@ def _seen_categories(column: Column) -> list[Any]:
 def _word_codes(column: Column, known: Sequence[Any]) -> NDArray[np.int32]:
     """Code by known categories; ``len(known)`` for any other, and for a gap if none was known."""
     codes = column.match(known)
-    codes[codes == MISSING] = known.index(GAP) if GAP in known else len(known)
+    codes[codes == MISSING_CODE] = known.index(GAP) if GAP in known else len(known)
     return codes
 
 
@@ -144,8 +145,8 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     Parameters
     ----------
     kinds : "auto", list or dict, default="auto"
-        ``"number"``, ``"word"`` or ``"date"`` for each column, in a list, or by name for some of
-        them; None, and all others, as their type says.
+        ``"numeric"``, ``"categorical"`` or ``"date"`` for each column, in a list, or by name for
+        some of them; None, and all others, as their type says.
     categories : "auto", list or dict, default="auto"
         Lists of categories for columns that have them, in a list with None for the others, or by
         name. Such a column holds categories even if they are numbers, and ``fit`` refuses any
@@ -158,7 +159,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         How to encode a column of more than ``max_categories`` categories: by the mean of the
         target in each, or by putting the rarest together. Without a target it is always the
         second.
-    gaps : {"median", "keep"}, default="median"
+    missing_values : {"median", "keep"}, default="median"
         Fill gaps of numbers with the median and mark them, or leave them as NaN for an estimator
         that knows what to do with them.
     scale : bool, default=True
@@ -170,7 +171,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
 
     Attributes
     ----------
-    kinds_ : list of {"number", "word", "date"}
+    kinds_ : list of {"numeric", "categorical", "date"}
         Kind of each column.
     categories_ : list of list or None
         For each column of words the categories known from training and not rare, ``"missing"``
@@ -228,7 +229,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
             None,
         ],
         "high_cardinality": [StrOptions({"target", "rare"})],
-        "gaps": [StrOptions({"median", "keep"})],
+        "missing_values": [StrOptions({"median", "keep"})],
         "scale": ["boolean"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
@@ -242,7 +243,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         max_categories: int = 100,
         min_frequency: float | None = None,
         high_cardinality: str = "target",
-        gaps: str = "median",
+        missing_values: str = "median",
         scale: bool = True,
         cv: int = 5,
         random_state: Any = None,
@@ -252,7 +253,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         self.max_categories = max_categories
         self.min_frequency = min_frequency
         self.high_cardinality = high_cardinality
-        self.gaps = gaps
+        self.missing_values = missing_values
         self.scale = scale
         self.cv = cv
         self.random_state = random_state
@@ -306,7 +307,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Finite numbers, and NaN only with ``gaps="keep"``.
+            Finite numbers, and NaN only with ``missing_values="keep"``.
         """
         check_is_fitted(self)
         found = read_features(self, X, reset=False)
@@ -358,7 +359,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         unknown = [kind for kind in kinds if kind not in {*KINDS, None}]
         if unknown:
             raise ValueError(
-                f"`kinds` holds {unknown[0]!r}; 'number', 'word' and 'date' are known."
+                f"`kinds` holds {unknown[0]!r}; {listing(map(repr, KINDS))} are known."
             )
         declared = per_column(self.categories, names, "categories")
         columns = [as_kind(*each).coded() for each in zip(columns, kinds, declared, strict=True)]
@@ -369,7 +370,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         by_target = by_target and self.high_cardinality == "target"
         most = None if by_target else self.max_categories
         splits = [
-            split_rare(column, self.min_frequency, most) if column.kind == WORD else None
+            split_rare(column, self.min_frequency, most) if column.kind == CATEGORICAL else None
             for column in columns
         ]
         wide = [
@@ -402,12 +403,12 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     def _number_steps(self) -> Pipeline:
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
         return make_pipeline(
-            fill if self.gaps == "median" else "passthrough",
+            fill if self.missing_values == "median" else "passthrough",
             StandardScaler() if self.scale else "passthrough",
         )
 
     def _numbers(self, columns: list[Column]) -> Doubles:
-        measured = [column.as_numbers() for column in columns if column.kind != WORD]
+        measured = [column.as_numbers() for column in columns if column.kind != CATEGORICAL]
         numbers = np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
         if self.scale:
             refuse_overflow(numbers)
@@ -416,7 +417,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     def _splits(self) -> Iterator[tuple[int, Split]]:
         """Give each column of words that has features of zeros and ones, with its categories."""
         for j, kind in enumerate(self.kinds_):
-            if kind == WORD and j not in self.target_columns_:
+            if kind == CATEGORICAL and j not in self.target_columns_:
                 yield j, self._split(j)
 
     def _split(self, column: int) -> Split:
@@ -430,9 +431,9 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
 
     def _features(self) -> Iterator[Feature]:
         """Tell all features in their order, also those that do not vary."""
-        measured = [j for j, kind in enumerate(self.kinds_) if kind != WORD]
+        measured = [j for j, kind in enumerate(self.kinds_) if kind != CATEGORICAL]
         yield from map(Feature, measured)
-        if self.numbers_ is not None and self.gaps == "median":
+        if self.numbers_ is not None and self.missing_values == "median":
             for k in self.numbers_[0].indicator_.features_:
                 yield Feature(measured[k], " missing")
         for j, split in self._splits():
@@ -481,7 +482,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         expect_array(self, "target_columns_", [None], "integer", low=0, high=high)
         owners = [feature.column for feature in self._features()]
         expect_array(self, "varying_", [len(owners)], "truth")
-        measured = any(kind != WORD for kind in self.kinds_)
+        measured = any(kind != CATEGORICAL for kind in self.kinds_)
         filled = isinstance(self.numbers_, Pipeline) and len(self.numbers_) == 2
         expect(filled if measured else self.numbers_ is None, "numbers_ is no pipeline")
         expect_array(self, "feature_columns_", [None], "integer")

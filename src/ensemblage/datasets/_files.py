@@ -11,7 +11,7 @@ from pathlib import Path
 from ensemblage.datasets._arff import is_arff, parse_arff
 from ensemblage.datasets._excel import read_spreadsheet
 from ensemblage.datasets._file_names import check_file
-from ensemblage.datasets._options import Reading, Request
+from ensemblage.datasets._options import ReadOptions, Request
 from ensemblage.datasets._parquet import read_parquet
 from ensemblage.datasets._table import Table
 from ensemblage.datasets._text import decode, parse_delimited, unpack
@@ -21,7 +21,7 @@ def read_table(
     path: str | PathLike[str],
     *,
     kinds: Mapping[str, str] | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
 ) -> Table:
     """Read a table from a CSV, TSV, ARFF, Parquet or spreadsheet file.
 
@@ -37,9 +37,9 @@ def read_table(
     path : str or path-like
         The file, which may be packed by gzip; ``-`` is delimited text from standard input.
         Spreadsheets (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``) need the extra ``excel``.
-    kinds : mapping of str to {"number", "word", "date"}, default=None
+    kinds : mapping of str to {"numeric", "categorical", "date"}, default=None
         The kind of a column where it is known beforehand.
-    reading : Reading, default=None
+    reading : ReadOptions, default=None
         How to read the file, where it is not to be found out.
 
     Returns
@@ -47,7 +47,7 @@ def read_table(
     Table
         The columns, with the declared categories if the format has them.
     """
-    request = Request(called(path), kinds or {}, reading or Reading())
+    request = Request(called(path), kinds or {}, reading or ReadOptions())
     with naming_file(path):
         if str(path) == "-":
             return _read_text(sys.stdin.buffer.read(), "text", request)

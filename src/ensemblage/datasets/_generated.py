@@ -4,39 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from ensemblage._core import set_module
+from ensemblage.evaluation import CLASSIFICATION, REGRESSION
 
 Doubles = NDArray[np.float64]
 
-
 # Half of a normal variable's values are nearer to zero than this.
 HALF = 0.6744897501960817
-
-
-@set_module("ensemblage.datasets")
-class HiddenFeatures(NamedTuple):
-    """Rows, and which of their columns tell the class.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features, normal, in random order.
-    y : ndarray of shape (n_samples,)
-        Classes 0 and 1.
-    relevant : ndarray of bool of shape (n_features,)
-        The features to be found.
-    """
-
-    X: Doubles
-    y: NDArray[np.int_]
-    relevant: NDArray[np.bool_]
 
 
 def _linear(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
@@ -50,9 +30,9 @@ def _proxies(X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
 
 
 def _copies(X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    told = X[:, 0] > 0
+    labels = X[:, 0] > 0
     X[:, :3] = X[:, :1] + 0.05 * rng.normal(size=(len(X), 3))
-    return np.asarray(told)
+    return np.asarray(labels)
 
 
 def _xor(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
@@ -63,17 +43,13 @@ def _band(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
     return np.asarray((np.abs(X[:, :3]) < HALF).sum(axis=1) >= 2)
 
 
-class _Kind(NamedTuple):
-    n_relevant: int
-    label: Callable[[Doubles, np.random.RandomState], NDArray[np.bool_]]
-
-
-KINDS = {
-    "linear": _Kind(3, _linear),
-    "proxies": _Kind(3, _proxies),
-    "copies": _Kind(3, _copies),
-    "xor": _Kind(2, _xor),
-    "band": _Kind(3, _band),
+# By kind: the number of relevant features, and the rule that makes labels of the first ones.
+KINDS: dict[str, tuple[int, Callable[[Doubles, np.random.RandomState], NDArray[np.bool_]]]] = {
+    "linear": (3, _linear),
+    "proxies": (3, _proxies),
+    "copies": (3, _copies),
+    "xor": (2, _xor),
+    "band": (3, _band),
 }
 
 
@@ -84,8 +60,8 @@ def make_hidden_features(
     n_features: int = 30,
     flips: float = 0.1,
     random_state: Any = None,
-) -> HiddenFeatures:
-    """Classes that two or three of many features tell, to try feature selection on.
+) -> tuple[Doubles, NDArray[np.int_], NDArray[np.bool_]]:
+    """Generate classes that depend on two or three of many features.
 
     Parameters
     ----------
@@ -106,8 +82,12 @@ def make_hidden_features(
 
     Returns
     -------
-    HiddenFeatures
-        Rows, classes, and a mask of the relevant features.
+    X : ndarray of shape (n_samples, n_features)
+        Features, normal, in random order.
+    y : ndarray of shape (n_samples,)
+        Classes 0 and 1.
+    relevant : ndarray of bool of shape (n_features,)
+        The features to be found.
 
     Examples
     --------
@@ -125,10 +105,11 @@ def make_hidden_features(
         raise ValueError(f"flips={flips!r}; expected a share from 0 to 1.")
     rng = check_random_state(random_state)
     X = rng.normal(size=(n_samples, n_features))
-    y = KINDS[kind].label(X, rng) ^ (rng.uniform(size=n_samples) < flips)
-    relevant = np.arange(n_features) < KINDS[kind].n_relevant
+    n_relevant, label = KINDS[kind]
+    y = label(X, rng) ^ (rng.uniform(size=n_samples) < flips)
+    relevant = np.arange(n_features) < n_relevant
     order = rng.permutation(n_features)
-    return HiddenFeatures(X[:, order], y.astype(int), relevant[order])
+    return X[:, order], y.astype(int), relevant[order]
 
 
 def _points(n_samples: int, inside: bool, random_state: np.random.RandomState) -> Doubles:
@@ -147,7 +128,7 @@ def make_quarter_circle(
     shuffle: bool = True,
     random_state: Any = None,
 ) -> tuple[Doubles, NDArray[np.int_]]:
-    r"""Points of the unit square, told apart by the unit circle.
+    r"""Generate points of the unit square in two classes, separated by the unit circle.
 
     Parameters
     ----------
@@ -195,126 +176,7 @@ def make_quarter_circle(
     return X, y
 
 
-@validate_params(
-    {
-        "n_sources": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "separation": [Interval(Real, 0, None, closed="left")],
-        "agreement": [Interval(Real, 0, 1, closed="both")],
-        "level": [Interval(Real, 0, None, closed="left")],
-        "noise": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_sources": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
-def make_multi_source_regression(
-    n_sources: int = 4,
-    n_samples: Any = 2000,
-    n_features: int = 10,
-    *,
-    separation: float = 3.0,
-    agreement: float = 0.0,
-    level: float = 1.0,
-    noise: Any = 0.2,
-    shuffle: bool = True,
-    random_state: Any = None,
-    return_sources: bool = False,
-) -> Any:
-    r"""Generate rows from several sources, each with its own linear rule for a number.
-
-    Within a source a linear model is right; across the sources no single one is.
-
-    Parameters
-    ----------
-    n_sources : int, default=4
-        Number of sources.
-    n_samples : int or array-like of int of shape (n_sources,), default=2000
-        Number of rows, shared out evenly, or the number from each source.
-    n_features : int, default=10
-        Number of columns.
-    separation : float, default=3.0
-        Standard deviation of the sources' centres, where rows spread around theirs with one.
-    agreement : float, default=0.0
-        Share of the rule that all sources have in common: at 0 each source has a rule of its
-        own, at 1 they all have the same around their own centre.
-    level : float, default=1.0
-        Standard deviation of the sources' mean numbers, where the rule spreads with one.
-    noise : float or array-like of shape (n_sources,), default=0.2
-        Standard deviation of what is added to the numbers. A number is the largest that a source
-        may have, and each draws its own; an array gives them.
-    shuffle : bool, default=True
-        Mix the rows; otherwise they stand source by source.
-    random_state : int, RandomState instance or None, default=None
-        For everything drawn.
-    return_sources : bool, default=False
-        Also give the source of each row.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,)
-        Numbers.
-    sources : ndarray of shape (n_samples,)
-        Sources, 0 to ``n_sources - 1``; only with ``return_sources=True``.
-
-    See Also
-    --------
-    make_multi_source : The same with classes to predict.
-
-    Notes
-    -----
-    Source :math:`s` has a centre :math:`m_s \sim N(0, \text{separation}^2 I)`, a unit vector
-    :math:`w_s`, a level :math:`b_s \sim N(0, \text{level}^2)` and a noise level
-    :math:`\sigma_s`. A row of it is
-
-    .. math:: x = m_s + z, \quad z \sim N(0, I), \qquad
-        y = b_s + w_s \cdot z + \sigma_s \varepsilon .
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from ensemblage.datasets import make_multi_source_regression
-    >>> X, y, sources = make_multi_source_regression(random_state=0, return_sources=True)
-    >>> X.shape
-    (2000, 10)
-    >>> bool(LinearRegression().fit(X, y).score(X, y) < 0.7)
-    True
-    >>> first = sources == 0
-    >>> bool(LinearRegression().fit(X[first], y[first]).score(X[first], y[first]) > 0.95)
-    True
-    """
-    rng = check_random_state(random_state)
-    counts = rows_per_source(n_samples, n_sources)
-    centres = separation * rng.standard_normal((n_sources, n_features))
-    rules = draw_rules(rng, (n_sources, n_features, 1), agreement)[:, :, 0]
-    levels, spreads = level * rng.standard_normal(n_sources), noise_levels(noise, n_sources, rng)
-    sources = np.repeat(np.arange(n_sources), counts)
-    offsets = rng.standard_normal((len(sources), n_features))
-    y = levels[sources] + (offsets * rules[sources]).sum(axis=1)
-    y += spreads[sources] * rng.standard_normal(len(sources))
-    X = centres[sources] + offsets
-    if shuffle:
-        order = rng.permutation(len(sources))
-        X, y, sources = X[order], y[order], sources[order]
-    return (X, y, sources) if return_sources else (X, y)
-
-
-class Scene(NamedTuple):
-    """Number of features in the paper's Table 1, and how much the clips' rules agree."""
-
-    n_features: int
-    agreement: float
-
-
-SCENES = {"indoor": Scene(190, 0.75), "outdoor": Scene(126, 0.85)}
-N_CLIPS, N_FACTORS = 7, 12
-
-
-def rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
+def _rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
     """Share the rows out evenly, the first sources one more, or take the numbers given."""
     if isinstance(n_samples, Integral):
         each, left = divmod(int(n_samples), n_sources)
@@ -328,7 +190,7 @@ def rows_per_source(n_samples: Any, n_sources: int) -> NDArray[np.int_]:
     return counts
 
 
-def noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Doubles:
+def _noise_levels(noise: Any, n_sources: int, rng: np.random.RandomState) -> Doubles:
     """Draw each source's level up to a number, or take the levels given."""
     drawn = rng.uniform(size=n_sources)
     if isinstance(noise, Real):
@@ -346,27 +208,20 @@ def _unit_columns(matrix: Doubles) -> Doubles:
     return np.asarray(matrix / np.linalg.norm(matrix, axis=-2, keepdims=True))
 
 
-def draw_rules(
-    rng: np.random.RandomState, shape: tuple[int, int, int], agreement: float
-) -> Doubles:
-    """Give rules of shape (n_sources, n_features, n_classes), each class's of unit length."""
-    common = _unit_columns(rng.standard_normal(shape[1:]))
-    own = _unit_columns(rng.standard_normal(shape))
-    return _unit_columns(np.sqrt(agreement) * common + np.sqrt(1 - agreement) * own)
-
-
 @validate_params(
     {
         "n_sources": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "n_features": [Interval(Integral, 1, None, closed="left")],
+        "task": [StrOptions({CLASSIFICATION.name, REGRESSION.name})],
         "n_classes": [Interval(Integral, 2, None, closed="left")],
         "separation": [Interval(Real, 0, None, closed="left")],
         "agreement": [Interval(Real, 0, 1, closed="both")],
+        "level": [Interval(Real, 0, None, closed="left")],
         "noise": [Interval(Real, 0, None, closed="left"), "array-like"],
         "shuffle": ["boolean"],
-        "random_state": ["random_state"],
         "return_sources": ["boolean"],
+        "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
 )
@@ -375,15 +230,17 @@ def make_multi_source(
     n_samples: Any = 2000,
     n_features: int = 10,
     *,
+    task: str = "classification",
     n_classes: int = 2,
     separation: float = 3.0,
     agreement: float = 0.0,
+    level: float = 1.0,
     noise: Any = 0.2,
     shuffle: bool = True,
-    random_state: Any = None,
     return_sources: bool = False,
+    random_state: Any = None,
 ) -> Any:
-    r"""Generate rows from several sources, each with its own linear rule for the class.
+    r"""Generate rows from several sources, each with its own linear rule for the target.
 
     Within a source a linear model is right; across the sources no single one is.
 
@@ -395,36 +252,36 @@ def make_multi_source(
         Number of rows, shared out evenly, or the number from each source.
     n_features : int, default=10
         Number of columns.
+    task : {"classification", "regression"}, default="classification"
+        Whether the target is a class or a number.
     n_classes : int, default=2
-        Number of classes.
+        Number of classes; ignored for regression.
     separation : float, default=3.0
-        Standard deviation of the sources' centres, where rows spread around theirs with one.
+        Standard deviation of the sources' centres, where rows vary around theirs with one.
     agreement : float, default=0.0
         Share of the rule that all sources have in common: at 0 each source has a rule of its
         own, at 1 they all have the same around their own centre.
+    level : float, default=1.0
+        Standard deviation of the sources' mean targets in a regression, where that of the rule is
+        one; ignored for classification.
     noise : float or array-like of shape (n_sources,), default=0.2
-        Standard deviation of what is added to the rule before it decides. A number is the
-        largest that a source may have, and each draws its own; an array gives them.
+        Standard deviation of what is added to the rule, before it decides between classes. A
+        number is the largest that a source may have, and each draws its own; an array gives them.
     shuffle : bool, default=True
         Mix the rows; otherwise they stand source by source.
+    return_sources : bool, default=False
+        Also return the source of each row.
     random_state : int, RandomState instance or None, default=None
         For everything drawn.
-    return_sources : bool, default=False
-        Also give the source of each row.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
         Rows.
     y : ndarray of shape (n_samples,)
-        Classes, 0 to ``n_classes - 1``.
+        Classes, 0 to ``n_classes - 1``, or numbers.
     sources : ndarray of shape (n_samples,)
         Sources, 0 to ``n_sources - 1``; only with ``return_sources=True``.
-
-    See Also
-    --------
-    make_multi_source_regression : The same with numbers to predict.
-    make_video_standin : The like of the HISS paper's image sets.
 
     Notes
     -----
@@ -433,6 +290,11 @@ def make_multi_source(
 
     .. math:: x = m_s + z, \quad z \sim N(0, I), \qquad
         y = \arg\max_c \; w_{sc} \cdot z + \sigma_s \varepsilon_c .
+
+    In a regression there is one vector :math:`w_s` and a level
+    :math:`b_s \sim N(0, \text{level}^2)`:
+
+    .. math:: y = b_s + w_s \cdot z + \sigma_s \varepsilon .
 
     Examples
     --------
@@ -448,95 +310,30 @@ def make_multi_source(
     True
     """
     rng = check_random_state(random_state)
-    counts = rows_per_source(n_samples, n_sources)
+    sources = np.repeat(np.arange(n_sources), _rows_per_source(n_samples, n_sources))
     centres = separation * rng.standard_normal((n_sources, n_features))
-    rules = draw_rules(rng, (n_sources, n_features, n_classes), agreement)
-    levels = noise_levels(noise, n_sources, rng)
-    sources = np.repeat(np.arange(n_sources), counts)
-    offsets = rng.standard_normal((len(sources), n_features))
-    scores = levels[sources, None] * rng.standard_normal((len(sources), n_classes))
-    for source, rule in enumerate(rules):
-        scores[sources == source] += offsets[sources == source] @ rule
-    X, y = centres[sources] + offsets, scores.argmax(axis=1)
+    n_rules = 1 if task == REGRESSION.name else n_classes
+    common = _unit_columns(rng.standard_normal((n_features, n_rules)))
+    own = _unit_columns(rng.standard_normal((n_sources, n_features, n_rules)))
+    # (n_sources, n_features, n_rules), each of unit length
+    rules = _unit_columns(np.sqrt(agreement) * common + np.sqrt(1 - agreement) * own)
+    if task == REGRESSION.name:
+        levels, noises = (
+            level * rng.standard_normal(n_sources),
+            _noise_levels(noise, n_sources, rng),
+        )
+        offsets = rng.standard_normal((len(sources), n_features))
+        y = levels[sources] + (offsets * rules[sources, :, 0]).sum(axis=1)
+        y += noises[sources] * rng.standard_normal(len(sources))
+    else:
+        noises = _noise_levels(noise, n_sources, rng)
+        offsets = rng.standard_normal((len(sources), n_features))
+        scores = noises[sources, None] * rng.standard_normal((len(sources), n_classes))
+        for source, rule in enumerate(rules):
+            scores[sources == source] += offsets[sources == source] @ rule
+        y = scores.argmax(axis=1)
+    X = centres[sources] + offsets
     if shuffle:
         order = rng.permutation(len(sources))
         X, y, sources = X[order], y[order], sources[order]
-    return (X, y, sources) if return_sources else (X, y)
-
-
-@validate_params(
-    {
-        "scene": [StrOptions(set(SCENES))],
-        "n_samples_per_source": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_sources": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
-def make_video_standin(
-    scene: str = "outdoor",
-    *,
-    n_samples_per_source: int = 500,
-    shuffle: bool = True,
-    random_state: Any = None,
-    return_sources: bool = False,
-) -> Any:
-    """Generate a stand-in for the HISS paper's video images, which cannot be had.
-
-    Seven made-up clips of 500 rows each, with as many features as the paper counts. These are
-    **not** the paper's images, and an error on them reproduces nothing: they only have the same
-    shape and the same kind of difficulty.
-
-    Parameters
-    ----------
-    scene : {"outdoor", "indoor"}, default="outdoor"
-        Which set to stand in for: 126 or 190 features.
-    n_samples_per_source : int, default=500
-        Rows per clip.
-    shuffle : bool, default=True
-        Mix the rows; otherwise they stand clip by clip.
-    random_state : int, RandomState instance or None, default=None
-        For everything drawn.
-    return_sources : bool, default=False
-        Also give the clip of each row.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    y : ndarray of shape (n_samples,)
-        Zeros and ones.
-    sources : ndarray of shape (n_samples,)
-        Clips, 0 to 6; only with ``return_sources=True``.
-
-    See Also
-    --------
-    make_multi_source : What it is made from.
-
-    Notes
-    -----
-    Twelve hidden factors come from :func:`make_multi_source` with seven sources whose rules
-    partly agree. All features are linear in the factors, which makes them correlated as features
-    of images are; each clip has its own look, contrast and grain. The numbers were chosen so
-    that a linear support vector machine is wrong about as often as the paper's was.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import make_video_standin
-    >>> X, y = make_video_standin("indoor", random_state=0)
-    >>> X.shape
-    (3500, 190)
-    """
-    rng = check_random_state(random_state)
-    n_features, agreement = SCENES[scene]
-    factors, y, sources = make_multi_source(
-        N_CLIPS, N_CLIPS * n_samples_per_source, N_FACTORS, separation=0.0, agreement=agreement,
-        noise=0.1, shuffle=shuffle, random_state=rng, return_sources=True,
-    )  # fmt: skip
-    mixing = _unit_columns(rng.standard_normal((N_FACTORS, n_features)))
-    looks = rng.standard_normal((N_CLIPS, n_features))
-    contrast, grain = rng.uniform(0.6, 1.4, N_CLIPS), rng.uniform(0.2, 1.0, N_CLIPS)
-    X = looks[sources] + contrast[sources, None] * (factors @ mixing)
-    X += grain[sources, None] * rng.standard_normal(X.shape)
     return (X, y, sources) if return_sources else (X, y)

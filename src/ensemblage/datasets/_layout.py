@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ensemblage._core import count, listing
 from ensemblage.datasets._options import Request
-from ensemblage.datasets._table import MISSING, parse_number
+from ensemblage.datasets._table import MISSING_TOKENS, parse_number
 
 NUMBER_LIKE = re.compile(
     r"[$€£]?\s?[+-]?(?:\d[\d.,'\u2019\u00a0\u202f ]*|[.,]\d+)(?:[eE][+-]?\d+)?\s?[%€]?"
@@ -29,13 +29,13 @@ def looks_like_data(first: Sequence[str], columns: Sequence[Sequence[str]]) -> b
 
     A number fits if its column holds numbers of that size, a word if its column has it again.
     """
-    cells = [text for text in first if text not in MISSING]
+    cells = [text for text in first if text not in MISSING_TOKENS]
     numeric = [text for text in cells if is_number_like(text)]
     if not columns:
         return len(numeric) == len(cells) > 0
     if not cells or _is_series(numeric):
         return False
-    pairs = [pair for pair in zip(first, columns, strict=True) if pair[0] not in MISSING]
+    pairs = [pair for pair in zip(first, columns, strict=True) if pair[0] not in MISSING_TOKENS]
     fits = [_fits(text, column) for text, column in pairs if is_number_like(text)]
     words = [_occurs(text, column) for text, column in pairs if not is_number_like(text)]
     if not fits:
@@ -54,7 +54,7 @@ def _is_series(numeric: Sequence[str]) -> bool:
 
 def _fits(text: str, column: Sequence[str]) -> bool:
     """Whether a number has the size of those in its column."""
-    known = [value for value in map(str.strip, column) if value not in MISSING]
+    known = [value for value in map(str.strip, column) if value not in MISSING_TOKENS]
     numbers = [_size(value) for value in known if is_number_like(value)]
     if len(numbers) < NEARLY_ALL * len(known) or not numbers:
         return not known
@@ -267,10 +267,12 @@ def _is_units(columns: Sequence[Sequence[str]]) -> bool:
     below = [
         column[0].strip()
         for column in columns
-        if all(is_number_like(t) for t in map(str.strip, column[1:ENOUGH]) if t not in MISSING)
-        and any(text.strip() not in MISSING for text in column[1:])
+        if all(
+            is_number_like(t) for t in map(str.strip, column[1:ENOUGH]) if t not in MISSING_TOKENS
+        )
+        and any(text.strip() not in MISSING_TOKENS for text in column[1:])
     ]
-    units = [text for text in below if text not in MISSING]
+    units = [text for text in below if text not in MISSING_TOKENS]
     return len(units) > 1 or any(map(UNIT.fullmatch, units))
 
 

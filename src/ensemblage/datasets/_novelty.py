@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing
+from ensemblage.datasets._table import CATEGORICAL
 
 Columns = NDArray[Any] | Sequence[NDArray[Any]]
 Doubles = NDArray[np.float64]
 
-
-# More words than this in a column are not kept: they are names, not categories.
-MOST_WORDS = 10_000
-# A row is far if it is beyond a column's range by half of it, or twice as far from the middle as
-# any training row: in one column of symmetric values these are the same.
-MARGIN, TIMES = 0.5, 2.0
+# A column of more categories than this is not kept: they are names.
+MAX_CATEGORIES = 10_000
+# A row is far if it is beyond a column's range by this share of it, ...
+MARGIN = 0.5
+# ... or so many times as far from the medians as any training row: in one column of symmetric
+# values these are the same.
+MAX_DISTANCE_RATIO = 2.0
 # What is within this share of the limits is so by any rounding.
-SURELY = 1 - 1e-6
-# Of a normal distribution: the interquartile range in standard deviations.
+SAFE_SHARE = 1 - 1e-6
+# The interquartile range of a normal distribution in standard deviations.
 QUARTILES_APART = 1.349
-LARGEST = 1e100
-SHOWN = 5
+# Distances are clipped to this, so that their squares stay finite.
+LARGEST_DISTANCE = 1e100
+# Categories and rows that a sentence lists.
+N_LISTED = 5
 
 
-class Reach(Struct, frozen=True):
-    """Where the training rows lie in a column of numbers that varies."""
+class ColumnRange(Struct, frozen=True):
+    """Where the training rows lie in a numeric column that varies."""
 
     low: float
     high: float
@@ -39,170 +43,155 @@ class Reach(Struct, frozen=True):
     scale: float
 
     @classmethod
-    def of(cls, values: Doubles) -> Reach | None:
-        """Measure the numbers of a column; None if they do not vary."""
+    def of(cls, values: Doubles) -> ColumnRange | None:
+        """Measure a column; None if it does not vary."""
         values = values[~np.isnan(values)]
         if values.size == 0 or values.min() == values.max():
             return None
         low, first, centre, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
-        spread = (third - first) / QUARTILES_APART
-        return cls(low, high, centre, spread if spread > 0 else (high / 4 - low / 4))
+        scale = (third - first) / QUARTILES_APART
+        return cls(low, high, centre, scale if scale > 0 else (high / 4 - low / 4))
 
 
-class Familiar(Struct, frozen=True):
-    """What a model has seen: the reach of numbers and the words, each by column.
+class TrainingRanges(Struct, frozen=True):
+    """What a model has seen: ranges of numeric columns and categories of the others.
 
-    ``radius`` is the largest distance of a training row from the middle, in scales of the columns.
+    ``radius`` is the largest distance of a training row from the medians, in scales of the columns.
     """
 
-    reaches: tuple[Reach | None, ...]
-    words: tuple[tuple[str, ...] | None, ...]
+    ranges: tuple[ColumnRange | None, ...]
+    categories: tuple[tuple[str, ...] | None, ...]
     radius: float
 
     @classmethod
-    def of(cls, X: NDArray[Any], kinds: Sequence[str]) -> Familiar:
+    def of(cls, X: NDArray[Any], kinds: Sequence[str]) -> TrainingRanges:
         """Look at training rows, columns of the kinds given."""
-        reaches = tuple(
-            None if kind == "word" else Reach.of(X[:, j].astype(np.float64))
+        ranges = tuple(
+            None if kind == CATEGORICAL else ColumnRange.of(X[:, j].astype(np.float64))
             for j, kind in enumerate(kinds)
         )
-        words = tuple(_words(X[:, j]) if kind == "word" else None for j, kind in enumerate(kinds))
-        z = _standardised(X.T, reaches)
-        return cls(reaches, words, float(np.sqrt((z**2).sum(axis=1)).max(initial=0.0)))
+        found = [
+            tuple(sorted(set(_present(X[:, j])))) if kind == CATEGORICAL else ()
+            for j, kind in enumerate(kinds)
+        ]
+        categories = tuple(each if 0 < len(each) <= MAX_CATEGORIES else None for each in found)
+        z = _standardise(X.T, ranges)
+        return cls(ranges, categories, float(np.sqrt((z**2).sum(axis=1)).max(initial=0.0)))
 
 
-class FarRows(NamedTuple):
-    """Numbers of rows, and for each the column in which it is furthest out."""
-
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
-
-
-def unfamiliar(familiar: Familiar, X: NDArray[Any], names: Sequence[str]) -> Iterator[str]:
-    """Say in sentences what a model has not seen in training: words, and rows far from all."""
-    met = Strangers(familiar, names)
-    met.add(X.T)
-    return met.sentences()
-
-
-class Strangers:
+class UnseenValues:
     """What a model has not seen in training, gathered over the blocks of new rows."""
 
-    def __init__(self, familiar: Familiar, names: Sequence[str]) -> None:
-        self._familiar, self._names = familiar, names
-        self._known = [None if words is None else set(words) for words in familiar.words]
-        self._words = [Counter[str]() for _ in names]
+    def __init__(self, seen: TrainingRanges, names: Sequence[str]) -> None:
+        self._seen, self._names = seen, names
+        self._known = [None if each is None else set(each) for each in seen.categories]
+        self._new = [Counter[str]() for _ in names]
         self._n_rows = self._n_far = 0
         self._far: list[int] = []
         self._columns = np.zeros(len(names), dtype=np.int64)
 
     def add(self, columns: Columns) -> None:
         """Look at the next rows."""
-        for known, met, column in zip(self._known, self._words, columns, strict=True):
+        for known, new, column in zip(self._known, self._new, columns, strict=True):
             if known and not known.issuperset(set(column) - {None}):
-                count_words(met, (repr(word) for word in _present(column) if word not in known))
-        far = far_rows(self._familiar, columns)
-        self._far += (far.rows[: SHOWN - len(self._far)] + self._n_rows).tolist()
-        self._columns += np.bincount(far.columns, minlength=len(self._columns))
-        self._n_far += len(far.rows)
+                count_categories(
+                    new, (repr(each) for each in _present(column) if each not in known)
+                )
+        rows, furthest = far_rows(self._seen, columns)
+        self._far += (rows[: N_LISTED - len(self._far)] + self._n_rows).tolist()
+        self._columns += np.bincount(furthest, minlength=len(self._columns))
+        self._n_far += len(rows)
         self._n_rows += len(columns[0])
 
     def sentences(self) -> Iterator[str]:
-        """Say what was met."""
-        for name, new in zip(self._names, self._words, strict=True):
+        """Say what was found."""
+        for name, new in zip(self._names, self._new, strict=True):
             if new:
-                yield f"Not seen in training in the column {name!r}: {counted_words(new)}."
+                yield f"Unseen categories in column {name!r}: {list_categories(new)}."
         if self._n_far:
             column = self._names[int(self._columns.argmax())]
-            rows = listing(self._far, SHOWN, self._n_far)
+            rows = listing(self._far, N_LISTED, self._n_far)
             yield (
-                f"Far from all training rows, most of all in the column {column!r}: {self._n_far} "
-                f"of {count(self._n_rows, 'row')} (counted from 0: {rows}). What is predicted "
-                "there is a guess."
+                f"Outside the range of the training data, most of all in column {column!r}: "
+                f"{self._n_far} of {count(self._n_rows, 'row')} (counted from 0: {rows}); "
+                "predictions there extrapolate."
             )
 
 
-def count_words(met: Counter[str], words: Iterable[str]) -> None:
-    """Count words; new ones only as long as there is room for them."""
-    if len(met) < MOST_WORDS:
-        met.update(words)
+def count_categories(counts: Counter[str], values: Iterable[str]) -> None:
+    """Count categories; new ones only as long as there is room for them."""
+    if len(counts) < MAX_CATEGORIES:
+        counts.update(values)
     else:
-        met.update(word for word in words if word in met)
+        counts.update(value for value in values if value in counts)
 
 
-def counted_words(met: Counter[str]) -> str:
-    """Write words, as they were counted, with the number of their rows."""
-    found = [f"{word} ({count(rows, 'row')})" for word, rows in islice(met.items(), SHOWN)]
-    at_least = " at least" if len(met) >= MOST_WORDS else ""
-    return listing(found, SHOWN, len(met)) + at_least
+def list_categories(counts: Counter[str]) -> str:
+    """Write categories, as they were counted, with the number of their rows."""
+    found = [f"{value} ({count(n, 'row')})" for value, n in islice(counts.items(), N_LISTED)]
+    at_least = " at least" if len(counts) >= MAX_CATEGORIES else ""
+    return listing(found, N_LISTED, len(counts)) + at_least
 
 
-def far_rows(familiar: Familiar, columns: Columns) -> FarRows:
-    """Find rows that are certainly far from every training row.
+def far_rows(seen: TrainingRanges, columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find rows that are certainly far from every training row, and where each is furthest out.
 
     A row that is beyond a column's range by half of it is so far from each training row in that
-    column alone. A row twice as far from the middle as any training row is, by the triangle
-    inequality, as far from each as the farthest of them is from the middle. Rows in a gap between
-    training rows are not found.
+    column alone. A row twice as far from the medians as any training row is, by the triangle
+    inequality, as far from each as the farthest of them is from the medians. Rows in a hole
+    between training rows are not found.
     """
-    if not any(familiar.reaches):
-        return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-    near = _surely_near(familiar, columns)
-    if near.all():
-        return FarRows(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-    doubtful = np.flatnonzero(~near)
+    doubtful = np.flatnonzero(~_surely_near(seen, columns))
+    if not any(seen.ranges) or not len(doubtful):
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     few = [column[doubtful] for column in columns]
-    z, beyond = np.abs(_standardised(few, familiar.reaches)), _beyond(few, familiar.reaches)
+    z, beyond = np.abs(_standardise(few, seen.ranges)), _beyond(few, seen.ranges)
     outside = (beyond > MARGIN).any(axis=1)
-    distant = np.sqrt((z**2).sum(axis=1)) > TIMES * familiar.radius
+    distant = np.sqrt((z**2).sum(axis=1)) > MAX_DISTANCE_RATIO * seen.radius
     rows = np.flatnonzero(outside | distant)
     furthest = np.where(outside, beyond.argmax(axis=1), z.argmax(axis=1))
-    return FarRows(doubtful[rows], furthest[rows])
+    return doubtful[rows], furthest[rows]
 
 
 @np.errstate(over="ignore")
-def _surely_near(familiar: Familiar, columns: Columns) -> NDArray[np.bool_]:
-    """Tell rows that are not far, by little more than one look at each number."""
+def _surely_near(seen: TrainingRanges, columns: Columns) -> NDArray[np.bool_]:
+    """Mark rows that are not far, by little more than one look at each number."""
     total, most = np.zeros(len(columns[0])), np.zeros(len(columns[0]))
-    for column, reach in zip(columns, familiar.reaches, strict=True):
-        if reach is None:
+    for column, limits in zip(columns, seen.ranges, strict=True):
+        if limits is None:
             continue
         values = column.astype(np.float64)
-        half = (MARGIN + 0.5) * (reach.high - reach.low)
-        centred = np.abs(values - (reach.low / 2 + reach.high / 2)) / half
+        half = (MARGIN + 0.5) * (limits.high - limits.low)
+        centred = np.abs(values - (limits.low / 2 + limits.high / 2)) / half
         np.fmax(most, centred, out=most)
-        values /= reach.scale
-        values -= reach.centre / reach.scale
+        values /= limits.scale
+        values -= limits.centre / limits.scale
         np.copyto(values, 0.0, where=np.isnan(values))
         total += np.square(values, out=values)
-    return (most < SURELY) & (total < SURELY * (TIMES * familiar.radius) ** 2)
-
-
-def _words(column: NDArray[Any]) -> tuple[str, ...] | None:
-    words = sorted(set(_present(column)))
-    return tuple(words) if 0 < len(words) <= MOST_WORDS else None
+    return (most < SAFE_SHARE) & (total < SAFE_SHARE * (MAX_DISTANCE_RATIO * seen.radius) ** 2)
 
 
 def _present(column: NDArray[Any]) -> list[str]:
-    return [str(word) for word in column if word is not None]
+    return [str(value) for value in column if value is not None]
 
 
-def _standardised(columns: Columns, reaches: Sequence[Reach | None]) -> Doubles:
-    """Distances from the middle in each column, (n_rows, n_columns); zero where is no number."""
+def _standardise(columns: Columns, ranges: Sequence[ColumnRange | None]) -> Doubles:
+    """Distances from the median in each column, (n_rows, n_columns); zero for missing values."""
     z = np.zeros((len(columns[0]), len(columns)))
-    for j, (column, reach) in enumerate(zip(columns, reaches, strict=True)):
-        if reach is not None:
-            values = column.astype(np.float64) / reach.scale - reach.centre / reach.scale
-            z[:, j] = np.clip(np.nan_to_num(values, nan=0.0), -LARGEST, LARGEST)
+    for j, (column, limits) in enumerate(zip(columns, ranges, strict=True)):
+        if limits is not None:
+            values = column.astype(np.float64) / limits.scale - limits.centre / limits.scale
+            values = np.nan_to_num(values, nan=0.0)
+            z[:, j] = np.clip(values, -LARGEST_DISTANCE, LARGEST_DISTANCE)
     return z
 
 
-def _beyond(columns: Columns, reaches: Sequence[Reach | None]) -> Doubles:
+def _beyond(columns: Columns, ranges: Sequence[ColumnRange | None]) -> Doubles:
     """How far values are outside of their column's range, in ranges, (n_rows, n_columns)."""
     beyond = np.zeros((len(columns[0]), len(columns)))
-    for j, (column, reach) in enumerate(zip(columns, reaches, strict=True)):
-        if reach is not None:
+    for j, (column, limits) in enumerate(zip(columns, ranges, strict=True)):
+        if limits is not None:
             values = column.astype(np.float64)
-            outside = np.fmax(np.fmax(reach.low - values, values - reach.high), 0.0)
-            beyond[:, j] = np.nan_to_num(outside / (reach.high - reach.low), nan=0.0)
+            outside = np.fmax(np.fmax(limits.low - values, values - limits.high), 0.0)
+            beyond[:, j] = np.nan_to_num(outside / (limits.high - limits.low), nan=0.0)
     return beyond

@@ -21,13 +21,10 @@ from ensemblage.datasets._chunked import RowDraw, sample_table
 from ensemblage.datasets._dataset import Dataset, check_task
 from ensemblage.datasets._file_names import names_file
 from ensemblage.datasets._files import called, naming_file, read_table
-from ensemblage.datasets._options import Reading
-from ensemblage.datasets._table import Table
+from ensemblage.datasets._options import ReadOptions
+from ensemblage.datasets._table import CATEGORICAL, NUMERIC, NUMERIC_OR_LABEL, Table
 
 Array = NDArray[Any]
-NUMBER = "number"
-NUMERIC_OR_LABEL = "either"
-WORD = "word"
 
 
 class Known(NamedTuple):
@@ -219,7 +216,7 @@ def open_dataset(
     data_dir: str | PathLike[str] | None = None,
     drop: Sequence[str] = (),
     source_column: str | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     task: str | None = None,
     draw: tuple[int, int] | tuple[int, int, bool] | None = None,
 ) -> Dataset:
@@ -238,7 +235,7 @@ def open_dataset(
         Columns of a file to leave out.
     source_column : str, default=None
         The column of a file that tells where each row comes from.
-    reading : Reading, default=None
+    reading : ReadOptions, default=None
         How to read a file, where it is not to be found out.
     task : {"classification", "regression"}, default=None
         Whether classes or numbers are to be predicted; by default what the target holds decides,
@@ -430,7 +427,9 @@ def read_manifest(folder: Path) -> Mapping[str, Declared]:
 def load_from_folder(folder: Path, name: str) -> Dataset:
     """Load ``NAME.csv``; its target is the column ``class``, or else the last one."""
     declared = read_manifest(folder).get(name, Declared())
-    kinds = dict.fromkeys(declared.categories, WORD) | dict.fromkeys(declared.numeric, NUMBER)
+    kinds = dict.fromkeys(declared.categories, CATEGORICAL) | dict.fromkeys(
+        declared.numeric, NUMERIC
+    )
     path = folder / f"{name}.csv"
     table = read_table(path, kinds=kinds)
     table = replace(table, categories=declared.categories)

@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 
 from ensemblage._core import listing, set_module, suggestion
 
-AS_WORDS = "words"
-
-
+AS_TEXT = "text"
 DAY_FIRST = "day-first"
 MONTH_FIRST = "month-first"
 
 CHOICES = {
     "decimal": (".", ","),
     "thousands": ("", ".", ",", " ", "'"),
-    "dates": (DAY_FIRST, MONTH_FIRST, AS_WORDS),
+    "dates": (DAY_FIRST, MONTH_FIRST, AS_TEXT),
     "header": (True, False),
 }
 # What a shell makes hard to type.
@@ -31,7 +29,7 @@ ANSWERS = {"yes": True, "no": False}
 
 @set_module("ensemblage.datasets")
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     r"""How to read a file; what is None is found out from the whole file.
 
     Parameters
@@ -44,8 +42,8 @@ class Reading:
         The mark between groups of three digits; empty for none.
     encoding : str, default=None
         The encoding of the text, such as ``"utf-8"`` or ``"cp1252"``.
-    dates : {"day-first", "month-first", "words"}, default=None
-        What 3/4/2025 means, or that dates stay words.
+    dates : {"day-first", "month-first", "text"}, default=None
+        What 3/4/2025 means, or that dates stay text.
     header : bool, default=None
         Whether the first row holds the names of the columns.
     sheet : str, default=None
@@ -53,9 +51,9 @@ class Reading:
 
     Examples
     --------
-    >>> from ensemblage.datasets import Reading
-    >>> Reading.from_options(["separator=tab", "decimal=,"])
-    Reading(separator='\t', decimal=',', thousands=None, ..., sheet=None)
+    >>> from ensemblage.datasets import ReadOptions
+    >>> ReadOptions.from_options(["separator=tab", "decimal=,"])
+    ReadOptions(separator='\t', decimal=',', thousands=None, ..., sheet=None)
     """
 
     separator: str | None = None
@@ -81,7 +79,7 @@ class Reading:
             _check_encoding(self.encoding)
 
     @classmethod
-    def from_options(cls, options: Sequence[str]) -> Reading:
+    def from_options(cls, options: Sequence[str]) -> ReadOptions:
         """Read texts such as ``decimal=,``.
 
         Parameters
@@ -93,7 +91,7 @@ class Reading:
 
         Returns
         -------
-        Reading
+        ReadOptions
             With the values given.
         """
         names = [each.name for each in fields(cls)]
@@ -137,4 +135,4 @@ class Request(NamedTuple):
 
     name: str
     kinds: Mapping[str, str] = {}
-    reading: Reading = Reading()
+    reading: ReadOptions = ReadOptions()

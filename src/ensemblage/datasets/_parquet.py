@@ -15,15 +15,21 @@ from ensemblage._core import free_memory, listing, require
 from ensemblage.datasets._dataset import MANY, check_task, read_target
 from ensemblage.datasets._layout import distinct_names
 from ensemblage.datasets._options import Request
-from ensemblage.datasets._table import MISSING, AsWritten, Table, column_from_texts
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    MISSING_TOKENS,
+    NUMERIC,
+    NUMERIC_OR_LABEL,
+    PLURALS,
+    AsWritten,
+    Table,
+    column_from_texts,
+)
 from ensemblage.datasets._value_types import read_dates
 from ensemblage.evaluation import CLASSIFICATION, Task
 
 Array = NDArray[Any]
-DATE = "date"
-NUMBER = "number"
-NUMERIC_OR_LABEL = "either"
-WORD = "word"
 
 
 # Bytes of a value in memory, while it is read and after; a word is an object.
@@ -68,12 +74,12 @@ def table_from_arrow(stored: Any, request: Request) -> Table:
     categories = {
         name: declared
         for name, column, kind in zip(names, stored.columns, kinds, strict=True)
-        if kind in {None, WORD} and (declared := _declared(column))
+        if kind in {None, CATEGORICAL} and (declared := _declared(column))
     }
     written = {
-        name: AsWritten(_column(name, column, WORD))
+        name: AsWritten(_column(name, column, CATEGORICAL))
         for name, column, kind in zip(names, stored.columns, kinds, strict=True)
-        if kind == NUMBER and request.kinds.get(name) == NUMERIC_OR_LABEL
+        if kind == NUMERIC and request.kinds.get(name) == NUMERIC_OR_LABEL
     }
     return Table(tuple(names), tuple(columns), categories, written=written)
 
@@ -82,7 +88,7 @@ def _stored_kind(stored: Any, kind: str | None) -> str | None:
     """Tell what a target is that may be numbers or words; any other kind stays."""
     if kind != NUMERIC_OR_LABEL:
         return kind
-    return NUMBER if is_number(stored.type) else WORD
+    return NUMERIC if is_number(stored.type) else CATEGORICAL
 
 
 def _check_size(file: Any, path: Path) -> None:
@@ -112,7 +118,7 @@ def _column(name: str, stored: Any, kind: str | None) -> Array:
     types = arrow("pyarrow.types")
     if types.is_nested(stored.type):
         raise ValueError(f"Column {name!r} holds {stored.type}; flat columns are needed.")
-    if is_number(stored.type) and kind in {None, NUMBER}:
+    if is_number(stored.type) and kind in {None, NUMERIC}:
         column = np.asarray(stored.cast("float64", safe=False).to_numpy(), dtype=np.float64)
         if np.isinf(column).any():
             raise ValueError(f"Column {name!r} holds infinity: replace it or leave the row out.")
@@ -120,11 +126,13 @@ def _column(name: str, stored: Any, kind: str | None) -> Array:
     if is_date(stored.type) and kind in {None, DATE}:
         moments = arrow("pyarrow").timestamp("ms", getattr(stored.type, "tz", None))
         return np.asarray(stored.cast(moments, safe=False).to_numpy(), dtype="datetime64[ms]")
-    gaps = MISSING if not types.is_dictionary(stored.type) else frozenset({""})
-    if kind in {None, WORD} and (types.is_string(stored.type) or types.is_dictionary(stored.type)):
+    gaps = MISSING_TOKENS if not types.is_dictionary(stored.type) else frozenset({""})
+    if kind in {None, CATEGORICAL} and (
+        types.is_string(stored.type) or types.is_dictionary(stored.type)
+    ):
         return _words(stored, gaps)
     texts = [_text(value, gaps) for value in stored.to_pylist()]
-    return _from_texts(name, texts, WORD if kind is None else kind)
+    return _from_texts(name, texts, CATEGORICAL if kind is None else kind)
 
 
 def _text(value: Any, gaps: Collection[str]) -> str | None:
@@ -155,7 +163,7 @@ def _from_texts(name: str, texts: list[str | None], kind: str) -> Array:
     try:
         return column_from_texts(texts, kind)
     except ValueError as error:
-        raise ValueError(f"Column {name!r} {error}; {kind}s are expected in it.") from None
+        raise ValueError(f"Column {name!r} {error}; {PLURALS[kind]} are expected in it.") from None
 
 
 def _declared(stored: Any) -> tuple[str, ...]:

@@ -12,112 +12,70 @@ from numpy.typing import NDArray
 
 from ensemblage._core import count, write_number
 from ensemblage.datasets._dataset import Dataset
-from ensemblage.datasets._table import Table, is_missing, kind_of, parse_number
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    KINDS,
+    Table,
+    days_to_dates,
+    is_missing,
+    kind_of,
+    parse_number,
+)
 from ensemblage.evaluation import REGRESSION
 
 Array = NDArray[Any]
-DATE = "date"
-NUMBER = "number"
-WORD = "word"
-
-
 Count = Annotated[int, Meta(ge=0)]
-MOST_COMMON = 3
-MOST_CLASSES = 4
-"""More are not named in a line."""
-MILLISECONDS = 86_400_000
-"""In a day."""
+
+# Categories that are listed for a column.
+N_TOP_CATEGORIES = 3
+# Classes that are named in one line.
+N_NAMED_CLASSES = 4
 
 
-class ColumnCard(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one column holds.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : {"number", "word", "date"}
-        What its values are.
-    missing : int
-        Rows without a value.
-    distinct : int
-        Different values; of words, the categories.
-    low, middle, high : float, str or None
-        The least, the median (of two the lower) and the greatest number or date; None for words.
-    common : dict of str to int
-        Rows of the most frequent words, of those that occur twice or more.
-    """
+class ColumnSummary(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one column holds."""
 
     name: Annotated[str, Meta(description="Its name.")]
-    kind: Annotated[Literal["number", "word", "date"], Meta(description="What its values are.")]
+    kind: Annotated[
+        Literal["numeric", "categorical", "date"], Meta(description="What its values are.")
+    ]
     missing: Annotated[Count, Meta(description="Rows without a value.")]
-    distinct: Annotated[Count, Meta(description="Different values; of words, the categories.")]
-    low: Annotated[
-        float | str | None, Meta(description="The least number or date; null for words.")
+    n_unique: Annotated[Count, Meta(description="Number of distinct values.")]
+    min: Annotated[
+        float | str | None, Meta(description="The least number or date; null for categories.")
     ] = None
-    middle: Annotated[
-        float | str | None, Meta(description="The median, of two the lower; null for words.")
+    median: Annotated[
+        float | str | None,
+        Meta(description="The median, of two the lower; null for categories."),
     ] = None
-    high: Annotated[
-        float | str | None, Meta(description="The greatest number or date; null for words.")
+    max: Annotated[
+        float | str | None, Meta(description="The greatest number or date; null for categories.")
     ] = None
-    common: Annotated[
+    top_categories: Annotated[
         dict[str, Count],
-        Meta(description="Rows of the most frequent words, of those that occur twice or more."),
+        Meta(description="Rows of the most frequent categories, of those in two rows or more."),
     ] = {}
 
 
-class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a dataset holds: rows, columns by kind, gaps, categories, target, sources.
-
-    Made by :meth:`of_dataset` or :meth:`of_table`; it travels with results, so that a page can
-    say what they are of.
-
-    Parameters
-    ----------
-    name : str
-        Of the data.
-    n_rows : int
-        Rows.
-    columns : tuple of ColumnCard
-        The columns learned from, in their order: name, kind, missing values, different values,
-        and what is typical.
-    target : str or None
-        The column that is predicted.
-    classes : dict of str to int
-        Rows of each class; empty without a target, or if that holds numbers.
-    numbers : ColumnCard or None
-        The target, if it holds numbers.
-    task_reason : str
-        Why classes are predicted, or numbers.
-    sources : dict of str to int
-        Rows of each source; empty where none are known.
-    notes : tuple of str
-        How the file was read, what was left out, what looks odd.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import DataCard, load_dataset
-    >>> card = DataCard.of_dataset(load_dataset("iris"))
-    >>> card.sentence
-    'columns: 4 of numbers; no gaps; classes: setosa 33%, versicolor 33%, virginica 33%'
-    """
+class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a dataset holds; it travels with results, so that a page can say what they are of."""
 
     name: Annotated[str, Meta(description="Name of the data.")]
     n_rows: Annotated[Count, Meta(description="Rows.")]
     columns: Annotated[
-        tuple[ColumnCard, ...], Meta(description="The columns learned from, in their order.")
+        tuple[ColumnSummary, ...], Meta(description="The columns learned from, in their order.")
     ]
     target: Annotated[str | None, Meta(description="The column that is predicted.")] = None
     classes: Annotated[
         dict[str, Count],
-        Meta(description="Rows of each class; empty without a target, or if that holds numbers."),
+        Meta(description="Rows of each class; empty without a target, or if it is numeric."),
     ] = {}
-    numbers: Annotated[
-        ColumnCard | None, Meta(description="The target, if it holds numbers; else null.")
+    target_summary: Annotated[
+        ColumnSummary | None, Meta(description="The target of a regression; else null.")
     ] = None
     task_reason: Annotated[
-        str, Meta(description="Why classes are predicted, or numbers; empty without a target.")
+        str, Meta(description="Why it is classification or regression; empty without a target.")
     ] = ""
     sources: Annotated[
         dict[str, Count], Meta(description="Rows of each source; empty where none are known.")
@@ -128,174 +86,133 @@ class DataCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
 
     @classmethod
-    def of_dataset(cls, dataset: Dataset) -> DataCard:
-        """Describe a dataset.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            Any.
-
-        Returns
-        -------
-        DataCard
-            With its columns, target, sources and notes.
-        """
+    def of_dataset(cls, dataset: Dataset) -> DataSummary:
+        """Describe a dataset."""
         columns = [
-            _as_dates(column)
+            column
+            if kind == CATEGORICAL
+            else days_to_dates(column.astype(float))
             if kind == DATE
             else column.astype(float)
-            if kind == NUMBER
-            else column
             for kind, column in zip(dataset.kinds, dataset.X.T, strict=True)
         ]
+        sources = dict[str, int]()
+        if dataset.sources is not None:
+            names, counts = np.unique(dataset.sources, return_counts=True)
+            sources = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        regression = dataset.task is REGRESSION
         return cls(
             name=dataset.name,
             n_rows=len(dataset.y),
-            columns=_column_cards(dataset.feature_names, columns),
+            columns=_summarise(dataset.feature_names, columns),
             target=dataset.target,
             classes=dataset.classes,
-            numbers=(
-                _column_card(dataset.target, dataset.y) if dataset.task is REGRESSION else None
-            ),
+            target_summary=_summarise_column(dataset.target, dataset.y) if regression else None,
             task_reason=dataset.task_reason,
-            sources=_counts(dataset.sources),
+            sources=sources,
             notes=tuple(dataset.notes),
         )
 
     @classmethod
-    def of_table(cls, table: Table, name: str) -> DataCard:
-        """Describe a table that has no target.
-
-        Parameters
-        ----------
-        table : Table
-            Any.
-        name : str
-            Of the data.
-
-        Returns
-        -------
-        DataCard
-            With its columns and notes.
-        """
+    def of_table(cls, table: Table, name: str) -> DataSummary:
+        """Describe a table that has no target."""
         return cls(
             name=name,
             n_rows=table.n_rows,
-            columns=_column_cards(table.names, table.columns),
+            columns=_summarise(table.names, table.columns),
             notes=tuple(table.notes),
         )
 
     @property
-    def n_missing(self) -> int:  # numpydoc ignore=RT01
+    def n_missing(self) -> int:
         """Missing values in all columns."""
         return sum(column.missing for column in self.columns)
 
     @property
-    def kinds(self) -> dict[str, int]:  # numpydoc ignore=RT01
-        """Number of columns of each kind that there is."""
-        kinds = [column.kind for column in self.columns]
-        return {kind: kinds.count(kind) for kind in (NUMBER, WORD, DATE) if kind in kinds}
-
-    @property
-    def n_gappy(self) -> int:  # numpydoc ignore=RT01
+    def n_incomplete(self) -> int:
         """Columns with missing values."""
         return sum(column.missing > 0 for column in self.columns)
 
     @property
-    def class_shares(self) -> dict[str, float]:  # numpydoc ignore=RT01
+    def kinds(self) -> dict[str, int]:
+        """Number of columns of each kind that there is."""
+        kinds = [column.kind for column in self.columns]
+        return {kind: kinds.count(kind) for kind in KINDS if kind in kinds}
+
+    @property
+    def class_shares(self) -> dict[str, float]:
         """Share of each class in the rows, the most frequent first."""
         order = sorted(self.classes, key=lambda label: -self.classes[label])
         return {label: self.classes[label] / self.n_rows for label in order}
 
     @property
-    def number_like(self) -> bool:  # numpydoc ignore=RT01
+    def has_numeric_target(self) -> bool:
         """Whether the target holds numbers, be they taken as such or for classes."""
         names = [*self.classes]
-        return self.numbers is not None or (
+        return self.target_summary is not None or (
             bool(names) and not any(np.isnan(parse_number(name)) for name in names)
         )
 
     @property
-    def sentence(self) -> str:  # numpydoc ignore=RT01
+    def sentence(self) -> str:
         """What is in the rows, in one line."""
-        kinds = [f"{number} of {kind}s" for kind, number in self.kinds.items()]
-        told = [f"columns: {', '.join(kinds)}"]
-        gaps = f"{count(self.n_missing, 'gap')} in {count(self.n_gappy, 'column')}"
-        told.append(gaps if self.n_missing else "no gaps")
+        parts = ["columns: " + ", ".join(f"{number} {kind}" for kind, number in self.kinds.items())]
+        missing = (
+            f"{count(self.n_missing, 'missing value')} in {count(self.n_incomplete, 'column')}"
+        )
+        parts.append(missing if self.n_missing else "no missing values")
         shares = self.class_shares
-        if len(shares) > MOST_CLASSES:
-            low, high = _share(min(shares.values())), _share(max(shares.values()))
-            spread = f"{low} each" if low == high else f"{low} to {high}"
-            told.append(f"classes: {len(shares)} of {spread}")
+        if len(shares) > N_NAMED_CLASSES:
+            least, most = _percent(min(shares.values())), _percent(max(shares.values()))
+            each = f"{least} each" if least == most else f"{least} to {most}"
+            parts.append(f"classes: {len(shares)} of {each}")
         elif shares:
-            named = [f"{label} {_share(share)}" for label, share in shares.items()]
-            told.append(f"classes: {', '.join(named)}")
-        if self.numbers is not None:
-            told.append(f"numbers: {range_text(self.numbers)}")
+            named = [f"{label} {_percent(share)}" for label, share in shares.items()]
+            parts.append(f"classes: {', '.join(named)}")
+        if self.target_summary is not None:
+            parts.append(f"target: {range_text(self.target_summary)}")
         if self.sources:
-            told.append(f"sources: {len(self.sources)}")
-        return "; ".join(told)
+            parts.append(f"sources: {len(self.sources)}")
+        return "; ".join(parts)
 
 
-def _share(share: float) -> str:
+def _percent(share: float) -> str:
     """Write a class's share; what is rare is not nothing, and what has exceptions not all."""
     if 0 < share < 0.005:
         return "<1%"
     return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
-def range_text(card: ColumnCard) -> str:
-    """Write the least, the greatest and the middle of a column of numbers or dates."""
-    ends = (card.low, card.high, card.middle)
-    low, high, middle = (
-        write_number(each, 6) if isinstance(each, float) else str(each) for each in ends
+def range_text(column: ColumnSummary) -> str:
+    """Write minimum, median and maximum of a numeric or date column."""
+    ends = {"min": column.min, "median": column.median, "max": column.max}
+    return ", ".join(
+        f"{name} {write_number(value, 6) if isinstance(value, float) else value}"
+        for name, value in ends.items()
     )
-    return f"{low} to {high}, half up to {middle}"
 
 
-def _column_cards(names: Sequence[str], columns: Sequence[Array]) -> tuple[ColumnCard, ...]:
-    return tuple(_column_card(name, column) for name, column in zip(names, columns, strict=True))
+def _summarise(names: Sequence[str], columns: Sequence[Array]) -> tuple[ColumnSummary, ...]:
+    return tuple(map(_summarise_column, names, columns))
 
 
-def _column_card(name: str, column: Array) -> ColumnCard:
+def _summarise_column(name: str, column: Array) -> ColumnSummary:
     missing = is_missing(column)
     known = column[~missing]
     n_missing = int(missing.sum())
-    if kind_of(column) == WORD:
+    kind: Any = kind_of(column)
+    if kind == CATEGORICAL:
         found = Counter(map(str, known.tolist()))
-        # of equally frequent words, the first by the alphabet; what occurs once may be a name
-        order = sorted(found, key=lambda word: (-found[word], word))[:MOST_COMMON]
-        common = {word: found[word] for word in order if found[word] > 1}
-        return ColumnCard(name, "word", n_missing, len(found), common=common)
-    if len(known) == 0:
-        return ColumnCard(name, _kind(column), n_missing, 0)
+        # of equally frequent ones, the first by the alphabet; what occurs once may be a name
+        order = sorted(found, key=lambda value: (-found[value], value))[:N_TOP_CATEGORIES]
+        top = {value: found[value] for value in order if found[value] > 1}
+        return ColumnSummary(name, kind, n_missing, len(found), top_categories=top)
     known = np.sort(known)
-    distinct = 1 + int((known[1:] != known[:-1]).sum())
-    places = (0, (len(known) - 1) // 2, -1)
-    low, middle, high = (_written(known[place]) for place in places)
-    return ColumnCard(name, _kind(column), n_missing, distinct, low, middle, high)
-
-
-def _kind(column: Array) -> Literal["number", "date"]:
-    return "date" if kind_of(column) == DATE else "number"
-
-
-def _written(value: Any) -> float | str:
-    return str(value.astype("datetime64[D]")) if isinstance(value, np.datetime64) else float(value)
-
-
-def _as_dates(days: Array) -> Array:
-    """Turn days since 1970 back into dates, as they were before ``as_days``."""
-    days = days.astype(float)
-    dates = np.full(len(days), np.datetime64("NaT", "ms"))
-    known = ~np.isnan(days)
-    dates[known] = np.datetime64(0, "ms") + np.round(days[known] * MILLISECONDS).astype(int)
-    return dates
-
-
-def _counts(labels: NDArray[np.str_] | None) -> dict[str, int]:
-    if labels is None:
-        return {}
-    names, counts = np.unique(labels, return_counts=True)
-    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+    n_unique = int((known[1:] != known[:-1]).sum()) + bool(len(known))
+    if not n_unique:
+        return ColumnSummary(name, kind, n_missing, 0)
+    ends = known[[0, (len(known) - 1) // 2, -1]]
+    if kind == DATE:
+        ends = ends.astype("datetime64[D]").astype(str)
+    low, median, high = ends.tolist()
+    return ColumnSummary(name, kind, n_missing, n_unique, low, median, high)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,21 @@ from numpy.typing import NDArray
 from ensemblage._core import listing, set_module, suggestion
 
 Array = NDArray[Any]
-DATE = "date"
-NUMBER = "number"
-WORD = "word"
+
+NUMERIC: Final = "numeric"
+CATEGORICAL: Final = "categorical"
+DATE: Final = "date"
+KINDS = (NUMERIC, CATEGORICAL, DATE)
+# Asked of a target: numbers if it holds such, with what was written beside; else categories.
+NUMERIC_OR_LABEL = "numeric_or_label"
+# What a message calls the values of a kind.
+PLURALS = {NUMERIC: "numbers", CATEGORICAL: "categories", DATE: "dates"}
 
 
-MISSING = frozenset({"", "NA", "NaN", "nan", "?", "null"})
-"""Asked of a target: numbers if it holds such, with what was written beside; else words."""
+MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "?", "null"})
 
-DAY = np.timedelta64(1, "D")
+# Of a day.
+MILLISECONDS = 86_400_000
 
 
 def parse_number(text: str) -> float:
@@ -55,12 +61,12 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> A
     """Make a column of numbers if every known text is a finite one, or of the kind asked for."""
     if kind == DATE:
         return _dates(texts)
-    if kind != WORD:
+    if kind != CATEGORICAL:
         numbers = [math.nan if text is None else parse_number(text) for text in texts]
         bad = [c for c, x in zip(texts, numbers, strict=True) if c is not None and math.isnan(x)]
         if not bad:
             return np.array(numbers, dtype=np.float64)
-        if kind == NUMBER:
+        if kind == NUMERIC:
             raise ValueError(f"holds {bad[0]!r}, which is not a finite number")
     column = np.empty(len(texts), dtype=object)
     column[:] = texts
@@ -77,20 +83,28 @@ def _dates(texts: Sequence[str | None]) -> Array:
 
 def kind_of(column: Array) -> str:
     """Tell numbers, words and dates apart."""
-    return {"f": NUMBER, "M": DATE}.get(column.dtype.kind, WORD)
+    return {"f": NUMERIC, "M": DATE}.get(column.dtype.kind, CATEGORICAL)
 
 
 def is_missing(column: Array) -> NDArray[np.bool_]:
     """Mark the missing values."""
-    if kind_of(column) == WORD:
+    if kind_of(column) == CATEGORICAL:
         return np.array([value is None for value in column], dtype=bool)
     return np.asarray(np.isnat(column) if kind_of(column) == DATE else np.isnan(column))
 
 
 def as_days(dates: Array) -> NDArray[np.float64]:
     """Count the days since 1970-01-01, with the time of day as a fraction; NaN for missing."""
-    days = (dates - np.datetime64(0, "ms")) / DAY
+    days = (dates - np.datetime64(0, "ms")) / np.timedelta64(1, "D")
     return np.asarray(days, dtype=np.float64)
+
+
+def days_to_dates(days: NDArray[np.float64]) -> Array:
+    """Turn days since 1970-01-01 back into dates, as they were before ``as_days``."""
+    dates = np.full(len(days), np.datetime64("NaT", "ms"))
+    known = ~np.isnan(days)
+    dates[known] = np.round(days[known] * MILLISECONDS).astype("datetime64[ms]")
+    return dates
 
 
 class AsWritten(NamedTuple):
@@ -125,7 +139,7 @@ class Table:
     >>> from ensemblage.datasets import Table
     >>> table = Table.from_texts(["age", "job"], [["31", "NA", "52"], ["cook", "?", "smith"]])
     >>> table.kinds
-    ('number', 'word')
+    ('numeric', 'categorical')
     >>> table.column("job").tolist()
     ['cook', None, 'smith']
     """
@@ -163,7 +177,7 @@ class Table:
             The column names.
         texts : sequence of sequence of str
             The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
-        kinds : mapping of str to {"number", "word", "date"}, default=None
+        kinds : mapping of str to {"numeric", "categorical", "date"}, default=None
             The kind of a column where it is known; otherwise the values decide between numbers
             and words. Dates are written as ``2024-03-01``, with or without a time.
         categories : mapping of str to tuple of str, default=None
@@ -175,15 +189,15 @@ class Table:
             Columns of numbers, words or dates.
         """
         declared = dict(categories or {})
-        wanted = dict.fromkeys(declared, WORD) | dict(kinds or {})
+        wanted = dict.fromkeys(declared, CATEGORICAL) | dict(kinds or {})
         columns = []
         for name, column in zip(names, texts, strict=True):
-            known = [None if text in MISSING else text for text in map(str.strip, column)]
+            known = [None if text in MISSING_TOKENS else text for text in map(str.strip, column)]
             try:
                 columns.append(column_from_texts(known, wanted.get(name)))
             except ValueError as error:
                 raise ValueError(
-                    f"Column {name!r} {error}; {wanted[name]}s are expected in this column."
+                    f"Column {name!r} {error}; {PLURALS[wanted[name]]} are expected in this column."
                 ) from None
         return cls(tuple(names), tuple(columns), declared)
 
@@ -194,7 +208,7 @@ class Table:
 
     @property
     def kinds(self) -> tuple[str, ...]:  # numpydoc ignore=RT01
-        """Per column ``"number"``, ``"word"`` or ``"date"``."""
+        """Per column ``"numeric"``, ``"categorical"`` or ``"date"``."""
         return tuple(kind_of(column) for column in self.columns)
 
     def column(self, name: str) -> Array:

@@ -16,7 +16,7 @@ from ensemblage._core import listed
 from ensemblage.datasets._layout import Layout, Lines, is_number_like, lay_out
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import Table
-from ensemblage.datasets._value_types import Columns, Marks, type_columns
+from ensemblage.datasets._value_types import Columns, NumberFormat, type_columns
 
 GZIP = b"\x1f\x8b"
 # Text shrinks to a fifth or a twentieth; beyond this a small file is made to fill the memory.
@@ -154,17 +154,17 @@ def _not_text(name: str) -> ValueError:
 DELIMITER_NAMES = {"\t": "tabs", " ": "blanks"}
 
 
-class Written(NamedTuple):
+class Dialect(NamedTuple):
     """How a text file was written: what is between values, and its encoding."""
 
     separator: str = ","
     encoding: str = UTF_8
 
 
-PLAINLY = Written()
+PLAINLY = Dialect()
 
 
-def table_from_lines(lines: Lines, request: Request, written: Written = PLAINLY) -> Table:
+def table_from_lines(lines: Lines, request: Request, written: Dialect = PLAINLY) -> Table:
     """Find header, columns and their kinds, and say what was taken where it is not the usual."""
     layout = lay_out(lines, request)
     typed = type_columns(layout.texts, request, written.separator)
@@ -172,13 +172,13 @@ def table_from_lines(lines: Lines, request: Request, written: Written = PLAINLY)
     return Table(tuple(layout.texts), typed.columns, notes=notes, written=typed.written)
 
 
-def row_notes(written: Written, layout: Layout, typed: Columns) -> tuple[str, ...]:
+def row_notes(written: Dialect, layout: Layout, typed: Columns) -> tuple[str, ...]:
     """Say what was taken where it is not the usual."""
     taken = _taken(written, typed.marks)
     return (*([f"Read with {listed(taken)}."] if taken else []), *layout.notes, *typed.notes)
 
 
-def _taken(written: Written, marks: Marks) -> list[str]:
+def _taken(written: Dialect, marks: NumberFormat) -> list[str]:
     """Say what was taken for separator, marks and encoding, except for the plain ones."""
     between = DELIMITER_NAMES.get(written.separator, repr(written.separator))
     said = {
@@ -216,7 +216,7 @@ def parse_delimited(source: Decoded, request: Request, *, tabs: bool = False) ->
         raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
     text, separator = said_separator(source.text, request.reading.separator, tabs=tabs)
     split = split_text(text, request.name, separator)
-    return table_from_lines(split.lines, request, Written(split.separator, source.encoding))
+    return table_from_lines(split.lines, request, Dialect(split.separator, source.encoding))
 
 
 def said_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:

@@ -13,29 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import listing
-from ensemblage.datasets._options import DAY_FIRST, MONTH_FIRST, Reading, Request
-from ensemblage.datasets._table import MISSING, AsWritten
+from ensemblage.datasets._options import AS_TEXT, DAY_FIRST, MONTH_FIRST, ReadOptions, Request
+from ensemblage.datasets._table import (
+    CATEGORICAL,
+    DATE,
+    MISSING_TOKENS,
+    NUMERIC,
+    NUMERIC_OR_LABEL,
+    PLURALS,
+    AsWritten,
+)
 
-AS_WORDS = "words"
 Array = NDArray[Any]
-DATE = "date"
-NUMBER = "number"
-NUMERIC_OR_LABEL = "either"
-WORD = "word"
 
 
-class Marks(NamedTuple):
+class NumberFormat(NamedTuple):
     """The decimal mark, and the one between groups of digits (empty for none)."""
 
     decimal: str = "."
     thousands: str = ""
 
 
-PLAIN = Marks()
+PLAIN = NumberFormat()
 # The simpler first: of two that read the same columns, the first is taken.
 STYLES = (
-    PLAIN, Marks(",", ""), Marks(".", ","), Marks(",", "."), Marks(",", " "), Marks(".", " "),
-    Marks(".", "'"), Marks(",", "'"),
+    PLAIN, NumberFormat(",", ""), NumberFormat(".", ","), NumberFormat(",", "."),
+    NumberFormat(",", " "), NumberFormat(".", " "), NumberFormat(".", "'"), NumberFormat(",", "'"),
 )  # fmt: skip
 # Blanks that do not break, the typographer's apostrophe and minus.
 SAME = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
@@ -54,7 +57,7 @@ def quick_numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
     return None if np.isinf(found).any() or "_" in "".join(texts) else found
 
 
-def parse_numbers(texts: Sequence[str], marks: Marks = PLAIN) -> list[float] | None:
+def parse_numbers(texts: Sequence[str], marks: NumberFormat = PLAIN) -> list[float] | None:
     """Read texts without surrounding blanks as finite numbers; None unless all of them are."""
     if marks == PLAIN:
         return _plain(texts)
@@ -85,7 +88,7 @@ def _plain(texts: Sequence[str]) -> list[float] | None:
 
 
 @cache
-def _pattern(marks: Marks) -> re.Pattern[str]:
+def _pattern(marks: NumberFormat) -> re.Pattern[str]:
     decimal, thousands = map(re.escape, marks)
     whole = r"\d+"
     if thousands:
@@ -116,12 +119,15 @@ def without_sign(texts: Sequence[str], sign: str) -> list[str]:
 class FoundMarks(NamedTuple):
     """The marks of a file, and a text that could mean something else, if there is one."""
 
-    marks: Marks
+    marks: NumberFormat
     doubtful: str | None = None
 
 
 def find_marks(
-    odd: Sequence[Sequence[str]], plain: Iterable[Sequence[str]], reading: Reading, separator: str
+    odd: Sequence[Sequence[str]],
+    plain: Iterable[Sequence[str]],
+    reading: ReadOptions,
+    separator: str,
 ) -> FoundMarks:
     """Choose the marks by which the most columns are read.
 
@@ -134,25 +140,27 @@ def find_marks(
     if best == 0 and reading.decimal is None and reading.thousands is None:
         return FoundMarks(PLAIN)
     chosen = next(style for style in styles if read[style] == best)
-    rival = Marks(".", ",")
-    if chosen == Marks(",") and read.get(rival) == best:
+    rival = NumberFormat(".", ",")
+    if chosen == NumberFormat(",") and read.get(rival) == best:
         # only 1,234 and its like; a file with commas between values would not have decimal ones
         points = any("." in text for texts in plain for text in texts)
         doubtful = next(
             text for texts in odd for text in texts if THOUSANDS_OR_DECIMALS.match(text)
         )
         return FoundMarks(rival if points or separator == "," else chosen, doubtful)
-    if chosen == Marks(",") and _allowed(Marks(",", "."), reading):
-        grouped = any("." in "".join(t) and parse_numbers(t, Marks(",", ".")) for t in plain)
-        return FoundMarks(Marks(",", ".") if grouped else chosen)
+    if chosen == NumberFormat(",") and _allowed(NumberFormat(",", "."), reading):
+        grouped = any("." in "".join(t) and parse_numbers(t, NumberFormat(",", ".")) for t in plain)
+        return FoundMarks(NumberFormat(",", ".") if grouped else chosen)
     return FoundMarks(chosen)
 
 
-def _count_columns(odd: Sequence[Sequence[str]], styles: Sequence[Marks]) -> dict[Marks, int]:
+def _count_columns(
+    odd: Sequence[Sequence[str]], styles: Sequence[NumberFormat]
+) -> dict[NumberFormat, int]:
     """Count the columns that each style reads; without its mark of thousands it is the plainer."""
     read = dict.fromkeys(styles, 0)
     for texts in odd:
-        bare = {mark: parse_numbers(texts, Marks(mark)) is not None for mark in ".,"}
+        bare = {mark: parse_numbers(texts, NumberFormat(mark)) is not None for mark in ".,"}
         joined = "".join(texts)
         joined = joined if joined.isascii() else joined.translate(SAME)
         for style in styles:
@@ -162,7 +170,7 @@ def _count_columns(odd: Sequence[Sequence[str]], styles: Sequence[Marks]) -> dic
     return read
 
 
-def _allowed(style: Marks, reading: Reading) -> bool:
+def _allowed(style: NumberFormat, reading: ReadOptions) -> bool:
     wanted = zip(style, (reading.decimal, reading.thousands), strict=True)
     return all(want is None or mark == want for mark, want in wanted)
 
@@ -275,17 +283,17 @@ def _offset(zone: str | None) -> np.timedelta64:
 
 
 # Read as gaps beside numbers or dates only; among words they stay words.
-GAP_WORDS = frozenset({
+NUMERIC_MISSING_TOKENS = frozenset({
     "n/a", "#n/a", "na", "n.a.", "nan", "<na>", "-", "--", "---", "\u2013", "\u2014", ".", "..",
     "...", "*", "none", "null", "(null)", "nil", "missing", "unknown", "nd", "n.d.", "k.a.", "\\n",
     "#div/0!", "#value!", "#ref!", "#null!", "#num!", "#name?",
 })  # fmt: skip
-LONGEST_GAP = max(map(len, GAP_WORDS))
+LONGEST_GAP = max(map(len, NUMERIC_MISSING_TOKENS))
 SPOKEN = {DAY_FIRST: "day first", MONTH_FIRST: "month first"}
-EXPECTED = {NUMBER: "a finite number", DATE: "a date"}
+EXPECTED = {NUMERIC: "a finite number", DATE: "a date"}
 
 
-class Recipe(NamedTuple):
+class ColumnParser(NamedTuple):
     """How the texts of a column become values: by which sign and marks, or which order of dates.
 
     ``kind`` None is a column without a value. ``known`` is the kind that was asked for.
@@ -295,18 +303,18 @@ class Recipe(NamedTuple):
     kind: str | None
     known: str | None = None
     sign: str = ""
-    marks: Marks = PLAIN
+    marks: NumberFormat = PLAIN
     order: str | None = None
 
     def read(self, values: Sequence[str]) -> Array:
         """Read texts of this column, all of them or a part."""
         texts = _Texts(self.name, values, self.known)
-        if self.kind == WORD:
+        if self.kind == CATEGORICAL:
             return texts.words()
         if not texts.known:
             return texts.empty(self.kind or self.known)
         found: Sequence[Any] | None
-        if self.kind == NUMBER:
+        if self.kind == NUMERIC:
             if not self.sign and self.marks == PLAIN and texts.plain is not None:
                 return texts.plain
             found = parse_numbers(without_sign(texts.known, self.sign), self.marks)
@@ -315,7 +323,7 @@ class Recipe(NamedTuple):
             found = None if dates is None else [*dates.moments]
         if found is None:
             raise ValueError(_unexpected(texts))
-        return texts.column(found, "float64" if self.kind == NUMBER else "datetime64[ms]")
+        return texts.column(found, "float64" if self.kind == NUMERIC else "datetime64[ms]")
 
 
 class Columns(NamedTuple):
@@ -325,10 +333,10 @@ class Columns(NamedTuple):
     """
 
     columns: tuple[Array, ...]
-    marks: Marks
+    marks: NumberFormat
     notes: tuple[str, ...]
     written: dict[str, AsWritten]
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[ColumnParser, ...]
 
 
 class _Numbers(NamedTuple):
@@ -336,7 +344,7 @@ class _Numbers(NamedTuple):
 
     column: Array
     sign: str = ""
-    marks: Marks = PLAIN
+    marks: NumberFormat = PLAIN
 
 
 @dataclass
@@ -351,13 +359,13 @@ class _Texts:
     def stripped(self) -> dict[str, str]:
         """Each distinct text that is not missing, without its blanks."""
         distinct = dict.fromkeys(self.values)
-        return {text: bare for text in distinct if (bare := text.strip()) not in MISSING}
+        return {text: bare for text in distinct if (bare := text.strip()) not in MISSING_TOKENS}
 
     @cached_property
     def gap_words(self) -> frozenset[str]:
         """The distinct texts that are words for a gap."""
         short = (bare for bare in self.stripped.values() if len(bare) <= LONGEST_GAP)
-        return frozenset(bare for bare in short if bare.lower() in GAP_WORDS)
+        return frozenset(bare for bare in short if bare.lower() in NUMERIC_MISSING_TOKENS)
 
     @cached_property
     def places(self) -> list[str]:
@@ -384,7 +392,7 @@ class _Texts:
         """The sign that all known texts have, and the texts without it."""
         return strip_sign(self.known) or ("", self.known)
 
-    def numbers(self, marks: Marks) -> _Numbers | None:
+    def numbers(self, marks: NumberFormat) -> _Numbers | None:
         """Give the column as numbers with these marks, else as plain ones, if it holds such."""
         plain = None if self.plain is None else _Numbers(self.plain)
         # without points between thousands a plain column reads the same by any marks
@@ -421,7 +429,7 @@ def type_columns(
     """Decide the kind of each column that has no known one, and the marks of the numbers."""
     reading = request.reading
     every = [_Texts(name, values, request.kinds.get(name)) for name, values in texts.items()]
-    free = [each for each in every if each.kind not in {WORD, DATE}]
+    free = [each for each in every if each.kind not in {CATEGORICAL, DATE}]
     odd = [each.signed[1] for each in free if each.plain is None and each.known]
     plain = (each.known for each in free if each.plain is not None)
     found = find_marks(odd, plain, reading, separator)
@@ -446,9 +454,9 @@ def type_columns(
     return Columns(columns, found.marks, notes, written, recipes)
 
 
-def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str, Dates]:
+def _all_dates(rest: Sequence[_Texts], reading: ReadOptions, hint: str) -> dict[str, Dates]:
     """Read the columns of dates; one that tells the order of day and month tells it to all."""
-    keep_words = reading.dates == AS_WORDS
+    keep_words = reading.dates == AS_TEXT
     order = None if keep_words else reading.dates
     wanted = [each for each in rest if each.known and (each.kind == DATE or not keep_words)]
     found = {each.name: read_dates(each.known, order) for each in wanted}
@@ -461,11 +469,13 @@ def _all_dates(rest: Sequence[_Texts], reading: Reading, hint: str) -> dict[str,
     return {name: dates for name, dates in found.items() if dates is not None}
 
 
-def _column(texts: _Texts, numbers: _Numbers | None, dates: Dates | None) -> tuple[Array, Recipe]:
+def _column(
+    texts: _Texts, numbers: _Numbers | None, dates: Dates | None
+) -> tuple[Array, ColumnParser]:
     """Make the column, and say how."""
-    recipe = Recipe(texts.name, None, texts.kind)
+    recipe = ColumnParser(texts.name, None, texts.kind)
     if numbers is not None:
-        return numbers.column, recipe._replace(kind=NUMBER, sign=numbers.sign, marks=numbers.marks)
+        return numbers.column, recipe._replace(kind=NUMERIC, sign=numbers.sign, marks=numbers.marks)
     if dates is not None:
         column = texts.column([*dates.moments], "datetime64[ms]")
         return column, recipe._replace(kind=DATE, order=dates.order)
@@ -473,15 +483,15 @@ def _column(texts: _Texts, numbers: _Numbers | None, dates: Dates | None) -> tup
         return texts.empty(texts.kind), recipe
     if texts.kind in EXPECTED:
         raise ValueError(_unexpected(texts))
-    return texts.words(), recipe._replace(kind=WORD)
+    return texts.words(), recipe._replace(kind=CATEGORICAL)
 
 
 def _unexpected(texts: _Texts) -> str:
     read = read_dates if texts.kind == DATE else parse_numbers
     bad = next((text for text in texts.known if read([text]) is None), texts.known[0])
     return (
-        f"Column {texts.name!r} holds {bad!r}, which is not {EXPECTED[texts.kind or NUMBER]}; "
-        f"{texts.kind}s are expected in this column."
+        f"Column {texts.name!r} holds {bad!r}, which is not {EXPECTED[texts.kind or NUMERIC]}; "
+        f"{PLURALS[texts.kind or NUMERIC]} are expected in this column."
     )
 
 
@@ -506,7 +516,7 @@ def _sign_notes(kept: Sequence[_Texts]) -> Iterator[str]:
 
 def _is_grouped(texts: Sequence[str]) -> bool:
     """Whether every point stands before three digits, as a mark of thousands does."""
-    return "." in "".join(texts) and parse_numbers(texts, Marks(",", ".")) is not None
+    return "." in "".join(texts) and parse_numbers(texts, NumberFormat(",", ".")) is not None
 
 
 def _date_notes(dates: Mapping[str, Dates]) -> Iterator[str]:

@@ -37,7 +37,7 @@ from ensemblage.bayes import (
     fit_prior,
     make_measure,
 )
-from ensemblage.datasets import MISSING, Column
+from ensemblage.datasets import MISSING_CODE, Column
 from ensemblage.inner._inner_ensemble import (
     COMBINATIONS,
     InnerEnsemble,
@@ -159,7 +159,7 @@ def _overlaps(column: Column, weights: Doubles, bag: Coder, common: Coder) -> Do
     if bag.cuts is None or common.cuts is None or set(bag.cuts).issubset(common.cuts):
         return None
     inner, outer = bag.code(column), common.code(column)
-    known = outer != MISSING
+    known = outer != MISSING_CODE
     joint = np.zeros((bag.n_codes, common.n_codes))
     np.add.at(joint, (inner[known], outer[known]), weights[known])
     joint += 0.5 / joint.size  # a bin without rows is shared out evenly

@@ -323,7 +323,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     """What trees for classes and for numbers have in common."""
 
-    _keeps_gaps = True  # a missing number goes the way that the tree learns
+    _keeps_missing = True  # a missing number goes the way that the tree learns
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_views": [Interval(Integral, 1, None, closed="left")],

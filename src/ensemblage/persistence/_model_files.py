@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import ensemblage
 from ensemblage._core import expect, set_module
-from ensemblage.datasets import Familiar
+from ensemblage.datasets import TrainingRanges
 from ensemblage.persistence._atomic import write_atomically
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
@@ -134,7 +134,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[str, ...]
     ignored: tuple[str, ...] = ()
     source: SourceColumn | None = None
-    familiar: Familiar | None = None
+    training_ranges: TrainingRanges | None = None
     details: dict[str, Any]
     versions: dict[str, str]
 
@@ -150,7 +150,7 @@ class SavedModel:
         The fitted model, preprocessing included.
     columns : tuple of str
         The columns that it was fitted on, in their order.
-    kinds : tuple of {"number", "word", "date"}
+    kinds : tuple of {"numeric", "categorical", "date"}
         The kind of each column.
     target : str or None, default=None
         The name of the column that it predicts.
@@ -160,7 +160,7 @@ class SavedModel:
         The columns of the training file that were left out; new files may have them.
     source : SourceColumn or None, default=None
         The column that tells where rows come from, for a model that asks; new files may have it.
-    familiar : Familiar or None, default=None
+    training_ranges : TrainingRanges or None, default=None
         What the model has seen of each column, if that was saved.
     details : mapping, default={}
         Anything else that was saved along: the method, the cross-validated score.
@@ -175,7 +175,7 @@ class SavedModel:
     classes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     source: SourceColumn | None = None
-    familiar: Familiar | None = None
+    training_ranges: TrainingRanges | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -204,7 +204,7 @@ def save(
         Where to write, by custom with the suffix ``.skops``.
     columns : sequence of str, default=()
         The names of the columns that the model was fitted on.
-    kinds : sequence of {"number", "word", "date"}, default=()
+    kinds : sequence of {"numeric", "categorical", "date"}, default=()
         The kind of each column.
     target : str, default=None
         The name of the column that it predicts.
@@ -226,7 +226,7 @@ def save(
     >>> from ensemblage.persistence import load, save
     >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(model, Path(folder) / "model.skops", columns=["age"], kinds=["number"])
+    ...     save(model, Path(folder) / "model.skops", columns=["age"], kinds=["numeric"])
     ...     saved = load(Path(folder) / "model.skops")
     >>> saved.columns, saved.classes, saved.model.predict([[2.0]]).tolist()
     (('age',), ('no', 'yes'), ['yes'])
@@ -243,7 +243,7 @@ def save(
         classes=_class_names(model),
         ignored=tuple(ignored),
         source=None if source is None else SourceColumn(source[0], _distinct(source[1])),
-        familiar=None if X is None else Familiar.of(X, kinds),
+        training_ranges=None if X is None else TrainingRanges.of(X, kinds),
         details=dict(details or {}),
         versions=versions,
     )
@@ -307,7 +307,7 @@ def load(path: str | PathLike[str], *, max_bytes: int | None = None) -> SavedMod
         classes=header.classes,
         ignored=header.ignored,
         source=header.source,
-        familiar=header.familiar,
+        training_ranges=header.training_ranges,
         details=header.details,
         versions=header.versions,
     )
@@ -356,17 +356,17 @@ def _decode(text: bytes, path: Path) -> _Header:
 
 def _sound(header: _Header) -> _Header:
     """Give a header whose fields go together; refuse others."""
-    width, familiar = len(header.columns), header.familiar
+    width, seen = len(header.columns), header.training_ranges
     expect(len(header.kinds) in {0, width}, "kinds are not one per column")
-    expect(set(header.kinds) <= {"number", "word", "date"}, "a kind is none")
+    expect(set(header.kinds) <= {"numeric", "categorical", "date"}, "a kind is none")
     expect(len(set(header.columns)) == width, "two columns have the same name")
-    if familiar is not None:
-        lengths = {len(familiar.reaches), len(familiar.words)}
-        expect(lengths == {width}, "what is familiar is not one per column")
-        expect(0 <= familiar.radius < math.inf, "the radius is none")
-        for reach in filter(None, familiar.reaches):
-            ordered = -math.inf < reach.low <= reach.centre <= reach.high < math.inf
-            expect(ordered and 0 < reach.scale < math.inf, "a column's reach is none")
+    if seen is not None:
+        lengths = {len(seen.ranges), len(seen.categories)}
+        expect(lengths == {width}, "training_ranges are not one per column")
+        expect(0 <= seen.radius < math.inf, "the radius is none")
+        for limits in filter(None, seen.ranges):
+            ordered = -math.inf < limits.low <= limits.centre <= limits.high < math.inf
+            expect(ordered and 0 < limits.scale < math.inf, "a column's limits is none")
     return header
 
 

@@ -20,7 +20,7 @@ from ensemblage._core import (
     number_field,
     signed_field,
 )
-from ensemblage.datasets import ColumnCard, DataCard, range_text
+from ensemblage.datasets import ColumnSummary, DataSummary, range_text
 from ensemblage.evaluation import (
     MEASURES,
     TASKS,
@@ -179,25 +179,25 @@ MOST_BARS = 12
 MOST_COLUMNS = 200
 HEADS = (
     Heading("column"),
-    Heading("holds"),
-    Heading("gaps", numeric=True),
-    Heading("different values", numeric=True),
-    Heading("typical", wide=True),
+    Heading("type"),
+    Heading("missing", numeric=True),
+    Heading("unique", numeric=True),
+    Heading("distribution", wide=True),
 )
 
 
-def data_section(card: DataCard | None) -> list[Section]:
+def data_section(card: DataSummary | None) -> list[Section]:
     """Show what the data hold; nothing where that is not known."""
     return [] if card is None else [Section("Data", _card_blocks(card))]
 
 
-def datasets_section(cards: Sequence[DataCard]) -> list[Section]:
+def datasets_section(cards: Sequence[DataSummary]) -> list[Section]:
     """Show what several datasets hold, each in a line."""
     if len(cards) < 2:
         return data_section(cards[0] if cards else None)
     heads = [
         Heading("dataset"),
-        *(Heading(name, numeric=True) for name in ("rows", "columns", "gaps")),
+        *(Heading(name, numeric=True) for name in ("rows", "columns", "missing")),
         *_target_heads(cards[0]),
     ]
     rows = [
@@ -212,44 +212,49 @@ def datasets_section(cards: Sequence[DataCard]) -> list[Section]:
     return [Section("Data", [table, NotesBlock(notes)] if notes else [table])]
 
 
-def _target_heads(card: DataCard) -> list[Heading]:
-    if card.numbers is not None:
-        return [Heading("numbers", wide=True)]
+def _target_heads(card: DataSummary) -> list[Heading]:
+    if card.target_summary is not None:
+        return [Heading("target", wide=True)]
     return [Heading("classes", numeric=True), Heading("largest class", numeric=True)]
 
 
-def _target_fields(card: DataCard) -> list[Field]:
+def _target_fields(card: DataSummary) -> list[Field]:
     """Tell the range of the numbers, or how many classes there are and how large the largest."""
-    if card.numbers is not None:
-        return [Field(_range(card.numbers))]
+    if card.target_summary is not None:
+        return [Field(_range(card.target_summary))]
     largest = max(card.class_shares.values())
     return [count_field(len(card.classes)), Field(f"{largest:.0%}", largest)]
 
 
-def _card_blocks(card: DataCard) -> list[Block]:
+def _card_blocks(card: DataSummary) -> list[Block]:
     blocks: list[Block] = [FactsBlock(_data_facts(card))]
     if card.classes:
         blocks.append(_shares(card.classes, f"Rows of each class of {card.target}."))
     if card.sources:
         blocks.append(_shares(card.sources, "Rows of each source."))
     blocks.append(_columns(card))
-    notes = (*([card.task_reason] if card.number_like else []), *card.notes)
+    notes = (*([card.task_reason] if card.has_numeric_target else []), *card.notes)
     return [*blocks, NotesBlock(notes)] if notes else blocks
 
 
-def _data_facts(card: DataCard) -> list[tuple[str, str]]:
-    kinds = ", ".join(f"{number:,} of {kind}s" for kind, number in card.kinds.items())
-    gaps = "none"
+def _data_facts(card: DataSummary) -> list[tuple[str, str]]:
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in card.kinds.items())
+    missing = "none"
     if card.n_missing:
         share = card.n_missing / (card.n_rows * len(card.columns))
-        gaps = f"{share:.1%} of values, in {count(card.n_gappy, 'column')}"
-    facts = [("data", card.name), ("rows", f"{card.n_rows:,}"), ("columns", kinds), ("gaps", gaps)]
-    most = max((each for each in card.columns if each.kind == "word"),
-               key=lambda each: each.distinct, default=None)  # fmt: skip
-    if card.numbers is not None:
-        facts.append((f"numbers of {card.target}", _range(card.numbers)))
+        missing = f"{share:.1%} of values, in {count(card.n_incomplete, 'column')}"
+    facts = [
+        ("data", card.name),
+        ("rows", f"{card.n_rows:,}"),
+        ("columns", kinds),
+        ("missing", missing),
+    ]
+    most = max((each for each in card.columns if each.kind == "categorical"),
+               key=lambda each: each.n_unique, default=None)  # fmt: skip
+    if card.target_summary is not None:
+        facts.append((f"target {card.target}", _range(card.target_summary)))
     if most is not None:
-        facts.append(("most categories", f"{most.distinct:,} in {most.name}"))
+        facts.append(("highest cardinality", f"{most.n_unique:,} in {most.name}"))
     return facts
 
 
@@ -267,32 +272,36 @@ def _shares(counts: dict[str, int], caption: str) -> BarsBlock:
     return BarsBlock(bars, caption, from_zero=True)
 
 
-def _columns(card: DataCard) -> TableBlock:
+def _columns(card: DataSummary) -> TableBlock:
     rows = [
         [
-            Field(each.name), Field(f"{each.kind}s"),
+            Field(each.name), Field(each.kind),
             NOTHING if each.missing == 0
             else Field(f"{each.missing:,}", each.missing, f"({each.missing / card.n_rows:.0%})"),
-            count_field(each.distinct), Field(_typical(each, card.n_rows)),
+            count_field(each.n_unique), Field(_typical(each, card.n_rows)),
         ]
         for each in card.columns[:MOST_COLUMNS]
     ]  # fmt: skip
     left = len(card.columns) - len(rows)
-    legend = "Typical: the least, the median and the greatest number, or the most frequent words."
+    legend = "Distribution: minimum, median and maximum, or the most frequent categories."
     if left:
         legend += f" {left:,} more columns are not shown."
     said = f"The {count(len(card.columns), 'column')}, one by one"
     return TableBlock(HEADS, rows, said, legend, folded=True)
 
 
-def _typical(column: ColumnCard, n_rows: int) -> str:
-    if column.low is not None:
+def _typical(column: ColumnSummary, n_rows: int) -> str:
+    if column.min is not None:
         return _range(column)
-    return ", ".join(f"{word} ({rows / n_rows:.0%})" for word, rows in column.common.items())
+    return ", ".join(
+        f"{word} ({rows / n_rows:.0%})" for word, rows in column.top_categories.items()
+    )
 
 
-def _range(column: ColumnCard) -> str:
-    return range_text(column).replace("-", MINUS) if column.kind == "number" else range_text(column)
+def _range(column: ColumnSummary) -> str:
+    return (
+        range_text(column).replace("-", MINUS) if column.kind == "numeric" else range_text(column)
+    )
 
 
 LEGEND = (

@@ -79,7 +79,7 @@ def explain_model(
         The columns of the file, if the model numbers its features.
     row : int, default=None
         The row of ``X`` whose decision to explain, from 0.
-    kinds : sequence of {"number", "word", "date"}, default=()
+    kinds : sequence of {"numeric", "categorical", "date"}, default=()
         The kinds of the columns, to write dates as such.
     details : mapping, default=None
         What was noted when the model was saved; ``strata`` among it is what the strata are on

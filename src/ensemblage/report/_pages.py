@@ -21,7 +21,7 @@ from ensemblage._core import (
     share_field,
     signed_field,
 )
-from ensemblage.datasets import DataCard
+from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import MEASURES
 from ensemblage.report._blocks import (
     Bar,
@@ -322,7 +322,7 @@ class Training(msgspec.Struct, frozen=True):
     rmse: float | None = None
     rmse_se: float | None = None
     learned: list[str] = []
-    data: DataCard | None = None
+    data: DataSummary | None = None
 
 
 def explanation_page(

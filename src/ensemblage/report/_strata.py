@@ -101,7 +101,7 @@ def _nearer(difference: ColumnDifference, value: Any) -> float:
         return difference.distance if missing else -difference.distance
     if missing:
         return 0.0
-    if difference.kind == "word":
+    if difference.kind == "categorical":
         same = value_text(value) == difference.category
         return difference.distance if same else -difference.distance
     gap = abs(difference.stratum - difference.all_rows)
@@ -112,7 +112,7 @@ def _nearer(difference: ColumnDifference, value: Any) -> float:
 def _like(difference: ColumnDifference, value: Any) -> str:
     """Write a reason: the row's value beside the stratum's and that of all rows."""
     told = value_text(value, difference.kind)
-    if difference.kind in {"word", "missing"}:
+    if difference.kind in {"categorical", "missing"}:
         return (
             f"{difference.column} {told}" if told == "missing" else f"{difference.column} = {told}"
         )
@@ -424,7 +424,9 @@ def _card(stratum: StratumDescription, error: str) -> Card:
 
 
 def _line(difference: ColumnDifference) -> tuple[str, str]:
-    what = {"word": f" = {difference.category}", "missing": " missing"}.get(difference.kind, "")
+    what = {"categorical": f" = {difference.category}", "missing": " missing"}.get(
+        difference.kind, ""
+    )
     own, everywhere = map(difference.written, (difference.stratum, difference.all_rows))
     return f"{difference.column}{what}", f"{own} (all rows {everywhere})"
 

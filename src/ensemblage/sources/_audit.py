@@ -29,7 +29,7 @@ from ensemblage._core import (
     text_table,
     write_number,
 )
-from ensemblage.datasets import MISSING, Column, TableEncoder, read_columns
+from ensemblage.datasets import MISSING_CODE, Column, TableEncoder, read_columns
 from ensemblage.sources._calibration import CalibrationPrior, as_log_proba, calibrate_site
 from ensemblage.sources._random_effects import Shrunk, mean_bounds, new_bound, shrink, shrink_shares
 from ensemblage.sources._source_codes import number_sources
@@ -70,7 +70,7 @@ def column_shift(column: Column, sources: Integers, names: list[str]) -> ColumnS
         return _numeric_shift(column.name, column.numbers, sources, names)
     words = [str(each) for each in column.occurring()]
     codes = column.match(column.occurring())
-    codes = np.where(codes == MISSING, len(words), codes)
+    codes = np.where(codes == MISSING_CODE, len(words), codes)
     return _word_shift(column.name, codes, [*words, "missing"], sources, names)
 
 

@@ -21,7 +21,7 @@ from ensemblage._core import (
     text_table,
     write_number,
 )
-from ensemblage.datasets import MISSING, Column, read_columns
+from ensemblage.datasets import MISSING_CODE, Column, read_columns
 
 Doubles = NDArray[np.float64]
 
@@ -135,9 +135,9 @@ WIDTH = 120
 LITTLE = 0.2
 RARE = 0.25
 PHRASES = {
-    "number": ("high ({})", "low ({})"),
+    "numeric": ("high ({})", "low ({})"),
     "date": ("late ({})", "early ({})"),
-    "word": ("= {}", "not {}"),
+    "categorical": ("= {}", "not {}"),
     "missing": ("missing", "known"),
 }
 """What is said of a stratum above all rows, and below."""
@@ -151,7 +151,7 @@ class ColumnDifference:
     ----------
     column : str
         The column.
-    kind : {"number", "date", "word", "missing"}
+    kind : {"numeric", "date", "categorical", "missing"}
         What is compared: medians (of dates, in days since 1970-01-01), or the share of a
         category or of gaps.
     category : str or None
@@ -164,7 +164,7 @@ class ColumnDifference:
     """
 
     column: str
-    kind: Literal["number", "date", "word", "missing"]
+    kind: Literal["numeric", "date", "categorical", "missing"]
     category: str | None
     stratum: float
     all_rows: float
@@ -175,17 +175,17 @@ class ColumnDifference:
         """A few plain words, such as "age high (61)" or "site = Basel"."""
         high, low = PHRASES[self.kind]
         words = high if self.distance > 0 else low
-        value = self.category if self.kind == "word" else self.written(self.stratum)
+        value = self.category if self.kind == "categorical" else self.written(self.stratum)
         return f"{self.column} {words.format(value)}"
 
     @property
     def is_telling(self) -> bool:  # numpydoc ignore=RT01
         """Whether it is fit for a name: not little, nor that something rare is absent."""
-        absent = self.distance < 0 and self.kind in {"word", "missing"}
+        absent = self.distance < 0 and self.kind in {"categorical", "missing"}
         return abs(self.distance) >= LITTLE and not (absent and self.all_rows < RARE)
 
     def __str__(self) -> str:
-        what = {"word": f" = {self.category}", "missing": " missing"}.get(self.kind, "")
+        what = {"categorical": f" = {self.category}", "missing": " missing"}.get(self.kind, "")
         stratum, everywhere = self.written(self.stratum), self.written(self.all_rows)
         return f"{self.column}{what}: {stratum} (all rows {everywhere}, {self.distance:+.1f})"
 
@@ -204,7 +204,7 @@ class ColumnDifference:
         """
         if self.kind == "date":
             return datetime.fromtimestamp(value * DAY, UTC).date().isoformat()
-        return write_number(value) if self.kind == "number" else f"{value:.0%}"
+        return write_number(value) if self.kind == "numeric" else f"{value:.0%}"
 
 
 @dataclass(frozen=True)
@@ -434,7 +434,7 @@ def describe_strata(
         Of the same rows: a stratifier's ``memberships_``, or what its ``transform`` gives.
     names : sequence of str, default=None
         Of the columns; those of a frame, or x0, x1 and so on, if not given.
-    kinds : sequence of {"number", "word", "date"}, default=None
+    kinds : sequence of {"numeric", "categorical", "date"}, default=None
         Of the columns: a number that is a date counts days since 1970-01-01. Read from the
         values if not given.
     labels : sequence of str, default=None
@@ -547,7 +547,7 @@ def _in_numbers(
             )  # fmt: skip
         else:
             yield ColumnDifference(
-                column.name, "date" if column.dated else "number", None, float(found.parts[k]),
+                column.name, "date" if column.dated else "numeric", None, float(found.parts[k]),
                 float(found.all_rows), distance,
             )  # fmt: skip
 
@@ -557,13 +557,15 @@ def _in_words(column: Column, memberships: Doubles) -> Iterator[ColumnDifference
     codes = column.match(categories)
     n_codes = len(categories)
     # gaps count as one more category, the last
-    found = compare_shares(np.where(codes == MISSING, n_codes, codes), n_codes + 1, memberships)
+    found = compare_shares(
+        np.where(codes == MISSING_CODE, n_codes, codes), n_codes + 1, memberships
+    )
     for shares, distances in zip(found.parts, found.distance, strict=True):
         # of two categories both stand out as far: the one that the stratum has is told
         best = int(np.argmax(np.abs(distances) + 1e-9 * (distances > 0)))
         missing = best == n_codes
         yield ColumnDifference(
-            column.name, "missing" if missing else "word",
+            column.name, "missing" if missing else "categorical",
             None if missing else _word(categories[best]), float(shares[best]),
             float(found.all_rows[best]), float(distances[best]),
         )  # fmt: skip

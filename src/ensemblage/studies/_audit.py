@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ensemblage.datasets import DataCard, Dataset
+from ensemblage.datasets import Dataset, DataSummary
 from ensemblage.sources import SourceAudit, source_audit
 from ensemblage.studies._documents import documented
 from ensemblage.studies._methods import get_method, make_model
@@ -22,7 +22,7 @@ class AuditDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     label: Annotated[str, Meta(description="What tables call it.")]
     sentences: Annotated[tuple[str, ...], Meta(description="What matters, in plain words.")]
     audit: Annotated[SourceAudit, Meta(description="All figures.")]
-    data: Annotated[DataCard | None, Meta(description="What is in the data.")] = None
+    data: Annotated[DataSummary | None, Meta(description="What is in the data.")] = None
 
 
 def audit(
@@ -81,5 +81,5 @@ def audit(
     )  # fmt: skip
     return AuditDocument(
         dataset=dataset.name, method=method, label=chosen.label, sentences=found.sentences,
-        audit=found, data=DataCard.of_dataset(dataset),
+        audit=found, data=DataSummary.of_dataset(dataset),
     )  # fmt: skip

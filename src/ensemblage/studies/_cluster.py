@@ -168,7 +168,7 @@ def _typical(values: NDArray[Any], kind: str) -> float | str | None:
         if not len(moments):
             return None
         return str(np.datetime64(round(moments.mean()), "ms").astype("datetime64[D]"))
-    if kind == "number":
+    if kind == "numeric":
         known = values[~np.isnan(values)]
         return float(f"{known.mean():.4g}") if len(known) else None
     known = [value for value in values if value is not None]

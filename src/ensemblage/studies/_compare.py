@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from ensemblage._core import Field, Heading, TableBlock, count, html_table, listed, text_table
-from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint, given_dataset
+from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint
 from ensemblage.evaluation import (
     MEASURES,
     REGRESSION,
@@ -290,7 +290,7 @@ def compare(
     check_measure(measure)
     if groups is not None and sources is not None:
         raise ValueError("`groups` and `sources` exclude each other: rows have one or the other.")
-    dataset = given_dataset(X, y, sources if groups is None else groups, task)
+    dataset = Dataset.from_arrays(X, y, sources=sources if groups is None else groups, task=task)
     check_measure(measure, dataset.task)
     new_sources = new_sources or groups is not None
     known = dataset.sources is not None and groups is None
@@ -371,7 +371,7 @@ def comparison_of(
         verdict=verdict(methods, choice, measure),
         choice=choice,
         methods=methods,
-        data=DataCard.of_dataset(dataset),
+        data=DataSummary.of_dataset(dataset),
     )
 
 

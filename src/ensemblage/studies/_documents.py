@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, fields
 
-from ensemblage.datasets import DataCard
+from ensemblage.datasets import DataSummary
 from ensemblage.evaluation import MEASURES, TASKS, SourceResiduals, TaskName
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     report: Annotated[str | None, Meta(description="The HTML report; null if none was asked for.")]
     finished: Annotated[bool, Meta(description="Whether all cells have a result.")]
     data: Annotated[
-        tuple[DataCard, ...],
+        tuple[DataSummary, ...],
         Meta(description="What the datasets hold; empty for a paper's table."),
     ] = ()
 
@@ -404,7 +404,7 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[MethodScores, ...],
         Meta(description="Every score of every fold, methods in the order asked for."),
     ]
-    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
     task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
         "classification"
     )
@@ -470,7 +470,7 @@ class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[str, ...], Meta(description="What the model learned, a sentence each.")
     ]
     notes: Annotated[tuple[str, ...], Meta(description="What to know about the data.")]
-    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
     task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
         "classification"
     )
@@ -591,7 +591,7 @@ class ClusteringDocument(Struct, frozen=True, kw_only=True, forbid_unknown_field
     output: Annotated[
         str | None, Meta(description="Where the labels were written as CSV; null if nowhere.")
     ]
-    data: Annotated[DataCard | None, Meta(description="What the data hold.")] = None
+    data: Annotated[DataSummary | None, Meta(description="What the data hold.")] = None
     reason: Annotated[
         str | None,
         Meta(description="Why so many clusters, in one sentence; null if the number was given."),

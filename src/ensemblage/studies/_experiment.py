@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from ensemblage._core import listed, set_module
-from ensemblage.datasets import DataCard
+from ensemblage.datasets import DataSummary
 from ensemblage.studies._documents import ResultRow, ResultTable
 
 # What tells apart cells that take equally long.
@@ -183,7 +183,7 @@ class Experiment:
     data_dir : str or None
         A folder of CSV files, see :func:`ensemblage.datasets.load_dataset`; where the data lies
         does not change what a cell gives.
-    data : tuple of DataCard
+    data : tuple of DataSummary
         What the datasets hold, where that is known.
     cost : callable or None
         ``cost(params)`` of a cell tells which others take as long, to expect the time left; None
@@ -196,7 +196,7 @@ class Experiment:
     compute: Callable[[Cell, str | None], Mapping[str, Any]]
     summarise: Callable[[Sequence[CellResult]], Sequence[ResultTable]]
     data_dir: str | None = None
-    data: tuple[DataCard, ...] = ()
+    data: tuple[DataSummary, ...] = ()
     cost: Callable[[Mapping[str, Any]], Cost] | None = None
 
 

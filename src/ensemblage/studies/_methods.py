@@ -25,7 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from ensemblage._core import Fold, deal_folds, set_module, suggestion
-from ensemblage.datasets import Columns, TableEncoder, fold_labels
+from ensemblage.datasets import ColumnTypes, TableEncoder, fold_labels
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
 from ensemblage.studies._experiment import Cost
 
@@ -586,7 +586,7 @@ def in_blocks(name: str) -> bool:
 
 def make_model(
     name: str | Method,
-    columns: Columns,
+    columns: ColumnTypes,
     seed: int,
     n_jobs: int | None = None,
     *,
@@ -598,7 +598,7 @@ def make_model(
     ----------
     name : str or Method
         The method.
-    columns : Columns
+    columns : ColumnTypes
         Kinds and declared categories, as in ``Dataset.columns``.
     seed : int
         The only source of randomness.
@@ -637,7 +637,7 @@ def make_model(
     return Pipeline([("table", encoder), ("model", estimator)])
 
 
-def _listed(columns: Columns) -> list[list[str] | None]:
+def _listed(columns: ColumnTypes) -> list[list[str] | None]:
     return [None if known is None else list(known) for known in columns.categories]
 
 

@@ -13,22 +13,21 @@ from numpy.typing import NDArray
 
 from ensemblage._core import listing, set_module
 from ensemblage.datasets import (
-    Reading,
-    Strangers,
+    NUMERIC_OR_LABEL,
+    ReadOptions,
     Table,
     TableBlocks,
+    UnseenValues,
     align_columns,
-    count_words,
-    counted_words,
+    count_categories,
     is_missing,
+    list_categories,
     naming_file,
     one_block,
     open_table,
     read_table,
 )
 from ensemblage.persistence import SavedModel
-
-NUMERIC_OR_LABEL = "either"
 
 
 @set_module("ensemblage.studies")
@@ -62,7 +61,7 @@ def read_rows(
     saved: SavedModel,
     path: str | PathLike[str],
     *,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     keep: Sequence[str] = (),
 ) -> NewRows:
     r"""Read new rows for a model.
@@ -78,7 +77,7 @@ def read_rows(
         The model, as ``load`` gives it.
     path : str or path-like
         A file that ``read_table`` reads, or ``-`` for standard input.
-    reading : Reading, default=None
+    reading : ReadOptions, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
         Columns to give as they are written; the model need not know them.
@@ -94,7 +93,7 @@ def read_rows(
     >>> from pathlib import Path
     >>> from ensemblage.persistence import SavedModel
     >>> from ensemblage.studies import read_rows
-    >>> saved = SavedModel(None, ("size", "job"), ("number", "word"), ignored=("id",))
+    >>> saved = SavedModel(None, ("size", "job"), ("numeric", "categorical"), ignored=("id",))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "new.csv"
     ...     _ = path.write_text("id;job;size\n7;cook;1,5\n8;smith;2,5\n")
@@ -119,21 +118,21 @@ class RowBlocks:
         self._saved, self._tables, self._keep, self._name = saved, tables, keep, name
         self._names: tuple[str, ...] = ()
         self._sources: Counter[str] = Counter()
-        self._strangers = None
-        if saved.familiar is not None and saved.columns:
-            self._strangers = Strangers(saved.familiar, saved.columns)
+        self._unseen = None
+        if saved.training_ranges is not None and saved.columns:
+            self._unseen = UnseenValues(saved.training_ranges, saved.columns)
 
     def __iter__(self) -> Iterator[NewRows]:
         for table in self._tables.read():
             self._names = table.names
             with naming_file(self._name):
                 new = _aligned(self._saved, table, self._keep)
-            if self._strangers is not None:
-                self._strangers.add(new.X.by_column)
+            if self._unseen is not None:
+                self._unseen.add(new.X.by_column)
             if self._saved.source is not None and new.sources is not None:
                 met = set(self._saved.source.known)
                 told = ["no source" if x is None else repr(x) for x in new.sources if x not in met]
-                count_words(self._sources, told)
+                count_categories(self._sources, told)
             yield new
 
     @property
@@ -142,7 +141,7 @@ class RowBlocks:
         seen = set(self._names) - set(self._keep)
         unused = [name for name in self._saved.ignored if name in seen]
         ignored = f"Not looked at, as in training: {listing(map(repr, unused))}."
-        new = () if self._strangers is None else self._strangers.sentences()
+        new = () if self._unseen is None else self._unseen.sentences()
         own = [ignored] if unused else []
         return (*self._tables.notes, *own, *self._source_notes(), *new)
 
@@ -154,7 +153,7 @@ class RowBlocks:
         if name not in self._names:
             yield f"There is no column {name!r}: rows are answered as if their source were new."
         elif self._sources:
-            found = counted_words(self._sources)
+            found = list_categories(self._sources)
             yield f"Sources that the model has not met, answered without: {found}."
 
 
@@ -162,7 +161,7 @@ def open_rows(
     saved: SavedModel,
     path: str | PathLike[str],
     *,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     keep: Sequence[str] = (),
     block_rows: int | None = None,
     whole: bool = False,
@@ -173,10 +172,10 @@ def open_rows(
     if saved.target is not None:
         # classes as they are written; a target of numbers may not be known yet
         numbers = hasattr(saved.model, "predict") and not hasattr(saved.model, "classes_")
-        kinds[saved.target] = NUMERIC_OR_LABEL if numbers else "word"
+        kinds[saved.target] = NUMERIC_OR_LABEL if numbers else "categorical"
     if saved.source is not None:
-        kinds[saved.source.name] = "word"
-    kinds = dict.fromkeys(keep, "word") | kinds  # the identifier 007 is no number
+        kinds[saved.source.name] = "categorical"
+    kinds = dict.fromkeys(keep, "categorical") | kinds  # the identifier 007 is no number
     if whole:
         tables = one_block(read_table(path, kinds=kinds, reading=reading))
     else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, require, set_module
-from ensemblage.datasets import Reading, align_columns, frame_table, is_parquet
+from ensemblage.datasets import ReadOptions, align_columns, frame_table, is_parquet
 from ensemblage.evaluation import MEASURES
 from ensemblage.persistence import SavedModel, open_atomically
 from ensemblage.studies._new_rows import NewRows, RowBlocks, open_rows
@@ -232,7 +232,7 @@ def _predicted(part: Any, model: Any) -> Predictions:
     if not isinstance(model, SavedModel):
         return predict_rows(model, part)
     source = None if model.source is None else model.source.name
-    kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "word"}
+    kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "categorical"}
     table = frame_table(part, kinds)
     beside = {*model.ignored, *([] if source is None else [source])}
     X = align_columns(table, model.columns, model.target, beside).to_rows()
@@ -284,7 +284,7 @@ def predict_file(
     path: str | PathLike[str],
     output: str | PathLike[str],
     *,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     keep: Sequence[str] = (),
     block_rows: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
@@ -306,7 +306,7 @@ def predict_file(
     output : str or path-like
         Where to write: Parquet if the name ends in ``.parquet`` or ``.pq``, else CSV. The file is
         there when all of it is written, and not before.
-    reading : Reading, default=None
+    reading : ReadOptions, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
         Columns to write as they are beside the predictions; the model need not know them.
@@ -329,7 +329,7 @@ def predict_file(
     >>> from ensemblage.studies import predict_file
     >>> from ensemblage.persistence import SavedModel
     >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> saved = SavedModel(model, ("size",), ("number",), classes=("no", "yes"))
+    >>> saved = SavedModel(model, ("size",), ("numeric",), classes=("no", "yes"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new, out = Path(folder) / "new.csv", Path(folder) / "out.csv"
     ...     _ = new.write_text("id;size\n007;-1,5\n8;2,5\n")

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from sklearn.model_selection import GridSearchCV
 
 from ensemblage._core import set_module, suggestion
-from ensemblage.datasets import DataCard, Dataset, dataset_fingerprint, names_file
+from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint, names_file
 from ensemblage.evaluation import MEASURES, TASKS, Task
 from ensemblage.studies._experiment import Experiment
 from ensemblage.studies._methods import METHODS_OF, get_method, make_model
@@ -296,7 +296,7 @@ def _measure(file: StudyFile, task: Task) -> str:
 
 def _checked_data(
     opened: Mapping[str, Dataset], study: Study
-) -> tuple[dict[str, str], tuple[DataCard, ...]]:
+) -> tuple[dict[str, str], tuple[DataSummary, ...]]:
     """See that splits and parameters suit each dataset, and give its hash and card."""
     hashes: dict[str, str] = {}
     cards = []
@@ -305,7 +305,7 @@ def _checked_data(
         for method in study.methods:
             check_method(method, dataset)
         hashes[name] = dataset_fingerprint(dataset)
-        cards.append(msgspec.structs.replace(DataCard.of_dataset(dataset), name=name))
+        cards.append(msgspec.structs.replace(DataSummary.of_dataset(dataset), name=name))
     return hashes, tuple(cards)
 
 

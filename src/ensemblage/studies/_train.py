@@ -456,7 +456,7 @@ def train_file(
         X = pick_rows(rows, held).astype(np.float64)
     dataset = Dataset(
         Path(path).name, X, np.array(y.classes)[y.values[held]] if y.classes else y.values[held],
-        tuple(names), ("number",) * len(names), target, origin=str(path), task_reason=y.reason,
+        tuple(names), ("numeric",) * len(names), target, origin=str(path), task_reason=y.reason,
         notes=tuple(_notes(y, target, constant)),
     )  # fmt: skip
     scores = _scored(model, dataset, chosen, n_splits, seconds)
@@ -503,7 +503,7 @@ def _fitted(
     source, scaling = standardised(rows)
     # two rows of the same means and deviations teach an encoder what all of them would
     corners = np.stack([scaling.centre - scaling.spread, scaling.centre + scaling.spread])
-    encoder = TableEncoder(kinds=["number"] * len(names), random_state=0).fit(corners)
+    encoder = TableEncoder(kinds=["numeric"] * len(names), random_state=0).fit(corners)
     if not encoder.varying_.all():
         name = names[int(np.argmin(encoder.varying_))]
         raise ValueError(

@@ -46,7 +46,7 @@ def test_many_classes_have_fewer_rows(monkeypatch):
 
 def test_words_and_gaps_become_numbers_by_the_rows_that_are_learned():
     X = np.array([["a", 1.0], ["b", None]] * 20, dtype=object)
-    data = Dataset("d", X, np.repeat(["no", "yes"], 20), ("w", "n"), ("word", "number"))
+    data = Dataset("d", X, np.repeat(["no", "yes"], 20), ("w", "n"), ("categorical", "numeric"))
     fold = outer_fold(data, 0, 0)
     assert fold.asked.X.shape[1] == fold.learned.X.shape[1] > 2
     assert np.isfinite(fold.asked.X).all()
@@ -65,7 +65,7 @@ def mixed():
     words = np.where(rng.random(120) < 0.8, np.repeat(["x", "x", "z"], 40), "x")
     X = np.column_stack([numbers.astype(object), words.astype(object)])
     X[::10, 0] = None
-    return outer_fold(Dataset("mixed", X, y, ("n", "w"), ("number", "word")), 0, SEED)
+    return outer_fold(Dataset("mixed", X, y, ("n", "w"), ("numeric", "categorical")), 0, SEED)
 
 
 @pytest.fixture(scope="module")

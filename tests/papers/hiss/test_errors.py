@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 from ensemblage.papers import paper_experiment
 from ensemblage.papers._declaration import find_table
@@ -9,6 +11,7 @@ from ensemblage.papers.hiss._errors import (
     HissTable2,
     binary_problem,
     make_methods,
+    make_video_standin,
     split_error,
 )
 from ensemblage.studies import CellResult
@@ -95,3 +98,31 @@ def test_stand_ins_are_not_compared_with_the_paper(shared):
     assert rows["outdoor-stand-in", "hiss"].repeats == 3
     assert rows["mean", "hiss"].repeats == 5
     assert any("nothing is reproduced there" in note for note in table.notes)
+
+
+def halves_error(X, y):
+    """Error of a tuned linear model that learns one half of the rows and is asked the other."""
+    half = len(y) // 2
+    model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": [0.01, 0.1, 1.0, 10.0]}, cv=3)
+    return 1 - model.fit(X[:half], y[:half]).score(X[half:], y[half:])
+
+
+@pytest.mark.parametrize(("scene", "n_features"), [("indoor", 190), ("outdoor", 126)])
+def test_the_standin_has_the_papers_shape(scene, n_features):
+    X, y, sources = make_video_standin(scene, random_state=0, return_sources=True)
+    assert X.shape == (3500, n_features)
+    assert np.bincount(sources).tolist() == [500] * 7
+    assert set(np.unique(y)) == {0, 1}
+    # every clip shows both classes, or strata would do the whole work
+    assert all(0.1 < y[sources == clip].mean() < 0.9 for clip in range(7))
+    again = make_video_standin(scene, random_state=0)
+    np.testing.assert_array_equal(again[0], X)
+    assert not np.array_equal(make_video_standin(scene, random_state=1)[0], X)
+
+
+def test_the_standin_is_heterogeneous():
+    X, y, sources = make_video_standin(
+        "outdoor", n_samples_per_source=1000, random_state=0, return_sources=True
+    )
+    clips = [halves_error(X[sources == each], y[sources == each]) for each in np.unique(sources)]
+    assert np.mean(clips) < halves_error(X, y) - 0.03

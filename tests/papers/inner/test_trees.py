@@ -27,7 +27,7 @@ from ensemblage.studies import CellResult
 
 def test_words_become_zeros_and_ones_and_gaps_stay():
     columns = [np.array([1.0, np.nan, 3.0]), np.array(["b", None, "a"], dtype=object)]
-    X = matrix(columns, ["number", "word"])
+    X = matrix(columns, ["numeric", "categorical"])
     np.testing.assert_array_equal(X, [[1, 0, 1], [np.nan, 0, 0], [3, 1, 0]])
     assert X.dtype == np.float32
 

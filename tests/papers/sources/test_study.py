@@ -72,7 +72,7 @@ def made(n_sources, n_rows=150, seed=0):
     X = rng.normal(size=(len(sources), 2))
     y = (2 * X[:, 0] + rng.logistic(size=len(X)) > 2 * (sources == 0)).astype(int)
     names = tuple(f"s{s}" for s in range(n_sources))
-    data = Dataset("made", X, y.astype(str), ("a", "b"), ("number", "number"))
+    data = Dataset("made", X, y.astype(str), ("a", "b"), ("numeric", "numeric"))
     return SourceSet(data, y.astype(np.intp), sources.astype(np.intp), names)
 
 

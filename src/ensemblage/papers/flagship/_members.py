@@ -72,7 +72,7 @@ def outer_fold(data: Dataset, number: int, seed: int) -> OuterFold:
 
 def _encoded(fold: OuterFold) -> OuterFold:
     """Make numbers of words and gaps, by the rows that are learned, and keep the table beside."""
-    if not any(is_raw_table(rows.X, gaps=True) for rows in fold):
+    if not any(is_raw_table(rows.X, missing_values=True) for rows in fold):
         return OuterFold(*(rows._replace(X=np.ascontiguousarray(rows.X, float)) for rows in fold))
     encoder = TableEncoder(random_state=0).fit(fold.learned.X, fold.learned.y)
     return OuterFold(*(rows._replace(X=encoder.transform(rows.X), table=rows.X) for rows in fold))

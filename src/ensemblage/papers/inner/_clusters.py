@@ -117,7 +117,7 @@ def numeric_features(dataset: Dataset) -> Array:
     """Numbers as they are, categories by their position, as the paper's program read them."""
     columns = []
     for name, kind, column in zip(dataset.feature_names, dataset.kinds, dataset.X.T, strict=True):
-        if kind == "word":
+        if kind == "categorical":
             known = dataset.categories.get(name) or sorted(set(column))
             place = {word: index for index, word in enumerate(known)}
             columns.append([place[word] for word in column])

@@ -440,7 +440,7 @@ def as_frame(dataset: Dataset) -> tuple[Any, Any]:
     columns = {}
     for j, (name, kind) in enumerate(zip(dataset.feature_names, dataset.kinds, strict=True)):
         values = dataset.X[:, j]
-        if kind != "word":
+        if kind != "categorical":
             columns[name] = pd.Series(values.astype(float))
         else:
             known = dataset.categories.get(name) or sorted({v for v in values if v is not None})

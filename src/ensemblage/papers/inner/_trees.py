@@ -101,7 +101,7 @@ def matrix(columns: list[Any], kinds: list[str]) -> NDArray[np.float32]:
     """Numbers as they are, missing ones NaN; a feature of zeros and ones for each word."""
     features = []
     for column, kind in zip(columns, kinds, strict=True):
-        if kind != "word":
+        if kind != "categorical":
             features.append(np.asarray(column, dtype=np.float64))
             continue
         words = np.array(["" if each is None else str(each) for each in column])
@@ -118,7 +118,7 @@ def _table(name: str, data_dir: str | None) -> Table:
     path = _path(name, data_dir)
     manifest = path.parent / "manifest.json"
     declared = msgspec.json.decode(manifest.read_bytes())[path.stem]
-    return read_table(path, kinds=dict.fromkeys(declared.get("words", ()), "word"))
+    return read_table(path, kinds=dict.fromkeys(declared.get("words", ()), "categorical"))
 
 
 def _path(name: str, data_dir: str | None) -> Path:

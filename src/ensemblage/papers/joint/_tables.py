@@ -321,7 +321,7 @@ def plain_numbers(dataset: Dataset) -> Rows:
     """Features as numbers, one column each: words become the numbers of their categories."""
     X = np.array(dataset.X, dtype=object)
     for d, kind in enumerate(dataset.kinds):
-        if kind == "word":
+        if kind == "categorical":
             known = dataset.categories.get(dataset.feature_names[d])
             encoder = OrdinalEncoder(categories=[list(known)] if known else "auto")
             X[:, [d]] = encoder.fit_transform(X[:, [d]])
