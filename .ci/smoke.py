@@ -26,7 +26,7 @@ import ensemblage
 EXTRAS = {"MCLA": "pymetis", "CSPA": "pymetis", "HBGF": "pymetis", "HGPA": "mtkahypar"}
 ARGUMENTS = {"MemberStackingClassifier": "forest", "RecalibratedClassifier": "logistic"}
 # parts of other estimators, which these try
-PARTS = {"Fusion", "SoftmaxGate", "ConsensusClusterer"}
+PARTS = {"Fusion", "SoftmaxGate"}
 COMMANDS = [
     "datasets",
     "compare iris.csv --target species --quick",

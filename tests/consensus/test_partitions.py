@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from consensus.noisy import noisy_partitions
 from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation, co_association
 from ensemblage.consensus._partitions import (
+    assign_to_parts,
     best_cut,
     check_partitions,
     condensed_distances,
@@ -21,11 +22,14 @@ from ensemblage.consensus._partitions import (
     part_profiles,
     sample_rows,
     shared_information,
-    spread_parts,
 )
-from reference.consensus import co_association as co_association_cut
 from reference.consensus import co_association as literal
 from reference.consensus import merge_until
+
+UNEQUAL = np.repeat([0, 1, 2], [1500, 400, 100])
+# Strehl and Ghosh, Table 1; the consensus that they give is three, two, two
+EXAMPLE = [[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3],
+           [1, 2, -1, 1, 2, -1, -1]]  # fmt: skip
 
 some_partitions = arrays(int, (4, 7), elements=st.integers(-1, 3)).filter(
     lambda p: (p != -1).any(axis=1).all()
@@ -49,7 +53,7 @@ def test_indicators_have_one_entry_per_row_and_partition_that_saw_it():
         ([[0, 1, 1]], "at least 2 are needed"),
         ([], "at least 2 are needed"),
         ([[0, 1], [-1, -1]], "partition 1 has no row"),
-        ([[0.5, 1.0], [0, 1]], "expected whole numbers"),
+        ([[0.5, 1.0], [0, 1]], "expected integers"),
         ([[[0, 1]], [[0, 1]]], "label arrays of one length"),
     ],
 )
@@ -58,34 +62,26 @@ def test_bad_partitions_are_named(partitions, message):
         check_partitions(partitions)
 
 
-def test_words_are_labels_and_none_is_not_sampled():
+def test_text_labels_and_none_for_not_sampled():
     partitions = check_partitions([["a", "a", "b", None], np.array(["x", "-1", "y", "y"])])
     assert partitions.tolist() == [[0, 0, 1, -1], [0, -1, 1, 1]]
     mixed = check_partitions([[2, "a", 2, None], [True, False, True, False]])
     assert mixed.tolist() == [[0, 1, 0, -1], [1, 0, 1, 0]]
     model = MCLA(2, random_state=0).fit_partitions([list("aabb")] * 2)
     assert model.labels_.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
-    with pytest.raises(ValueError, match="labels of type float64, expected whole numbers"):
+    with pytest.raises(ValueError, match="labels of type float64, expected integers"):
         check_partitions([[0.5, 1.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="partition 1 has no row"):
         check_partitions([["a", "b"], [None, None]])
 
 
-UNEQUAL = np.repeat([0, 1, 2], [1500, 400, 100])
-
-
-# Strehl and Ghosh, Table 1; the consensus that they give is three, two, two
-EXAMPLE = [[1, 1, 1, 2, 2, 3, 3], [2, 2, 2, 3, 3, 1, 1], [1, 1, 2, 2, 3, 3, 3],
-           [1, 2, -1, 1, 2, -1, -1]]  # fmt: skip
-
-
 def test_profiles_by_hand():
     partitions = np.array([[0, 0, 1, 1], [0, -1, 1, 0]], np.int32)
-    profiles = part_profiles(partitions, np.array([0, 0, 1, 1]))
-    np.testing.assert_allclose(profiles.shares, [[1, 0, 1, 0], [0, 1, 0.5, 0.5]])
-    np.testing.assert_allclose(profiles.norms, [[1, 1], [1, 0.5]])
+    shares, norms = part_profiles(partitions, np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(shares, [[1, 0, 1, 0], [0, 1, 0.5, 0.5]])
+    np.testing.assert_allclose(norms, [[1, 1], [1, 0.5]])
     # row 3: 2*0-1 + 2*1-1 = 0 for the first part, 2*1-1 + 2*.5-.5 = 1.5 for the second
-    assert nearest_part(partitions, profiles).tolist() == [0, 0, 1, 1]
+    assert nearest_part(partitions, shares, norms).tolist() == [0, 0, 1, 1]
 
 
 def literal_nearest(partitions, parts, row):
@@ -110,7 +106,7 @@ def test_the_nearest_part_is_the_nearest_mean_of_indicators(seed):
     partitions = rng.integers(-1, 3, size=(4, 15)).astype(np.int32)
     partitions[:, :3] = [0, 1, 2]
     parts = np.concatenate([[0, 1, 2], rng.integers(0, 3, 12)])
-    found = nearest_part(partitions, part_profiles(partitions, parts))
+    found = nearest_part(partitions, *part_profiles(partitions, parts))
     for row, part in enumerate(found):
         distances = literal_nearest(partitions, parts, row)
         assert distances[part] == pytest.approx(min(distances))
@@ -134,7 +130,7 @@ def test_the_cut_that_shares_most_with_the_partitions_is_kept():
 def test_a_partition_that_saw_none_of_these_rows_does_no_harm():
     partitions = np.array([[0, 0, 1, 1], [-1, -1, -1, -1], [0, 1, 1, 1]], np.int32)
     parts = np.array([0, 0, 1, 1])
-    assert part_profiles(partitions, parts).norms.shape == (2, 3)
+    assert part_profiles(partitions, parts)[1].shape == (2, 3)
     assert merge_pieces(partitions, parts, 2).tolist() == [0, 0, 1, 1]
     assert 0 < shared_information(partitions, parts) < 1
 
@@ -145,9 +141,9 @@ def test_all_rows_follow_a_sample_even_into_clusters_it_does_not_show():
     partitions[0, 0] = 3
     sampled = sample_rows(partitions, 100, 0)
     assert sampled.shape == (8, 100)
-    labels = spread_parts(partitions, sampled, sampled[1])
+    labels = assign_to_parts(partitions, sampled, sampled[1])
     assert adjusted_rand_score(truth, labels) > 0.9
-    assert spread_parts(partitions, partitions, truth) is truth
+    assert assign_to_parts(partitions, partitions, truth) is truth
 
 
 @pytest.mark.parametrize("method", [CSPA, HBGF, HGPA])
@@ -231,5 +227,5 @@ def test_equals_merging_by_hand_where_no_distances_tie(how, seed):
     truth = np.repeat([0, 1, 2], 5)
     partitions = np.where(rng.random((60, 15)) < 0.25, rng.integers(0, 3, (60, 15)), truth)
     model = EvidenceAccumulation(3, linkage=how).fit_partitions(partitions)
-    expected = merge_until(1 - co_association_cut(partitions), 3, how)
+    expected = merge_until(1 - literal(partitions), 3, how)
     assert adjusted_rand_score(expected, model.labels_) == 1

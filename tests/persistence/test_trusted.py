@@ -105,7 +105,7 @@ def test_parts_of_ours_are_whole(name, value, told):
 
 
 # what others inherit from; no model is one
-CONTRACTS = {"ConsensusClusterer", "Fusion"}
+CONTRACTS = {"Fusion"}
 
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,21 @@ Array = NDArray[Any]
 Codes = NDArray[np.int32]
 
 
+# Label of a row that a partition did not sample.
 NOT_SAMPLED = -1
+# Without balance, a graph is cut into so many pieces per cluster, which are then merged.
+PIECES_PER_CLUSTER = 4
+# Passes of rows to the nearest part.
+MAX_PASSES = 20
+# Rows whose distances to the parts are held at once.
+CHUNK_ROWS = 65536
+# Of more rows, the number of clusters is chosen by a sample of as many.
+LIFETIME_ROWS = 2000
+# Clusters with a smaller share of the rows do not count there.
+MIN_SHARE = 0.02
+
+Cut = Callable[[int, int], Array]
+"""Part of each row, from a number of parts and a seed."""
 
 
 def check_partitions(partitions: Any) -> Codes:
@@ -50,11 +64,18 @@ def check_lengths(partitions: Any) -> list[NDArray[Any]]:
 
 def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
     if labels.dtype.kind in "OUS":
-        labels = _numbered(labels)
+        missing = [
+            value is None or value != value or str(value) == "-1"  # noqa: PLR0124  only NaN differs
+            for value in labels.tolist()
+        ]
+        texts, labels = labels.astype(str), np.full(len(labels), NOT_SAMPLED, np.int64)
+        seen = ~np.array(missing, bool)
+        if seen.any():
+            labels[seen] = np.unique(texts[seen], return_inverse=True)[1]
     if labels.dtype.kind not in "iub":
         raise ValueError(
-            f"partition {index} has labels of type {labels.dtype}, expected whole numbers with -1 "
-            "for rows that were not sampled, or words with None for them."
+            f"partition {index} has labels of type {labels.dtype}, expected integers with -1 for "
+            "rows that were not sampled, or text with None for them."
         )
     seen = labels != NOT_SAMPLED
     if not seen.any():
@@ -68,19 +89,6 @@ def _coded(labels: NDArray[Any], index: int) -> NDArray[np.int32]:
     used = np.bincount(labels[seen]) > 0
     codes = np.append(np.cumsum(used) - 1, NOT_SAMPLED)
     return np.asarray(codes[labels], dtype=np.int32)
-
-
-def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Give words numbers by their order; None, NaN and -1, also as a word, mean not sampled."""
-    missing = [
-        value is None or value != value or str(value) == "-1"  # noqa: PLR0124  only NaN differs
-        for value in labels.tolist()
-    ]
-    seen = ~np.array(missing, bool)
-    numbers = np.full(len(labels), NOT_SAMPLED, np.int64)
-    if seen.any():
-        numbers[seen] = np.unique(labels[seen].astype(str), return_inverse=True)[1]
-    return numbers
 
 
 def indicators(
@@ -121,22 +129,7 @@ def _labels(clusterer: Any, X: Any, seed: int) -> NDArray[Any]:
     return np.asarray(clusterer.predict(X) if hasattr(clusterer, "predict") else clusterer.labels_)
 
 
-Cut = Callable[[int, int], Array]
-"""Part of each row, from a number of parts and a seed."""
-
-PIECES_PER_CLUSTER = 4
-MOST_PASSES = 20
-CHUNK_ROWS = 65536
-
-
-class Profiles(NamedTuple):
-    """What the rows of each part have in common."""
-
-    shares: Array  # (n_parts, n_all_clusters): of the part's rows in each cluster
-    norms: Array  # (n_parts, n_partitions): sums of squared shares in each partition
-
-
-def cut_freely(cut: Cut, partitions: Codes, n_parts: int, seed: int, n_cuts: int) -> Array:
+def cut_and_merge(cut: Cut, partitions: Codes, n_parts: int, seed: int, n_cuts: int) -> Array:
     """Cut pieces several times, merge them, and keep what shares most with the partitions."""
     n_pieces = min(PIECES_PER_CLUSTER * n_parts, partitions.shape[1])
 
@@ -169,9 +162,9 @@ def shared_information(partitions: Codes, labels: Array) -> float:
 def merge_pieces(partitions: Codes, pieces: Array, n_parts: int) -> Array:
     """Merge the two most similar pieces until so many are left; rows then move where they fit."""
     pieces = _settle(partitions, _renumbered(pieces), n_parts)
-    profiles = part_profiles(partitions, pieces)
+    shares, _ = part_profiles(partitions, pieces)
     sizes = np.bincount(pieces).astype(np.float64)
-    together = (profiles.shares @ profiles.shares.T) * np.outer(sizes, sizes)
+    together = (shares @ shares.T) * np.outer(sizes, sizes)
     home = np.arange(len(sizes))
     left = len(sizes)
     np.fill_diagonal(together, -np.inf)
@@ -187,8 +180,14 @@ def merge_pieces(partitions: Codes, pieces: Array, n_parts: int) -> Array:
     return _settle(partitions, _renumbered(home[pieces]), n_parts)
 
 
-def part_profiles(partitions: Codes, parts: Array, n_sets: Array | None = None) -> Profiles:
-    """Describe each part by its rows' clusters; partitions may have more than these rows show."""
+def part_profiles(
+    partitions: Codes, parts: Array, n_sets: Array | None = None
+) -> tuple[Array, Array]:
+    """Describe each part by its rows' clusters; partitions may have more than these rows show.
+
+    Gives shares of the part's rows in each cluster, (n_parts, n_all_clusters), and the sums of
+    their squares in each partition, (n_parts, n_partitions).
+    """
     n_sets = partitions.max(axis=1) + 1 if n_sets is None else n_sets
     n_parts, n_rows = int(parts.max()) + 1, len(parts)
     places = parts, np.arange(n_rows)
@@ -199,10 +198,10 @@ def part_profiles(partitions: Codes, parts: Array, n_sets: Array | None = None) 
     shares = counts / np.maximum((rows_of @ seen)[:, owner], 1)
     norms = np.zeros((len(partitions), n_parts))
     np.add.at(norms, owner, np.square(shares).T)
-    return Profiles(shares, norms.T)
+    return shares, norms.T
 
 
-def nearest_part(partitions: Codes, profiles: Profiles) -> Array:
+def nearest_part(partitions: Codes, shares: Array, norms: Array) -> Array:
     """Give each row to the part with the nearest profile; of equal ones to the first."""
     n_rows = partitions.shape[1]
     found = np.empty(n_rows, np.int32)
@@ -210,10 +209,10 @@ def nearest_part(partitions: Codes, profiles: Profiles) -> Array:
     offsets = np.cumsum(n_columns) - n_columns
     for start in range(0, n_rows, CHUNK_ROWS):
         labels = partitions[:, start : start + CHUNK_ROWS]
-        score = np.zeros((labels.shape[1], len(profiles.shares)))
-        for partition, offset, norms in zip(labels, offsets, profiles.norms.T, strict=True):
+        score = np.zeros((labels.shape[1], len(shares)))
+        for partition, offset, norm in zip(labels, offsets, norms.T, strict=True):
             seen = partition != NOT_SAMPLED
-            score[seen] += 2 * profiles.shares.T[partition[seen] + offset] - norms
+            score[seen] += 2 * shares.T[partition[seen] + offset] - norm
         found[start : start + CHUNK_ROWS] = score.argmax(axis=1)
     return found
 
@@ -226,18 +225,18 @@ def sample_rows(partitions: Codes, most: int, seed: int) -> Codes:
     return partitions[:, np.sort(np.random.default_rng(seed).choice(n_rows, most, replace=False))]
 
 
-def spread_parts(partitions: Codes, sampled: Codes, parts: Array) -> Array:
+def assign_to_parts(partitions: Codes, sampled: Codes, parts: Array) -> Array:
     """Give every row the part of sampled rows that it is most like."""
     if sampled is partitions:
         return parts
     n_sets = partitions.max(axis=1) + 1
-    return nearest_part(partitions, part_profiles(sampled, _renumbered(parts), n_sets))
+    return nearest_part(partitions, *part_profiles(sampled, _renumbered(parts), n_sets))
 
 
 def _settle(partitions: Codes, parts: Array, least: int) -> Array:
     """Let rows move to the nearest profile until none does; fewer parts than asked for are none."""
-    for _ in range(MOST_PASSES):
-        moved = _renumbered(nearest_part(partitions, part_profiles(partitions, parts)))
+    for _ in range(MAX_PASSES):
+        moved = _renumbered(nearest_part(partitions, *part_profiles(partitions, parts)))
         if moved.max() + 1 < min(least, int(parts.max()) + 1) or np.array_equal(moved, parts):
             break
         parts = moved
@@ -264,7 +263,7 @@ def co_association(partitions: Any) -> sparse.csr_array:
     Notes
     -----
     With :math:`H` the rows-by-clusters indicator matrix and :math:`M` the rows-by-partitions
-    matrix of who was sampled, entry (i, j) is :math:`(H H^\top)_{ij} / (M M^\top)_{ij}`.
+    matrix of which rows were sampled, entry (i, j) is :math:`(H H^\top)_{ij} / (M M^\top)_{ij}`.
 
     Examples
     --------
@@ -276,20 +275,14 @@ def co_association(partitions: Any) -> sparse.csr_array:
     members = indicators(partitions, np.float64)
     together = sparse.csr_array(members @ members.T)
     together.sort_indices()
-    together.data /= _joint(partitions, together)
-    return together
-
-
-def _joint(partitions: Codes, together: sparse.csr_array) -> Any:
-    """Partitions that sampled both rows of each stored pair."""
     if partitions.min() > NOT_SAMPLED:
-        return len(partitions)
+        together.data /= len(partitions)
+        return together
     seen = (partitions != NOT_SAMPLED).T.astype(np.float64)
-    counts = np.empty(together.nnz)
-    for row in range(len(seen)):
+    for row in range(len(seen)):  # only pairs that are stored
         part = slice(together.indptr[row], together.indptr[row + 1])
-        counts[part] = seen[together.indices[part]] @ seen[row]
-    return counts
+        together.data[part] /= seen[together.indices[part]] @ seen[row]
+    return together
 
 
 def condensed_distances(partitions: Codes) -> NDArray[np.float64]:
@@ -306,7 +299,7 @@ def condensed_distances(partitions: Codes) -> NDArray[np.float64]:
     return np.asarray(squareform(together, checks=False), dtype=np.float64)
 
 
-def guard_memory(n_bytes: float, limit: float, n_rows: int, method: str) -> None:
+def check_memory(n_bytes: float, limit: float, n_rows: int, method: str) -> None:
     """Refuse, before anything is allocated, what would take more than the user's limit."""
     if n_bytes > limit:
         raise MemoryError(
@@ -314,10 +307,6 @@ def guard_memory(n_bytes: float, limit: float, n_rows: int, method: str) -> None
             f"more than memory_limit={limit:.3g} bytes. Use MCLA or HBGF, whose memory grows with "
             "the number of rows only, or raise memory_limit."
         )
-
-
-LIFETIME_ROWS = 2000
-LEAST_SHARE = 0.02
 
 
 def cut_by_order(merges: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
@@ -363,11 +352,11 @@ def count_clusters(partitions: Codes, seed: int) -> int:
     """Choose the number of clusters by the largest lifetime of average linkage.
 
     Of more than ``LIFETIME_ROWS`` rows a random sample is looked at. Clusters with less than
-    ``LEAST_SHARE`` of the rows do not count.
+    ``MIN_SHARE`` of the rows do not count.
     """
     sampled = sample_rows(partitions, LIFETIME_ROWS, seed)
     n_rows = sampled.shape[1]
     if n_rows == 1:
         return 1
     merges = linkage(condensed_distances(sampled), "average")
-    return largest_lifetime(merges, max(2, round(LEAST_SHARE * n_rows)))
+    return largest_lifetime(merges, max(2, round(MIN_SHARE * n_rows)))

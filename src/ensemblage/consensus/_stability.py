@@ -19,6 +19,21 @@ from ensemblage.evaluation import nmi_score
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 
+# Numbers of clusters that are tried unless said otherwise, up to this and with so many rows each.
+MAX_CLUSTERS = 15
+ROWS_PER_CLUSTER = 5
+# Of more pairs of rows, so many are drawn.
+MAX_PAIRS = 20_000
+# Share of the rows in each sample, and starts of K-means there.
+SAMPLED_SHARE = 0.8
+N_STARTS = 3
+# A gap so much smaller than the largest is nearly as large.
+GAP_TOLERANCE = 0.05
+# Values of the consensus at which its distribution is kept.
+GRID = np.linspace(0, 1, 101)
+# A pair with a consensus between these is ambiguous.
+AMBIGUOUS = (0.1, 0.9)
+
 
 def stability_score(
     estimator: Any,
@@ -82,14 +97,9 @@ def stability_score(
     return float(np.mean([nmi_score(one, other) for one, other in combinations(labels, 2)]))
 
 
-MOST_CLUSTERS = 15
-ROWS_PER_CLUSTER = 5
-MOST_PAIRS = 20_000
-SAMPLED_SHARE = 0.8
-N_STARTS = 3
-NEARLY_AS_STEADY = 0.05
-GRID = np.linspace(0, 1, 101)
-UNSURE = (0.1, 0.9)
+def _ambiguity(cdf: Doubles) -> Doubles:
+    low, high = np.searchsorted(GRID, AMBIGUOUS)
+    return np.asarray(cdf[:, high - 1] - cdf[:, low])
 
 
 @set_module("ensemblage.consensus")
@@ -146,8 +156,7 @@ class StabilityCurve:
     @property
     def ambiguity(self) -> Doubles:
         """Share of ambiguous pairs, for each number of clusters."""
-        low, high = np.searchsorted(GRID, UNSURE)
-        return np.asarray(self.cdf[:, high - 1] - self.cdf[:, low])
+        return _ambiguity(self.cdf)
 
     @property
     def gap(self) -> Doubles:
@@ -175,7 +184,7 @@ class StabilityCurve:
         gap = np.where(self.ambiguity < self.references.min(axis=0), self.gap, -np.inf)
         if gap.max() < 0:
             return 1
-        return int(self.n_clusters[np.flatnonzero(gap >= gap.max() - NEARLY_AS_STEADY)[-1]])
+        return int(self.n_clusters[np.flatnonzero(gap >= gap.max() - GAP_TOLERANCE)[-1]])
 
     @property
     def reason(self) -> str:
@@ -227,7 +236,8 @@ def stability_curve(
     Returns
     -------
     StabilityCurve
-        The distributions of consensus, and the number that they speak for.
+        The distributions of consensus, and the number that they support: ``best_n_clusters``, with
+        a ``reason``.
 
     Examples
     --------
@@ -246,14 +256,12 @@ def stability_curve(
     rows = _principal(X)
     tasks = [(rows, index > 0, numbers, n_partitions, seed) for index, seed in enumerate(seeds)]
     data, *others = run_tasks(_consensus_cdf, tasks, n_jobs)
-    low, high = np.searchsorted(GRID, UNSURE)
-    references = np.array([each[:, high - 1] - each[:, low] for each in others])
-    return StabilityCurve(numbers, data, references)
+    return StabilityCurve(numbers, data, np.array([_ambiguity(cdf) for cdf in others]))
 
 
 def _numbers(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np.int64]:
     if n_clusters is None:
-        most = max(2, min(MOST_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
+        most = max(2, min(MAX_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
         return np.arange(2, most + 1)
     numbers = np.unique(np.array(list(n_clusters), dtype=np.int64))
     most = int(SAMPLED_SHARE * n_rows)
@@ -261,7 +269,7 @@ def _numbers(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np.int64]
         raise ValueError(
             f"n_clusters={numbers.tolist()} should be numbers from 2 to {most}, which is "
             f"{SAMPLED_SHARE:.0%} of {count(n_rows, 'row')}. Leave n_clusters out for 2 to "
-            f"{MOST_CLUSTERS}."
+            f"{MAX_CLUSTERS}."
         )
     return numbers
 
@@ -288,16 +296,16 @@ def _consensus_cdf(
         draws = [rng.choice(n_rows, n_sampled, replace=False) for _ in range(n_partitions)]
         n_trials = 2 + int(np.log(n_clusters))
         uniforms = rng.random((n_partitions, N_STARTS, int(n_clusters), n_trials))
-        counts = resampled_pairs(rows, np.array(draws), uniforms, pairs)
-        met = counts.sampled > 0
-        consensus = np.sort(counts.together[met] / counts.sampled[met])
+        together, sampled = resampled_pairs(rows, np.array(draws), uniforms, pairs)
+        met = sampled > 0
+        consensus = np.sort(together[met] / sampled[met])
         cdf[place] = np.searchsorted(consensus, GRID, side="right") / max(len(consensus), 1)
     return cdf
 
 
 def _pairs(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """All pairs of different rows, or so many drawn at random."""
-    if n_rows * (n_rows - 1) // 2 <= MOST_PAIRS:
+    if n_rows * (n_rows - 1) // 2 <= MAX_PAIRS:
         return np.stack(np.triu_indices(n_rows, 1), axis=1)
-    one = rng.integers(n_rows, size=MOST_PAIRS)
-    return np.stack([one, (one + rng.integers(1, n_rows, size=MOST_PAIRS)) % n_rows], axis=1)
+    one = rng.integers(n_rows, size=MAX_PAIRS)
+    return np.stack([one, (one + rng.integers(1, n_rows, size=MAX_PAIRS)) % n_rows], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +11,23 @@ from ensemblage._core import compiled
 
 Array = NDArray[Any]
 
-
-MOST_PASSES = 50
-
-
-class PairCounts(NamedTuple):
-    """Of shape (n_pairs,) each."""
-
-    together: NDArray[np.int64]  # clusterings that put both rows in one cluster
-    sampled: NDArray[np.int64]  # clusterings that sampled both rows
+# Passes of Lloyd's algorithm.
+MAX_PASSES = 50
 
 
-def resampled_pairs(rows: Array, samples: Array, uniforms: Array, pairs: Array) -> PairCounts:
+def resampled_pairs(
+    rows: Array, samples: Array, uniforms: Array, pairs: Array
+) -> tuple[Array, Array]:
     """Cluster each sample of rows by K-means, from several starts, and look at pairs of rows.
 
     Rows are of shape (n_rows, n_features), float64; samples of shape (n_samples, n_sampled) are
     indices of rows; uniforms of shape (n_samples, n_starts, n_clusters, n_trials) draw the starts,
-    of which the one with the least inertia counts; pairs are of shape (n_pairs, 2).
+    of which the one with the least inertia counts; pairs are of shape (n_pairs, 2). Gives, per
+    pair, the clusterings that put both rows in one cluster, and those that sampled both.
     """
     counts = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
     _count_pairs(rows, samples, uniforms, pairs, *counts)
-    return PairCounts(*counts)
+    return counts
 
 
 @compiled
@@ -68,10 +64,10 @@ def plain_kmeans(rows: Array, uniforms: Array, labels: Array) -> float:
     Uniform numbers, of shape (n_clusters, n_trials), draw the rows to start from. A cluster that
     loses all of its rows stays where it is.
     """
-    centers = _spread(rows, uniforms)
+    centers = _draw_centers(rows, uniforms)
     labels[:] = -1
     inertia = 0.0
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         inertia, n_changed = _assign(rows, centers, labels)
         if n_changed == 0:
             break
@@ -80,7 +76,7 @@ def plain_kmeans(rows: Array, uniforms: Array, labels: Array) -> float:
 
 
 @compiled
-def _spread(rows: Array, uniforms: Array) -> Array:
+def _draw_centers(rows: Array, uniforms: Array) -> Array:
     """Draw rows far apart, by greedy k-means++.
 
     Each next one is the best of several drawn in proportion to the squared distance to the nearest
@@ -145,6 +141,6 @@ def _move(rows: Array, labels: Array, centers: Array) -> None:
 def _squared(row: Array, center: Array) -> float:
     total = 0.0
     for j in range(len(row)):
-        gap = row[j] - center[j]
-        total += gap * gap
+        difference = row[j] - center[j]
+        total += difference * difference
     return total

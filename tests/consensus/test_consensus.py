@@ -1,15 +1,27 @@
+import sys
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from consensus.noisy import TRUTH, noisy_partitions
-from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, ConsensusClusterer, EvidenceAccumulation
-from ensemblage.evaluation import nmi_score
+from ensemblage.consensus import CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation
+from ensemblage.consensus._consensus import (
+    GRAPH_ROWS,
+    _partitioner,
+    choose_group,
+    cluster_overlap,
+)
+from ensemblage.consensus._partitions import check_partitions
+from reference.consensus import meta_association
 
 METHODS = [CSPA, HBGF, HGPA, MCLA, EvidenceAccumulation]
+PARTITIONS = [[0, 0, 0, 1, 1], [5, 5, 2, 2, 2], [0, 0, 1, 2, 2]]
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -79,7 +91,7 @@ def test_clusterers_fitted_or_not_are_asked(method):
     model = method(3, clusterers=members, random_state=0).fit(X)
     assert model.partitions_.shape == (4, 90)
     np.testing.assert_array_equal(model.partitions_[0], fitted.labels_)
-    assert nmi_score(truth, model.labels_) > 0.8
+    assert adjusted_rand_score(truth, model.labels_) > 0.8
 
 
 def test_labels_of_other_rows_are_refused():
@@ -106,6 +118,53 @@ def test_too_many_pairs_are_refused_before_anything_is_done(method):
         method(3, memory_limit=1e4).fit_partitions(noisy_partitions(TRUTH))
 
 
-def test_the_base_alone_cannot_combine():
-    with pytest.raises(TypeError, match=r"abstract class ConsensusClusterer.*_consensus"):
-        ConsensusClusterer(2)
+def test_rows_merge_in_the_order_of_how_often_they_meet():
+    model = EvidenceAccumulation(3, linkage="single").fit_partitions(PARTITIONS)
+    assert model.labels_.tolist() == [0, 0, 1, 2, 2]
+    # rows 0 and 1, and 3 and 4, always meet; row 2 meets either pair once in three
+    np.testing.assert_allclose(model.linkage_matrix_[:, 2], [0, 0, 2 / 3, 2 / 3], atol=1e-7)
+
+
+@pytest.mark.parametrize(("linkage", "height"), [("single", 2 / 3), ("complete", 1.0)])
+def test_the_linkage_is_the_one_asked_for(linkage, height):
+    merges = EvidenceAccumulation(2, linkage=linkage).fit_partitions(PARTITIONS).linkage_matrix_
+    assert merges[-1, 2] == pytest.approx(height)
+
+
+@pytest.mark.parametrize("method", [CSPA, HBGF, MCLA])
+def test_a_missing_package_is_named_with_the_extra(method, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    expected = rf"{method.__name__} needs pymetis, .*ensemblage\[consensus\]"
+    with pytest.raises(ImportError, match=expected):
+        method(3).fit_partitions(noisy_partitions(TRUTH))
+
+
+def test_very_many_rows_are_cut_by_a_sample():
+    truth = np.random.default_rng(0).integers(0, 4, GRAPH_ROWS + 5000)
+    model = HBGF(4, random_state=0).fit_partitions(noisy_partitions(truth, 6, 0.1))
+    assert adjusted_rand_score(truth, model.labels_) > 0.9
+
+
+def test_overlap_is_the_jaccard_index_in_thousandths():
+    overlap = cluster_overlap(check_partitions([[0, 0, 0, 1], [0, 0, 1, 1]])).toarray()
+    assert overlap.tolist() == [
+        [0, 0, 667, 250], [0, 0, 0, 500], [667, 0, 0, 0], [250, 500, 0, 0],
+    ]  # fmt: skip
+
+
+@given(st.integers(0, 1000))
+@settings(deadline=None, max_examples=25)
+def test_rows_choose_as_in_the_plain_count(seed):
+    rng = np.random.default_rng(seed)
+    partitions = check_partitions(noisy_partitions(TRUTH[::6], 4, 0.5, seed, missing=0.2))
+    n_sets = int((partitions.max(axis=1) + 1).sum())
+    group = np.concatenate([np.arange(2), rng.integers(0, 2, n_sets - 2)])
+    assert choose_group(partitions, group).tolist() == meta_association(partitions, group)
+
+
+def test_a_missing_hypergraph_package_is_named_with_the_extra(monkeypatch):
+    _partitioner.cache_clear()
+    monkeypatch.setitem(sys.modules, "mtkahypar", None)
+    expected = r"HGPA needs mtkahypar, .*ensemblage\[consensus\]"
+    with pytest.raises(ImportError, match=expected):
+        HGPA(3).fit_partitions(noisy_partitions(TRUTH))
