@@ -27,7 +27,7 @@ import pandas as pd
 from sklearn.ensemble import BaggingClassifier
 
 from all_benchmarks import row
-from ensemblage.bayes import BayesNetClassifier, Found, code_sample, plan_search, read_training
+from ensemblage.bayes import BayesNetClassifier, code_sample, plan_search, read_training
 from ensemblage.bayes._search import SEARCHES
 from ensemblage.inner import InnerBayesNetClassifier
 
@@ -173,10 +173,9 @@ def search_only(model, X, y):
     space = plan_search(model, training)
 
     def learn():  # the steps of fit, apart
-        plan = model._plan(training, sample)  # noqa: SLF001
-        structure = SEARCHES[model.search](plan.score, space, lambda: False)
-        found = Found(structure, [], plan.learn(structure))
-        model._store(training, space, found)  # noqa: SLF001
+        score, estimate, _ = model._plan(training, sample)  # noqa: SLF001
+        structure = SEARCHES[model.search](score, space, lambda: False)
+        model._store(training, space, structure, estimate(structure)[0], [])  # noqa: SLF001
 
     return learn
 

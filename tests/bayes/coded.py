@@ -5,7 +5,7 @@ import numpy as np
 from ensemblage.bayes import SearchSpace
 from ensemblage.bayes._coding import CodedRows
 from ensemblage.bayes._score_kernels import Nodes
-from ensemblage.bayes._search import ArcRules
+from ensemblage.bayes._search import possible_arcs
 
 
 def draw(seed, n_rows=24, sizes=(2, 3, 2, 2)):
@@ -27,4 +27,6 @@ def as_lists(rows):
 
 def space(order, init="naive", max_parents=3, local=False):
     """Give a search all arcs."""
-    return SearchSpace(list(order), init, max_parents, ArcRules.free(len(order) + 1), local)
+    n_nodes = len(order) + 1
+    possible, required = possible_arcs(n_nodes), ((),) * n_nodes
+    return SearchSpace(list(order), init, max_parents, possible, required, local)

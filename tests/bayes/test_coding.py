@@ -11,13 +11,13 @@ from ensemblage.bayes import (
     BayesNetClassifier,
     Coder,
     EntryCapError,
-    Grid,
     Training,
     code_columns,
     fill_missing,
+    full_grid,
     read_training,
 )
-from ensemblage.bayes._coding import CodedRows, Target, check_entries, learn_coders
+from ensemblage.bayes._coding import CodedRows, check_entries, learn_coders
 from ensemblage.bayes._score_kernels import Nodes
 from ensemblage.datasets import MISSING_CODE, Column
 
@@ -115,8 +115,8 @@ def test_rows_without_weight_are_dropped():
     )
     assert training.names == ["class", "x0"]
     assert training.columns[0].numbers.tolist() == [1, 3]
-    assert training.target.labels.tolist() == [1, 1]
-    assert training.target.categories.tolist() == ["a", "b"]
+    assert training.labels.tolist() == [1, 1]
+    assert training.classes.tolist() == ["a", "b"]
     assert training.weights.tolist() == [1, 2]
 
 
@@ -178,7 +178,7 @@ def test_a_coder_counts_its_codes():
     coder = Coder(np.array([1.5]))
     assert (coder.n_codes, coder.labels) == (2, ["(-inf, 1.5]", "(1.5, inf)"])
     assert coder.code(numbers).tolist() == [0, 1, MISSING_CODE, 1]
-    assert coder.masses(numbers, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [1, 10]
+    assert coder.code_weights(numbers, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [1, 10]
     words = Column("w", values=["a", "z", None, "b"])
     assert Coder(categories=["b", "a"]).code(words).tolist() == [1, 2, MISSING_CODE, 0]
     empty = Coder(categories=[])
@@ -189,7 +189,9 @@ def test_a_coder_counts_its_codes():
 def test_gaps_take_the_mode():
     training = Training(
         [Column("x", values=["a", None, "b", "b"])],
-        Target("class", np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 1])),
+        "class",
+        np.array([0, 1]),
+        np.array([0, 1, 0, 1], dtype=np.int32),
         np.array([5.0, 1.0, 1.0, 1.0]),
     )
     coders = learn_coders(training, "mdlp")
@@ -222,16 +224,16 @@ def test_configurations_that_occur_are_numbered():
     rows = CodedRows(Nodes(codes, np.array([2, 2, 3])), ["class", "a", "b"])
     assert rows.configurations([]).codes.tolist() == [0, 0, 0, 0]
     assert rows.configurations([1, 2]).codes.tolist() == [1, 2, 2, 0]
-    grid = rows.grid([1, 2])
-    assert grid.configurations.tolist() == [[0, 1], [0, 2], [1, 0]]
-    assert [step.tolist() for step in grid.steps] == [[0, 1], [-1, 0, 1, 2, -1, -1]]
+    configurations, steps = rows.grid([1, 2])
+    assert configurations.tolist() == [[0, 1], [0, 2], [1, 0]]
+    assert [step.tolist() for step in steps] == [[0, 1], [-1, 0, 1, 2, -1, -1]]
     assert rows.count_entries(1, [0], 2) == 4
     assert rows.count_entries(1, [0], 2, [NO_EXTRA, 2]) == 12
     assert not rows.one_class()
 
 
 def test_a_full_grid_lists_all():
-    grid = Grid.full([2, 3])
-    assert grid.configurations.tolist() == [[a, b] for a in range(2) for b in range(3)]
-    assert [len(step) for step in grid.steps] == [2, 6]
-    assert Grid.full([]).configurations.shape == (1, 0)
+    configurations, steps = full_grid([2, 3])
+    assert configurations.tolist() == [[a, b] for a in range(2) for b in range(3)]
+    assert [len(step) for step in steps] == [2, 6]
+    assert full_grid([])[0].shape == (1, 0)

@@ -18,15 +18,13 @@ from ensemblage.bayes import (
     make_measure,
     read_training,
 )
-from ensemblage.bayes._coding import Target
 from ensemblage.datasets import Column
-from ensemblage.inner import InnerBayesNetClassifier, draw_views
-from ensemblage.inner import _bayes_net as _crowd_tables
-from ensemblage.inner._bayes_net import common_coders, common_columns, common_cuts, draw_bag
+from ensemblage.inner import InnerBayesNetClassifier, _bayes_net, draw_views
+from ensemblage.inner._bayes_net import common_column, common_cuts, draw_bag
 
 
 @pytest.mark.slow
-def test_crowd_tables_beat_the_plain_network(shared):
+def test_pooled_tables_beat_the_plain_network(shared):
     from sklearn.model_selection import StratifiedKFold
 
     from bayes.uci import load
@@ -46,7 +44,7 @@ def test_crowd_tables_beat_the_plain_network(shared):
     assert np.mean(gains) > 0.01
 
 
-def test_crowd_tables_are_one_proper_network():
+def test_pooled_tables_are_one_proper_network():
     X, y = load_iris(return_X_y=True, as_frame=True)
     network = InnerBayesNetClassifier(n_views=10, random_state=0).fit(X, y)
     for table in network.tables_.values():
@@ -58,7 +56,7 @@ def test_crowd_tables_are_one_proper_network():
     )
 
 
-def test_crowd_tables_of_categories_are_the_geometric_mean():
+def test_pooled_tables_of_categories_are_the_geometric_mean():
     """Without numbers all bags share one grid: the pool is the normalised mean of logs."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.choice(["a", "b", "c"], 40)})
@@ -79,7 +77,7 @@ def test_crowd_tables_of_categories_are_the_geometric_mean():
 
 def test_bins_are_merged_when_a_table_would_grow_too_large(monkeypatch):
     X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr(_crowd_tables, "GRID_ENTRIES", 70)
+    monkeypatch.setattr(_bayes_net, "GRID_ENTRIES", 70)
     network = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
     sizes = [table.probabilities.size for table in network.tables_.values()]
     assert max(sizes) <= 70 * 3
@@ -91,7 +89,7 @@ def test_bags_are_cut_alone_and_put_on_one_grid():
     labels = rng.integers(0, 2, 200).astype(np.int32)
     numbers = rng.normal(size=200) + 3 * labels
     columns = [Column("x", numbers), Column("w", values=rng.choice(["a", "b"], 200).tolist())]
-    training = Training(columns, Target("class", labels, np.array([0, 1])), np.ones(200))
+    training = Training(columns, "class", np.array([0, 1]), labels, np.ones(200))
     bags = [draw_bag(training, "mdlp", 10**6, seed) for seed in range(3)]
     assert [bag.weights.sum() for bag in bags] == [200, 200, 200]
     structure = Structure.start(2, "naive")
@@ -99,16 +97,16 @@ def test_bags_are_cut_alone_and_put_on_one_grid():
     cuts = common_cuts(bags, structure, 10**6)
     assert list(cuts) == [1]
     np.testing.assert_array_equal(cuts[1], np.unique([bag.coders[0].cuts for bag in bags]))
-    coders = common_coders(training, plain, cuts)
-    common = common_columns(bags, training, coders)
-    assert common[2].coder is plain.coders[1]
+    common = common_column(0, training, plain.coders[0], cuts[1], bags)
+    words = common_column(1, training, plain.coders[1], None, bags)
+    assert words.coder is plain.coders[1]
     bins = np.searchsorted(cuts[1], numbers)
     expected = np.bincount(bins, minlength=len(cuts[1]) + 1) + 0.5 / (len(cuts[1]) + 1)
-    np.testing.assert_array_equal(common[1].masses, expected)
+    np.testing.assert_array_equal(common.weights, expected)
     narrow = common_cuts(bags, structure, 2 * 2)
     assert len(narrow[1]) == 1
-    assert common[1].shares == [None] * 3
-    merged = common_columns(bags, training, common_coders(training, plain, narrow))[1]
+    assert common.shares == [None] * 3
+    merged = common_column(0, training, plain.coders[0], narrow[1], bags)
     (cut,), bins = narrow[1], np.searchsorted(bags[0].coders[0].cuts, numbers)
     middles = [
         np.sort(side)[len(side) // 2] for side in (numbers[numbers <= cut], numbers[numbers > cut])
@@ -125,7 +123,7 @@ def test_merged_bins_hold_all_their_rows(monkeypatch):
     y = rng.integers(0, 2, 600)
     X = np.column_stack([y + rng.normal(size=600), rng.normal(size=600)])
     whole = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
-    monkeypatch.setattr(_crowd_tables, "GRID_ENTRIES", 2)
+    monkeypatch.setattr(_bayes_net, "GRID_ENTRIES", 2)
     merged = InnerBayesNetClassifier(n_views=5, random_state=0).fit(X, y)
     assert len(whole.cut_points_["x0"]) > len(merged.cut_points_["x0"]) == 1
     shares = [np.mean(X[y == k, 0] <= merged.cut_points_["x0"][0]) for k in (0, 1)]
@@ -166,7 +164,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
     assert not np.array_equal(other.predict_proba(X), first.predict_proba(X))
 
 
-def test_gaps_and_unseen_categories_at_prediction():
+def test_missing_values_and_unseen_categories_at_prediction():
     X = pd.DataFrame(
         {"size": [1.0, 2.0, np.nan, 8.0, 9.0] * 20, "colour": ["r", "g", "r", None, "b"] * 20}
     )
@@ -206,8 +204,8 @@ def test_a_fit_that_failed_leaves_nothing_to_the_next():
     assert set(vars(network)) == set(vars(fresh))
 
 
-def test_the_share_of_the_crowd_that_chooses_an_arc():
-    """Four views of all rows are of one mind; of halves each is searched alone."""
+def test_the_share_of_the_views_that_choose_an_arc():
+    """Four views of all rows agree; of halves each is searched alone."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     X = X.iloc[:, :5]
     agreed = InnerBayesNetClassifier(4, view_size=1.0, tables="plain", random_state=0).fit(X, y)

@@ -16,7 +16,7 @@ from ensemblage.inner import (
     draw_views,
     inner_score,
 )
-from ensemblage.inner._inner_ensemble import VoicesMeasure, draw_weighted_views
+from ensemblage.inner._inner_ensemble import MeasurePerView
 
 
 @given(
@@ -118,8 +118,8 @@ def test_equals_the_papers_loop(seed, n_views, replace):
 def test_a_single_identity_view_is_the_measure_bit_for_bit(seed):
     rows = np.random.default_rng(seed).normal(size=(15, 3))
     measure = WeightedMean(rows)
-    crowd = InnerEnsemble(measure, ViewSampler(1, 1.0))
-    np.testing.assert_array_equal(crowd([0, 1, 2]), measure([0, 1, 2], np.ones(15)))
+    ensemble = InnerEnsemble(measure, ViewSampler(1, 1.0))
+    np.testing.assert_array_equal(ensemble([0, 1, 2]), measure([0, 1, 2], np.ones(15)))
 
 
 def test_an_inner_ensemble_is_a_measure_again():
@@ -137,9 +137,9 @@ def test_all_candidates_are_judged_by_the_same_views():
         calls.append(n_items)
         return np.ones((2, n_items))
 
-    crowd = InnerEnsemble(WeightedMean(np.ones((5, 2))), sampler)
-    crowd([0])
-    crowd([1])
+    ensemble = InnerEnsemble(WeightedMean(np.ones((5, 2))), sampler)
+    ensemble([0])
+    ensemble([1])
     assert calls == [5]
 
 
@@ -148,16 +148,10 @@ def test_an_unknown_combination_is_named():
         InnerEnsemble(WeightedMean(np.ones((5, 2))), ViewSampler(), combine="loudest")
 
 
-def test_weighted_rows_weigh_in_every_view():
-    weights = np.array([1.0, 0.5, 2.0, 3.0])
-    views = draw_weighted_views(4, weights=weights, seeds=[3, 7], view_size=2, replace=False)
-    np.testing.assert_array_equal(views, draw_views(4, [3, 7], 2) * weights)
-
-
-def test_each_voice_scores_its_own_view():
+def test_each_measure_scores_its_own_view():
     rows = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])]
-    voices = VoicesMeasure([WeightedMean(each) for each in rows])
-    scores = voices.score_views([0, 1], np.array([[1.0, 0.0], [1.0, 1.0]]))
+    measure = MeasurePerView([WeightedMean(each) for each in rows])
+    scores = measure.score_views([0, 1], np.array([[1.0, 0.0], [1.0, 1.0]]))
     np.testing.assert_array_equal(scores, [[1, 2], [6, 7]])
 
 

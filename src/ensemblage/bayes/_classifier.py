@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,22 @@ from ensemblage.bayes._search import (
     make_measure,
     plan_search,
 )
-from ensemblage.bayes._tables import Estimation, FittedNetwork, fit_temperature, marginal_log_joint
+from ensemblage.bayes._tables import (
+    FittedNetwork,
+    fit_expected,
+    fit_network,
+    fit_temperature,
+    marginal_log_joint,
+)
 from ensemblage.datasets import MISSING_CODE, read_features
 
+Doubles: TypeAlias = NDArray[np.float64]
+Estimate: TypeAlias = Callable[[Structure], tuple[FittedNetwork, Doubles | None]]
+"""From a structure to a network, and the log joint of rows that its tables have not seen.
+
+The latter, of shape (n_rows, n_classes), is None if there are no such tables, and NaN for a row
+that all have seen.
+"""
 FITTED = {
     "classes_": "labels (classes)",
     "class_codes_": "integer (classes) 0..<classes",
@@ -69,41 +82,11 @@ FITTED = {
 N_FOLDS = 5
 """Folds in which a network without bootstraps is calibrated."""
 ENOUGH_ROWS = 2000
-"""So many held-out rows tell a temperature; of larger data fewer folds are fitted."""
-
-
-class Learned(NamedTuple):
-    """A network, and what tables that had not seen a row say of it, (n_rows, n_classes).
-
-    That is None if there are no such tables, and NaN for a row that all have seen.
-    """
-
-    network: FittedNetwork
-    held_out: NDArray[np.float64] | None = None
-
-
-class Plan(NamedTuple):
-    """How a fit goes on once its rows are coded.
-
-    The score is what the search decides by, ``voices`` what each of a crowd would decide by alone;
-    ``learn`` makes the tables.
-    """
-
-    score: Score
-    learn: Callable[[Structure], Learned]
-    voices: Sequence[Score] = ()
-
-
-class Found(NamedTuple):
-    """A structure, those that each of a crowd would have chosen, and what was learned with it."""
-
-    structure: Structure
-    chosen: list[Structure]
-    learned: Learned
+"""Held-out rows that suffice for a temperature; of larger data fewer folds are fitted."""
 
 
 class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
-    """Template of a Bayesian network classifier; a subclass may plan in its own way."""
+    """Template of a Bayesian network classifier; subclasses may score and estimate otherwise."""
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         "max_parents": [Interval(Integral, 1, None, closed="left"), None],
@@ -130,7 +113,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            Numbers, categories, truth values; for gaps see ``missing``.
+            Numbers, categories, truth values; for missing values see ``missing``.
         y : array-like of shape (n_samples,)
             Classes; a categorical column keeps the classes that it declares.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -144,68 +127,68 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         """
         training = read_training(self, X, y, sample_weight)
         space = plan_search(self, training)
+        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
         n_steps = len(space.order) if self.search in {"k2", "tan"} else None
+        view_structures: list[Structure] = []
         with fit_progress(self, "node" if n_steps else "move", n_steps) as step:
-            found = self._find(training, space, step)
-        self._store(training, space, found)
+            if sample.rows.one_class():  # no structure predicts better than another
+                structure = Structure.start(len(space.order), "empty")
+                network, held_out = self._estimate(training, sample, structure), None
+            else:
+                score, estimate, view_scores = self._plan(training, sample)
+                search = SEARCHES[self.search]
+                structure = search(score, space, step)
+                view_structures = [search(each, space, lambda: False) for each in view_scores]
+                network, held_out = estimate(structure)
+        self._store(training, space, structure, network, view_structures)
         self.temperature_ = 1.0
         if self.calibration == "temperature":
-            self.temperature_ = self._cool(training, found)
+            if held_out is None:
+                held_out = self._held_out(training, structure)
+            known = np.isfinite(held_out).all(axis=1)
+            self.temperature_ = fit_temperature(
+                held_out[known], training.labels[known], training.weights[known]
+            )
         return self
 
-    def _find(self, training: Training, space: SearchSpace, step: Callable[[], bool]) -> Found:
-        """Cut the columns, search the structure, estimate the tables."""
-        sample = code_sample(training, self.discretizer, self.max_entries, self.n_jobs)
-        if sample.rows.one_class():  # there is nothing to tell apart
-            empty = Structure.start(len(space.order), "empty")
-            return Found(empty, [], Learned(self._estimation.network(training, sample, empty)))
-        score, learn, voices = self._plan(training, sample)
-        search = SEARCHES[self.search]
-        structure = search(score, space, step)
-        chosen = [search(voice, space, lambda: False) for voice in voices]
-        return Found(structure, chosen, learn(structure))
+    def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
+        """Give the score of the search, the estimation of tables, and scores of single views."""
+        measure = make_measure(criterion_of(self), sample.rows, self.smoothing)
+        score = partial(measure, view=sample.weights)
+        return score, lambda structure: (self._estimate(training, sample, structure), None), []
 
-    def _cool(self, training: Training, found: Found) -> float:
-        """Find the temperature, on rows that the bootstraps have left or in folds."""
-        labels, weights = training.target.labels, training.weights
-        held_out = found.learned.held_out
-        if held_out is None:
-            held_out = self._held_out(training, found.structure)
-        known = np.isfinite(held_out).all(axis=1)
-        return fit_temperature(held_out[known], labels[known], weights[known])
+    def _estimate(self, training: Training, sample: Sample, structure: Structure) -> FittedNetwork:
+        """Estimate all tables, by EM or with missing values filled."""
+        if self.missing == "em":
+            return fit_expected(training, sample, self.smoothing, structure)
+        return fit_network(sample, self.smoothing, structure)
 
-    def _held_out(self, training: Training, structure: Structure) -> NDArray[np.float64]:
-        """Let bins and tables from four folds speak of the rows of the fifth."""
-        labels = training.target.labels
-        held_out = np.full((len(labels), len(training.target.categories)), np.nan)
-        folds = deal_folds(labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
-        needed = -(-N_FOLDS * ENOUGH_ROWS // len(labels))
+    def _held_out(self, training: Training, structure: Structure) -> Doubles:
+        """Log joint of the rows of each fold, by bins and tables from the other folds."""
+        held_out = np.full((len(training.labels), len(training.classes)), np.nan)
+        folds = deal_folds(training.labels.astype(np.intp), N_FOLDS, np.random.default_rng(0))
+        needed = -(-N_FOLDS * ENOUGH_ROWS // len(training.labels))
         for train, test in islice(folds, needed):
-            seen, rest = training.take(train), [column.take(test) for column in training.columns]
-            sample = code_sample(seen, self.discretizer, self.max_entries)
-            network = self._estimation.network(seen, sample, structure)
+            part, rest = training.take(train), [column.take(test) for column in training.columns]
+            sample = code_sample(part, self.discretizer, self.max_entries)
+            network = self._estimate(part, sample, structure)
             held_out[test] = self._joint(network, code_columns(rest, network.coders))
         return held_out
 
-    @property
-    def _estimation(self) -> Estimation:
-        """Whence the tables come."""
-        return Estimation(self.smoothing, self.missing == "em")
-
-    def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _joint(self, network: FittedNetwork, codes: NDArray[np.int32]) -> Doubles:
         """Log of class and row together, up to a constant per row, classes as coded."""
         if self.missing != "mode" and (codes == MISSING_CODE).any():
             return marginal_log_joint(network, codes, self.max_entries)
         return network.log_joint(fill_missing(codes, network.coders))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Doubles:
         """Probability of each class.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
             As in ``fit``. A category that was not known then has the smoothed probability of
-            a zero count; as a parent it says nothing.
+            a zero count; as a parent it makes the distribution uniform.
 
         Returns
         -------
@@ -214,7 +197,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Doubles:
         """Log probability of each class.
 
         Parameters
@@ -247,13 +230,13 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         predicted: NDArray[Any] = self._declared_classes()[best]
         return predicted
 
-    def explain(self, X: Any) -> NDArray[np.float64]:
-        r"""Tell what each node contributes to the decision, in log odds.
+    def explain(self, X: Any) -> Doubles:
+        r"""Give what each node contributes to the decision, in log odds.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features)
-            As in ``predict_proba``; gaps are filled with the mode.
+            As in ``predict_proba``; missing values are filled with the mode.
 
         Returns
         -------
@@ -266,7 +249,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         check_is_fitted(self)
         codes = fill_missing(self._codes(X), self.network_.coders)
         found = self.network_.contributions(codes)[:, :, self.class_codes_] / self.temperature_
-        odds: NDArray[np.float64] = found - found.mean(axis=2, keepdims=True)
+        odds: Doubles = found - found.mean(axis=2, keepdims=True)
         return odds if len(self.classes_) != 2 else np.asarray(found[:, :, 1] - found[:, :, 0])
 
     def graph(self) -> BayesNetwork:
@@ -371,33 +354,29 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         check_is_fitted(self)
         return self.network_.describe(list(self.parents_))
 
-    def _plan(self, training: Training, sample: Sample) -> Plan:
-        """Score on all rows as they are, and estimate the tables from them."""
-        measure = make_measure(criterion_of(self), sample.rows, self.smoothing)
-        return Plan(
-            partial(measure, view=sample.weights),
-            lambda structure: Learned(self._estimation.network(training, sample, structure)),
-        )
-
-    def _store(self, training: Training, space: SearchSpace, found: Found) -> None:
-        """Set the fitted attributes."""
-        target, names, network = training.target, training.names, found.learned.network
-        labels = [target.categories.tolist(), *(coder.labels for coder in network.coders)]
+    def _store(
+        self,
+        training: Training,
+        space: SearchSpace,
+        structure: Structure,
+        network: FittedNetwork,
+        view_structures: list[Structure],
+    ) -> None:
+        """Set the fitted attributes; a subclass may tell of the views' structures."""
+        names, coders = training.names, network.coders
+        labels = [training.classes.tolist(), *(coder.labels for coder in coders)]
         self.network_ = network
-        self.target_name_ = target.name
-        self.class_codes_ = target.sorted_codes
-        self.classes_ = target.categories[self.class_codes_]
-        order = found.structure.sorted_features(space.order)
+        self.target_name_ = training.target_name
+        self.class_codes_ = training.sorted_codes
+        self.classes_ = training.classes[self.class_codes_]
+        order = structure.sorted_features(space.order)
         self.order_ = [names[node] for node in (CLASS, *order)]
         self.categories_ = dict(zip(names, labels, strict=True))
-        self.cut_points_ = {
-            name: coder.cuts
-            for name, coder in zip(names[CLASS + 1 :], network.coders, strict=True)
-            if coder.cuts is not None
-        }
-        self.modes_ = np.array([coder.mode for coder in network.coders])
+        features = zip(names[CLASS + 1 :], coders, strict=True)
+        self.cut_points_ = {name: c.cuts for name, c in features if c.cuts is not None}
+        self.modes_ = np.array([coder.mode for coder in coders])
         self.class_log_prior_ = network.log_prior
-        self.parents_: dict[str, list[str]] = {target.name: []}
+        self.parents_: dict[str, list[str]] = {training.target_name: []}
         for table in network.tables:
             self.parents_[names[table.node]] = [names[parent] for parent in table.parents]
 
@@ -408,13 +387,12 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
     def _codes(self, X: Any) -> NDArray[np.int32]:
         return code_columns(read_features(self, X, reset=False), self.network_.coders)
 
-    def _log_joint(self, X: Any) -> NDArray[np.float64]:
-        """Ask the fitted network."""
+    def _log_joint(self, X: Any) -> Doubles:
         check_is_fitted(self)
         return self._joint(self.network_, self._codes(X))
 
     def _check_fitted(self) -> None:
-        """Refuse what does not tell of the network that is asked."""
+        """Refuse attributes that do not describe ``network_``."""
         expect(isinstance(self.network_, FittedNetwork), "network_ is no network")
         self.network_._check_fitted()  # noqa: SLF001  a check of ours, of a part
         coders, tables = self.network_.coders, self.network_.tables
@@ -449,8 +427,8 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
 class BayesNetClassifier(BaseBayesNet):
     r"""Bayesian network classifier learned by K2 or another search.
 
-    Numeric columns are cut into bins (:class:`MDLPDiscretizer`), gaps are filled with the
-    column's mode, and each feature in turn takes the parents, among the class and the features
+    Numeric columns are cut into bins (:class:`MDLPDiscretizer`), missing values are filled with
+    the column's mode, and each feature in turn takes the parents, among the class and the features
     before it, that raise the score most. The result is a network that can be read: a handful of
     arrows, and a table of probabilities for each node.
 
@@ -465,7 +443,7 @@ class BayesNetClassifier(BaseBayesNet):
         uniform prior (Cooper and Herskovits), with a BDeu prior of sample size one, or BIC.
     {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
-        Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
+        Networks are overconfident: ``"temperature"`` divides their log odds by a number
         learned in five folds, in which bins and tables of the one structure are fitted again;
         above 2,000 rows in fewer, one from 10,000 rows on. Decisions stay as they are.
     max_entries : int, default=2**24
@@ -487,7 +465,7 @@ class BayesNetClassifier(BaseBayesNet):
 
     See Also
     --------
-    ensemblage.inner.InnerBayesNetClassifier : The same search with a crowd behind each score.
+    ensemblage.inner.InnerBayesNetClassifier : Each score by an ensemble of views.
     MDLPDiscretizer : The bins on their own.
 
     Notes
@@ -499,8 +477,8 @@ class BayesNetClassifier(BaseBayesNet):
     predicts the prior.
 
     With a temperature T the class has :math:`P(c|x) \propto P(c, x)^{1/T}`. ``predict_proba``,
-    sums over gaps and ``explain`` agree; ``graph`` and its exports hold the network itself,
-    :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T and made to add up to one.
+    sums over missing values and ``explain`` agree; ``graph`` and its exports hold the network
+    itself, :math:`P(c, x)`, whose posterior is to be raised to the power of 1/T and normalised.
 
     Rows with an integer weight count as so many rows, and one of them is
     left out at a time; a weight below one is left out whole.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,10 +17,16 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length
 from ensemblage._core import expect, expect_fitted, read_weights, run_tasks, set_module
 from ensemblage.bayes._discretizer_kernels import bin_numbers, mdlp_cut_points
 from ensemblage.bayes._score_kernels import CLASS, NO_EXTRA, Nodes
-from ensemblage.bayes._table_kernels import CodedColumn, Refinement, refine
+from ensemblage.bayes._table_kernels import CodedColumn, refine
 from ensemblage.datasets import MISSING_CODE, Column, per_column, read_features
 
+Codes = NDArray[np.int32]
+Doubles = NDArray[np.float64]
+
 MAX_ENTRIES = 2**24
+"""Entries of a table, unless the user sets another cap."""
+MAX_REMEMBERED_ROWS = 2**22
+"""Configurations are remembered up to so many rows in all."""
 
 
 @set_module("ensemblage.bayes")
@@ -77,130 +84,88 @@ def check_entries(entries: int, max_entries: int, node: str, parents: Sequence[s
         )
 
 
+class Training(NamedTuple):
+    """Everything that ``fit`` gets; the classes in the order of their codes, ``labels``."""
+
+    columns: list[Column]
+    target_name: str
+    classes: NDArray[Any]
+    labels: Codes
+    weights: Doubles
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the nodes, the class first."""
+        return [self.target_name, *(column.name for column in self.columns)]
+
+    @property
+    def sorted_codes(self) -> NDArray[np.int64]:
+        """Codes in the order of the sorted classes; as declared if types cannot be compared."""
+        try:
+            return np.argsort(self.classes, kind="stable")
+        except TypeError:
+            return np.arange(len(self.classes))
+
+    def take(self, rows: NDArray[np.intp]) -> Training:
+        """Give some of the rows; declared classes stay."""
+        columns = [column.take(rows) for column in self.columns]
+        return self._replace(columns=columns, labels=self.labels[rows], weights=self.weights[rows])
+
+
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Training:
     """Read what ``fit`` gets; rows without weight are dropped."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    columns = _declare(read_features(estimator, X, reset=True), estimator.categories)
-    target = read_target(y, [column.name for column in columns])
-    check_consistent_length(X, target.labels)
-    like = np.empty((len(target.labels), 1))
-    weights = read_weights(sample_weight, like)
-    training = Training(columns, target, weights)
+    columns = read_features(estimator, X, reset=True)
+    names = [column.name for column in columns]
+    declared = per_column(estimator.categories, names, "categories")
+    pairs = zip(columns, declared, strict=True)
+    columns = [column if known is None else column.as_words(known) for column, known in pairs]
+    target_name = str(getattr(y, "name", None) or "class")
+    while target_name in names:
+        target_name += "_"
+    classes, labels = _read_classes(y)
+    check_consistent_length(X, labels)
+    weights = read_weights(sample_weight, np.empty((len(labels), 1)))
+    training = Training(columns, target_name, classes, labels, weights)
     kept = np.flatnonzero(weights)
     return training if len(kept) == len(weights) else training.take(kept)
 
 
-def _declare(columns: list[Column], categories: Any) -> list[Column]:
-    """Take categories that the user declares beside those of the columns' own types."""
-    declared = per_column(categories, [column.name for column in columns], "categories")
-    pairs = zip(columns, declared, strict=True)
-    return [column if known is None else column.as_words(known) for column, known in pairs]
-
-
-def read_target(y: Any, taken: list[str]) -> Target:
-    """Read the class column; a categorical one keeps its declared classes."""
-    declared = _declared_classes(y)
-    name = str(getattr(y, "name", None) or "class")
-    while name in taken:
-        name += "_"
+def _read_classes(y: Any) -> tuple[NDArray[Any], Codes]:
+    """Give the classes and each row's code; a categorical column keeps its declared classes."""
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
     values = column_or_1d(y, warn=True)
     assert_all_finite(values, input_name="y")
-    if declared is None or not all(isinstance(each, str) for each in declared):
-        check_classification_targets(values)  # words leave nothing to check, and sort slowly
-    if declared is None:
-        categories, labels = np.unique(values, return_inverse=True)
-    else:
-        categories = np.array(declared)
-        position = {category: code for code, category in enumerate(declared)}
-        labels = np.array([position[value] for value in values.tolist()])
-    return Target(name, labels.astype(np.int32), categories)
-
-
-def _declared_classes(y: Any) -> list[Any] | None:
-    dtype = getattr(y, "dtype", None)
-    categories = getattr(dtype, "categories", None)
     if categories is None:
-        return None
-    return list(categories.tolist() if hasattr(categories, "tolist") else categories)
+        check_classification_targets(values)
+        classes, labels = np.unique(values, return_inverse=True)
+        return classes, labels.astype(np.int32)
+    declared = list(categories.tolist() if hasattr(categories, "tolist") else categories)
+    if not all(isinstance(each, str) for each in declared):
+        check_classification_targets(values)  # of texts there is nothing to check; they sort slowly
+    position = {category: code for code, category in enumerate(declared)}
+    return np.array(declared), np.array([position[v] for v in values.tolist()], dtype=np.int32)
 
 
-KNOWN_ROWS = 2**22
-"""Configurations are remembered up to so many rows in all."""
-
-
-class Target(NamedTuple):
-    """The class column: its codes per row, and the classes in the order of their codes."""
-
-    name: str
-    labels: NDArray[np.int32]
-    categories: NDArray[Any]
-
-    @property
-    def sorted_codes(self) -> NDArray[np.int64]:
-        """Codes in the order of the sorted classes; as declared if types cannot be compared."""
-        try:
-            return np.argsort(self.categories, kind="stable")
-        except TypeError:
-            return np.arange(len(self.categories))
-
-
-class Training(NamedTuple):
-    """Everything that ``fit`` gets: features, classes, and the weight of each row."""
-
-    columns: list[Column]
-    target: Target
-    weights: NDArray[np.float64]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the nodes, the class first."""
-        return [self.target.name, *(column.name for column in self.columns)]
-
-    def take(self, rows: NDArray[np.intp]) -> Training:
-        """Give some of the rows; what the target declares stays."""
-        columns = [column.take(rows) for column in self.columns]
-        target = self.target._replace(labels=self.target.labels[rows])
-        return Training(columns, target, self.weights[rows])
-
-    def resolve_order(self, order: Any) -> list[int]:
-        """Turn the user's order of features, by name or position, into nodes; the class is none."""
-        features = self.names[CLASS + 1 :]
-        if order is None:
-            return list(range(CLASS + 1, len(features) + 1))
-        position = {name: j for j, name in enumerate(features)}
-        wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
-        if sorted(map(str, wanted)) != sorted(map(str, range(len(features)))):
-            raise ValueError(
-                f"order must name each of the {len(features)} features exactly once, by name or by "
-                f"position, got {order!r}. The class always comes first and is not listed."
-            )
-        return [int(j) + CLASS + 1 for j in wanted]
-
-
-def cut_column(
-    values: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_classes: int,
-) -> NDArray[np.float64]:
-    """Cut one column, in any order; rows without a value or weight are left out."""
+def cut_column(values: Doubles, labels: Codes, weights: Doubles, n_classes: int) -> Doubles:
+    """Find one column's cut points; rows without a value or weight are left out."""
     kept = np.flatnonzero(~np.isnan(values) & (weights > 0))
     order = kept[np.argsort(values[kept], kind="stable")]
     numbers, classes = values[order].astype(np.float64), labels[order].astype(np.int64)
-    cuts: NDArray[np.float64] = mdlp_cut_points(numbers, classes, weights[order], n_classes)
+    cuts: Doubles = mdlp_cut_points(numbers, classes, weights[order], n_classes)
     return cuts
 
 
-def bin_of(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int32]:
+def bin_of(values: Doubles, cuts: Doubles) -> Codes:
     """Count the cut points below each value; ``-1`` where it is NaN."""
-    bins: NDArray[np.int32] = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
+    bins: Codes = bin_numbers(np.ascontiguousarray(values, dtype=np.float64), cuts)
     return bins
 
 
-def bin_labels(cuts: NDArray[np.float64]) -> list[str]:
+def bin_labels(cuts: Doubles) -> list[str]:
     """Name the bins by their ranges; there is one more than there are cuts.
 
     Examples
@@ -221,7 +186,7 @@ class Coder:
     The mode is the code that stands in for a missing value.
     """
 
-    cuts: NDArray[np.float64] | None = None
+    cuts: Doubles | None = None
     categories: list[Any] | None = None
     mode: int = 0
 
@@ -243,48 +208,45 @@ class Coder:
         expect_fitted(self, {"cuts": "optional float (*)"})
         ascend = self.cuts is None or bool((np.diff(self.cuts) > 0).all())
         expect(ascend, "a column's cuts do not ascend")
-        told = self.categories is None or isinstance(self.categories, list)
-        expect(told and not any(isinstance(each, dict) for each in self.categories or []),
+        listed = self.categories is None or isinstance(self.categories, list)
+        expect(listed and not any(isinstance(each, dict) for each in self.categories or []),
                "a column's categories are none")  # fmt: skip
         whole = isinstance(self.mode, int) and 0 <= self.mode < self.n_codes
         expect(whole, "a column's mode is none of its codes")
 
-    def code(self, column: Column) -> NDArray[np.int32]:
-        """Code a column: ``MISSING_CODE`` for a gap, ``n_codes`` for an unseen category."""
+    def code(self, column: Column) -> Codes:
+        """Code a column: ``MISSING_CODE`` where missing, ``n_codes`` for an unseen category."""
         if self.cuts is not None:
             return bin_of(column.as_numbers(), self.cuts)
-        codes = column.match(self.categories or [])
-        return (
-            codes
-            if self.categories
-            else np.where(codes == MISSING_CODE, MISSING_CODE, self.n_codes)
-        )
+        if self.categories:
+            return column.match(self.categories)
+        return np.where(column.match([]) == MISSING_CODE, MISSING_CODE, self.n_codes)
 
-    def masses(self, column: Column, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def code_weights(self, column: Column, weights: Doubles) -> Doubles:
         """Weight of the rows that have each code."""
         codes = self.code(column)
         known = (codes != MISSING_CODE) & (codes < self.n_codes)
-        masses = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
-        return masses.astype(np.float64)
+        found = np.bincount(codes[known], weights=weights[known], minlength=self.n_codes)
+        return found.astype(np.float64)
 
 
 def learn_coders(
     training: Training, discretizer: str | None, n_jobs: int | None = None
 ) -> list[Coder]:
     """Learn bins, categories and modes; without a discretizer each number is a category."""
-    columns, target, weights = training
+    columns, weights = training.columns, training.weights
     numeric = [j for j, c in enumerate(columns) if c.numbers is not None and discretizer]
-    shared = (target.labels, weights, len(target.categories))
+    shared = (training.labels, weights, len(training.classes))
     tasks = [(columns[j].numbers, *shared) for j in numeric]
     cuts = dict(zip(numeric, run_tasks(cut_column, tasks, n_jobs), strict=True))
     coders = []
     for j, column in enumerate(columns):
         coder = Coder(cuts[j]) if j in cuts else Coder(categories=column.categories())
-        coders.append(replace(coder, mode=int(coder.masses(column, weights).argmax())))
+        coders.append(replace(coder, mode=int(coder.code_weights(column, weights).argmax())))
     return coders
 
 
-def code_columns(columns: list[Column], coders: list[Coder]) -> NDArray[np.int32]:
+def code_columns(columns: list[Column], coders: list[Coder]) -> Codes:
     """Code all columns, of shape (n_nodes, n_rows); the class's place is left at zero."""
     codes = np.zeros((len(columns) + 1, columns[0].n_rows), dtype=np.int32)
     for row, column, coder in zip(codes[CLASS + 1 :], columns, coders, strict=True):
@@ -292,32 +254,18 @@ def code_columns(columns: list[Column], coders: list[Coder]) -> NDArray[np.int32
     return codes
 
 
-def fill_missing(codes: NDArray[np.int32], coders: list[Coder]) -> NDArray[np.int32]:
+def fill_missing(codes: Codes, coders: list[Coder]) -> Codes:
     """Put each column's mode where a value is missing, in place."""
     for row, coder in zip(codes[CLASS + 1 :], coders, strict=True):
         row[row == MISSING_CODE] = coder.mode
     return codes
 
 
-class Grid(NamedTuple):
-    """Configurations of some parents: their codes, of shape (n_configurations, n_parents).
-
-    ``sizes`` are the parents' numbers of categories; for ``steps``, one per parent, see
-    :class:`ensemblage.bayes.Refinement`.
-    """
-
-    configurations: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    steps: list[NDArray[np.int32]]
-
-    @classmethod
-    def full(cls, sizes: Sequence[int]) -> Grid:
-        """List all possible configurations."""
-        counts = np.cumprod(sizes, dtype=np.int64)
-        n_all = int(np.prod(sizes, dtype=np.int64))
-        listed = np.indices(sizes, dtype=np.int32).reshape(len(sizes), n_all).T
-        steps = [np.arange(count, dtype=np.int32) for count in counts]
-        return cls(np.ascontiguousarray(listed), np.array(sizes, dtype=np.int64), steps)
+def full_grid(sizes: Sequence[int]) -> tuple[Codes, list[Codes]]:
+    """List all configurations of parents with so many categories; as :meth:`CodedRows.grid`."""
+    listed = np.indices(sizes, dtype=np.int32).reshape(len(sizes), math.prod(sizes)).T
+    steps = [np.arange(n, dtype=np.int32) for n in np.cumprod(sizes, dtype=np.int64)]
+    return np.ascontiguousarray(listed), steps
 
 
 class CodedRows:
@@ -332,40 +280,43 @@ class CodedRows:
         self.max_entries = max_entries
         self.n_rows = nodes.codes.shape[1]
         self.n_classes = int(nodes.n_categories[CLASS])  # declared ones included
-        # nodes with one category say nothing of any other
-        self.telling: NDArray[np.bool_] = nodes.n_categories > 1
-        self.all_tell = bool(self.telling.all())
-        # a list is faster to ask than an array; what leaves the parents as they are is its last
+        # nodes with one category are independent of any other
+        self.varies: NDArray[np.bool_] = nodes.n_categories > 1
+        self.all_vary = bool(self.varies.all())
+        # a list is read faster than an array; its last entry is NO_EXTRA's
         self._splits: list[int] = [*nodes.n_categories.tolist(), 1]
         self._single = CodedColumn(np.zeros(self.n_rows, dtype=np.int32), 1)
-        self._known: dict[tuple[int, ...], Refinement] = {}
+        self._known: dict[tuple[int, ...], tuple[CodedColumn, Codes]] = {}
 
     def one_class(self) -> bool:
-        """Tell whether all rows have the same class."""
+        """Whether all rows have the same class."""
         return len(np.unique(self.nodes.codes[CLASS])) < 2
 
     def column(self, node: int) -> CodedColumn:
         """Give one node's codes."""
         return CodedColumn(self.nodes.codes[node], int(self.nodes.n_categories[node]))
 
-    def labels(self, told_apart: bool) -> CodedColumn:
-        """Give the class's codes, or one class for all if they are not to be told apart."""
-        return self.column(CLASS) if told_apart else self._single
+    def labels(self, by_class: bool) -> CodedColumn:
+        """Give the class's codes, or one class for all rows."""
+        return self.column(CLASS) if by_class else self._single
 
     def configurations(self, parents: Sequence[int]) -> CodedColumn:
         """Give each row the number of its configuration; the parents' order matters."""
-        return self._refined(tuple(parents)).configurations if parents else self._single
+        return self._refined(tuple(parents))[0] if parents else self._single
 
-    def grid(self, parents: Sequence[int]) -> Grid:
-        """List the configurations that occur, and the way to them."""
+    def grid(self, parents: Sequence[int]) -> tuple[Codes, list[Codes]]:
+        """List the configurations that occur, (n_configurations, n_parents), and the way to them.
+
+        For the way, one array of steps per parent, see :func:`refine`.
+        """
         configurations, steps = np.zeros((1, 0), dtype=np.int32), []
         for j, parent in enumerate(parents):
-            step = self._refined(tuple(parents[: j + 1])).step
+            step = self._refined(tuple(parents[: j + 1]))[1]
             before, code = np.divmod(np.flatnonzero(step >= 0), self.nodes.n_categories[parent])
             columns = [configurations[before], code.astype(np.int32)[:, None]]
             configurations = np.concatenate(columns, axis=1)
             steps.append(step)
-        return Grid(configurations, self.nodes.n_categories[list(parents)], steps)
+        return configurations, steps
 
     def count_entries(
         self,
@@ -386,13 +337,13 @@ class CodedRows:
             check_entries(entries, self.max_entries, self.names[node], given)
         return entries
 
-    def _refined(self, parents: tuple[int, ...]) -> Refinement:
+    def _refined(self, parents: tuple[int, ...]) -> tuple[CodedColumn, Codes]:
         """Refine the configurations of all parents but the last by the last."""
         if parents not in self._known:
             before, last = self.configurations(parents[:-1]), self.column(parents[-1])
             needed, name = before.n_codes * last.n_codes, self.names[parents[-1]]
             check_entries(needed, self.max_entries, name, ["other parents"])
-            if len(self._known) * self.n_rows > KNOWN_ROWS:
+            if len(self._known) * self.n_rows > MAX_REMEMBERED_ROWS:
                 self._known.clear()
             self._known[parents] = refine(before, last)
         return self._known[parents]
@@ -403,16 +354,16 @@ class Sample(NamedTuple):
 
     coders: list[Coder]
     rows: CodedRows
-    weights: NDArray[np.float64]
+    weights: Doubles
 
 
 def code_sample(
     training: Training, discretizer: str | None, max_entries: int, n_jobs: int | None = None
 ) -> Sample:
-    """Learn coders from the rows, and code them; gaps are filled with the mode."""
+    """Learn coders from the rows, and code them; missing values are filled with the mode."""
     coders = learn_coders(training, discretizer, n_jobs)
     codes = fill_missing(code_columns(training.columns, coders), coders)
-    codes[CLASS] = training.target.labels
-    sizes = [len(training.target.categories), *(coder.n_codes for coder in coders)]
+    codes[CLASS] = training.labels
+    sizes = [len(training.classes), *(coder.n_codes for coder in coders)]
     nodes = Nodes(codes, np.array(sizes, dtype=np.int64))
     return Sample(coders, CodedRows(nodes, training.names, max_entries), training.weights)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,29 +9,19 @@ from ensemblage._core import compiled
 
 Doubles = NDArray[np.float64]
 
-
 NO_CUT = -1
 """A range that is better left whole is cut at no row."""
-
-# what is left of a class by subtracting all its weights is rounding, not a row
 RESIDUE = 1e-9
-
-
-class Side(NamedTuple):
-    r"""Classes of some rows; ``terms`` has their :math:`\sum n_c \ln n_c`.
-
-    ``weight`` is that of the ``n_present`` classes above a floor, ``all_weight`` that of all.
-    """
-
-    terms: float
-    all_weight: float
-    weight: float
-    n_present: int
+"""What is left of a class by subtracting all its weights is rounding, not a row."""
 
 
 @compiled
-def count_side(counts: Doubles, floor: float, terms: float) -> Side:
-    """Add up the classes of one side; those up to the floor are not present."""
+def count_side(counts: Doubles, floor: float, terms: float) -> tuple[float, float, float, int]:
+    r"""Add up the classes of one side; those up to the floor are not present.
+
+    Gives ``terms`` plus :math:`\sum n_c \ln n_c`, the weight of all classes, and weight and number
+    of those present.
+    """
     all_weight, weight, n_present = 0.0, 0.0, 0
     for k in range(len(counts)):
         all_weight += counts[k]
@@ -41,15 +29,13 @@ def count_side(counts: Doubles, floor: float, terms: float) -> Side:
             terms += counts[k] * np.log(counts[k])
             weight += counts[k]
             n_present += 1
-    return Side(terms, all_weight, weight, n_present)
+    return terms, all_weight, weight, n_present
 
 
 @compiled
-def bits(side: Side, times: float) -> float:
+def bits(terms: float, weight: float, times: float) -> float:
     """So many times the entropy of the classes that are present."""
-    entropy: float = (
-        times * -(side.terms - side.weight * np.log(side.weight)) / (side.weight * np.log(2.0))
-    )
+    entropy: float = times * -(terms - weight * np.log(weight)) / (weight * np.log(2.0))
     return entropy
 
 
@@ -64,32 +50,32 @@ def cut_row(values: Doubles, labels: NDArray[np.int64], weights: Doubles, n_clas
     best_left, best_right = np.zeros(n_classes), np.zeros(n_classes)
     for i in range(len(values)):
         right[labels[i]] += weights[i]
-    whole = count_side(right, 0.0, 0.0)
-    if whole.n_present < 2:
+    terms, _, weight, n_present = count_side(right, 0.0, 0.0)
+    if n_present < 2:
         return NO_CUT
-    prior = bits(whole, 1.0)
+    prior = bits(terms, weight, 1.0)
     best, row = prior, NO_CUT
     for i in range(len(values) - 1):
         left[labels[i]] += weights[i]
         right[labels[i]] -= weights[i]
         if values[i] < values[i + 1]:
-            below = count_side(left, 0.0, 0.0)
-            terms = below.terms - below.all_weight * np.log(below.all_weight)
-            above = count_side(right, RESIDUE, terms)
-            terms = above.terms - above.all_weight * np.log(above.all_weight)
-            entropy = -terms / ((below.all_weight + above.all_weight) * np.log(2.0))
+            terms, below, _, _ = count_side(left, 0.0, 0.0)
+            terms, above, _, _ = count_side(right, RESIDUE, terms - below * np.log(below))
+            terms -= above * np.log(above)
+            entropy = -terms / ((below + above) * np.log(2.0))
             if entropy < best:
                 best, row = entropy, i
                 for k in range(n_classes):  # assigning arrays would take seconds to compile
                     best_left[k], best_right[k] = left[k], right[k]
     if row == NO_CUT or prior - best <= 0.0:
         return NO_CUT
-    low, high = count_side(best_left, RESIDUE, 0.0), count_side(best_right, RESIDUE, 0.0)
-    sides = bits(low, low.n_present) + bits(high, high.n_present)
-    choices = 3.0**whole.n_present - 2.0 if whole.n_present < 600 else 3.0**600
-    delta = np.log(choices) / np.log(2.0) - (whole.n_present * prior - sides)
-    price = (np.log(max(whole.weight - 1.0, 1.0)) / np.log(2.0) + delta) / whole.weight
-    return row if prior - best > price else NO_CUT
+    low_terms, _, low_weight, n_low = count_side(best_left, RESIDUE, 0.0)
+    high_terms, _, high_weight, n_high = count_side(best_right, RESIDUE, 0.0)
+    sides = bits(low_terms, low_weight, n_low) + bits(high_terms, high_weight, n_high)
+    choices = 3.0**n_present - 2.0 if n_present < 600 else 3.0**600
+    delta = np.log(choices) / np.log(2.0) - (n_present * prior - sides)
+    cost = (np.log(max(weight - 1.0, 1.0)) / np.log(2.0) + delta) / weight
+    return row if prior - best > cost else NO_CUT
 
 
 @compiled

@@ -32,11 +32,11 @@ order : array-like of str or int, default=None
     other searches prefer the earlier of equals. None for the columns' order, with earlier tiers
     and required parents first.
 discretizer : {"mdlp", None}, default="mdlp"
-    How numbers become categories; None takes each number as a category of its own.
+    How numeric columns become categories; None takes each number as a category of its own.
 missing : {"mode", "marginal", "em"}, default="mode"
-    In training gaps are filled with the column's mode; ``"em"`` does so for the search only, and
-    estimates the tables by expectation and maximisation. At prediction, a gap is filled with the
-    mode, or summed over ("marginal", "em").
+    In training missing values are filled with the column's mode; ``"em"`` does so for the search
+    only, and estimates the tables by expectation and maximisation. At prediction, they are filled
+    with the mode, or summed over ("marginal", "em").
 categories : "auto", list or dict, default="auto"
     Categories of columns whose type does not declare them, also of those that never occur: a
     list per column, None where there are none, or lists by the column's name.
@@ -51,7 +51,7 @@ order_ : list of str
 categories_ : dict of str to list
     What each node's codes stand for.
 modes_ : ndarray of shape (n_features,)
-    Code that fills a gap.
+    Code that fills a missing value.
 class_log_prior_ : ndarray of shape (n_classes,)
     Log probability of each class, in the order of ``categories_``.
 target_name_ : str

@@ -14,15 +14,14 @@ Codes = NDArray[np.int32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-
 CLASS = 0
 """The class is the first of all nodes."""
-
 NO_EXTRA = -1
 """The candidate that leaves a node's parents as they are."""
-
 ACCURACY, PROBABILITY, LOG = 0, 1, 2
+"""Metrics of the whole network."""
 K2, BDEU, BIC, LIKELIHOOD = 0, 1, 2, 3
+"""Metrics of one node."""
 
 
 class Nodes(NamedTuple):
@@ -56,61 +55,34 @@ class RowViews(NamedTuple):
     weights: Doubles
 
 
-class Rest(NamedTuple):
-    r"""What the network says without the node under change.
+class OneView(NamedTuple):
+    r"""One view's part of :class:`RowViews`, and of the ratios of the network without a node.
 
-    ``ratios``, of shape (n_entries, n_classes), hold :math:`B_{mk} = P_k / P_y` with row m left
+    The ratios, of shape (n_entries, n_classes), are :math:`B_{mk} = P_k / P_y` with row m left
     out; 1 for the row's own class.
     """
-
-    ratios: Doubles
-    smoothing: float
-
-
-class Split(NamedTuple):
-    """A candidate's column, and its number of categories: 1 where it splits no configuration."""
-
-    column: Codes
-    n_extra: int
-
-
-class OneView(NamedTuple):
-    """One view's share of :class:`RowViews` and :class:`Rest`."""
 
     rows: Integers
     weights: Doubles
     ratios: Doubles
 
 
-class Places(NamedTuple):
-    """A view's rows: their classes, and where the classes of their entry and group begin."""
-
-    labels: Codes
-    entries: Integers
-    groups: Integers
-
-
-class Tally(NamedTuple):
-    """Weights of the entries and, with all of their smoothing, of the groups, by class; flat."""
-
-    counts: Doubles
-    totals: Doubles
-    smoothing: float
-
-
 @compiled
-def view_of(views: RowViews, rest: Rest, e: int) -> OneView:
+def view_of(views: RowViews, ratios: Doubles, e: int) -> OneView:
     """Cut one view out."""
     first, last = views.starts[e], views.starts[e + 1]
-    return OneView(views.rows[first:last], views.weights[first:last], rest.ratios[first:last])
+    return OneView(views.rows[first:last], views.weights[first:last], ratios[first:last])
 
 
 @compiled
-def split_by(nodes: Nodes, family: Family, extra: int) -> Split:
-    """Give a candidate's column; the class is told apart in any case, and splits nothing."""
+def split_by(nodes: Nodes, family: Family, extra: int) -> tuple[Codes, int]:
+    """Give a candidate's column and its categories: 1 where it splits no configuration.
+
+    Tables are by class in any case, so that the class splits nothing.
+    """
     if extra in (CLASS, NO_EXTRA):
-        return Split(nodes.codes[family.node], 1)
-    return Split(nodes.codes[extra], nodes.n_categories[extra])
+        return nodes.codes[family.node], 1
+    return nodes.codes[extra], nodes.n_categories[extra]
 
 
 @compiled
@@ -118,7 +90,7 @@ def widest_split(nodes: Nodes, family: Family, extras: Integers) -> int:
     """Find the most categories among the candidates."""
     widest = 1
     for c in range(len(extras)):
-        widest = max(widest, split_by(nodes, family, extras[c]).n_extra)
+        widest = max(widest, split_by(nodes, family, extras[c])[1])
     return widest
 
 
@@ -155,15 +127,25 @@ def score_without(labels: Codes, view: OneView, metric: int) -> float:
 
 
 @compiled
-def score_rows(places: Places, view: OneView, tally: Tally, metric: int) -> float:
+def score_rows(
+    view: OneView,
+    labels: Codes,
+    entries: Integers,
+    groups: Integers,
+    counts: Doubles,
+    totals: Doubles,
+    smoothing: float,
+    metric: int,
+) -> float:
     r"""Add up the rows' weighted scores.
+
+    The classes of a row's entry and group begin at ``entries`` and ``groups``. ``counts`` are the
+    weights of the entries, ``totals``, with all of their smoothing, of the groups, by class; flat.
 
     With :math:`p_k = (n_k + \alpha) / (N_k + \alpha r)` and the row itself (or one of its
     copies) taken from its own entry, :math:`p_y = a / b`, the true class has probability
     :math:`a / (a + b \sum_{k \ne y} B_{mk} p_k)`: no exponential, no logarithm.
     """
-    labels, entries, groups = places
-    counts, totals, smoothing = tally
     n_classes, score = view.ratios.shape[1], 0.0
     if metric == PROBABILITY and n_classes == 2:  # the usual case, without a loop inside
         for i in range(len(labels)):
@@ -193,7 +175,13 @@ def score_rows(places: Places, view: OneView, tally: Tally, metric: int) -> floa
 
 @compiled
 def leave_one_out_scores(
-    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
+    nodes: Nodes,
+    family: Family,
+    extras: Integers,
+    views: RowViews,
+    ratios: Doubles,
+    smoothing: float,
+    metric: int,
 ) -> Doubles:
     """Leave-one-out score of a node with each extra parent, on each view (Algorithms 3, 4).
 
@@ -202,15 +190,14 @@ def leave_one_out_scores(
     configuration = family.configuration
     n_classes, n_own = nodes.n_categories[CLASS], nodes.n_categories[family.node]
     n_groups = family.n_configurations * widest_split(nodes, family, extras)
-    floor = rest.smoothing * n_own
+    floor = smoothing * n_own
     counts, totals = np.zeros(n_groups * n_own * n_classes), np.full(n_groups * n_classes, floor)
-    tally = Tally(counts, totals, rest.smoothing)
     scores = np.empty((len(views.starts) - 1, len(extras)))
     for e in range(len(scores)):
-        view = view_of(views, rest, e)
+        view = view_of(views, ratios, e)
         labels, own = nodes.codes[CLASS][view.rows], nodes.codes[family.node][view.rows]
         outer, size = configuration[view.rows], len(view.rows)
-        places = Places(labels, np.empty(size, np.int64), np.empty(size, np.int64))
+        entries, groups = np.empty(size, np.int64), np.empty(size, np.int64)
         without = np.nan if family.has_class else score_without(labels, view, metric)
         weight = 0.0
         for i in range(size):
@@ -222,14 +209,15 @@ def leave_one_out_scores(
             column, n_extra = split_by(nodes, family, extras[c])
             for i in range(size):
                 g = outer[i] * n_extra + (column[view.rows[i]] if n_extra > 1 else 0)
-                places.entries[i] = (g * n_own + own[i]) * n_classes
-                places.groups[i] = g * n_classes
-                counts[places.entries[i] + labels[i]] += view.weights[i]
-                totals[places.groups[i] + labels[i]] += view.weights[i]
-            scores[e, c] = score_rows(places, view, tally, metric) / weight
+                entries[i] = (g * n_own + own[i]) * n_classes
+                groups[i] = g * n_classes
+                counts[entries[i] + labels[i]] += view.weights[i]
+                totals[groups[i] + labels[i]] += view.weights[i]
+            score = score_rows(view, labels, entries, groups, counts, totals, smoothing, metric)
+            scores[e, c] = score / weight
             for i in range(size):
-                counts[places.entries[i] + labels[i]] = 0.0
-                totals[places.groups[i] + labels[i]] = floor
+                counts[entries[i] + labels[i]] = 0.0
+                totals[groups[i] + labels[i]] = floor
     return scores
 
 
@@ -289,7 +277,13 @@ def score_entries(  # noqa: C901  each metric has its own loop: rows are many
 
 @compiled
 def leave_one_out_scores_by_entry(
-    nodes: Nodes, family: Family, extras: Integers, views: RowViews, rest: Rest, metric: int
+    nodes: Nodes,
+    family: Family,
+    extras: Integers,
+    views: RowViews,
+    ratios: Doubles,
+    smoothing: float,
+    metric: int,
 ) -> Doubles:
     r"""Do the same for a node under the class, faster where rows outnumber entries.
 
@@ -304,7 +298,7 @@ def leave_one_out_scores_by_entry(
     factors = np.empty(len(counts) * n_classes)
     scores = np.empty((len(views.starts) - 1, len(extras)))
     for e in range(len(scores)):
-        view = view_of(views, rest, e)
+        view = view_of(views, ratios, e)
         size, weight = len(view.rows), 0.0
         outer, inner = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         entries = np.empty(size, dtype=np.int32)
@@ -326,9 +320,7 @@ def leave_one_out_scores_by_entry(
                 for i in range(size):
                     entries[i] = outer[i] * block + inner[i]
                     counts[entries[i]] += view.weights[i]
-            fill_factors(
-                counts[:n_entries], rest.smoothing, n_own, factors[: n_entries * n_classes]
-            )
+            fill_factors(counts[:n_entries], smoothing, n_own, factors[: n_entries * n_classes])
             scores[e, c] = score_entries(labels, view, entries, factors, metric) / weight
     return scores
 

@@ -1,4 +1,4 @@
-"""Structure search: K2, tree-augmented naive Bayes, hill climbing."""
+"""Structure search: K2, tree-augmented naive Bayes, hill climbing, tabu search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import compress
 from operator import ne
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from ensemblage.bayes._score_kernels import (
     NO_EXTRA,
     PROBABILITY,
     Family,
-    Rest,
     RowViews,
     add_log_ratios,
     leave_one_out_scores,
@@ -35,18 +34,29 @@ from ensemblage.bayes._score_kernels import (
 )
 
 Doubles = NDArray[np.float64]
+Arcs: TypeAlias = tuple[tuple[str, str], ...]
+Parents: TypeAlias = tuple[tuple[int, ...], ...]
+"""Parents of every node."""
+
+GLOBAL_CRITERIA = {"accuracy": ACCURACY, "probability": PROBABILITY, "log": LOG}
+LOCAL_CRITERIA = {"k2": K2, "bdeu": BDEU, "bic": BIC}
 TREE_CRITERION = "likelihood"
-
-
-# scores are means of many rounded terms: what differs by less is equal
+"""Criterion of a tree between the features; it needs no penalty, as its size is given."""
 TOLERANCE = 1e-10
+"""Scores are means of many rounded terms: what differs by less is equal."""
+LOG_LIMIT = 650.0
+"""Log ratio beyond which exp overflows; a class so far behind or ahead decides alone anyway."""
+MAX_STALLED_MOVES = 10
+"""A tabu search ends after so many moves in a row that lead to no better structure."""
+NEVER = -1e300
+"""Gain of an arc that may not be; finite, so that differences of two are."""
 
 
 @dataclass(frozen=True)
 class Structure:
     """Parents of every node, in the order in which they were added; the class has none."""
 
-    parents: tuple[tuple[int, ...], ...]
+    parents: Parents
 
     @classmethod
     def start(cls, n_features: int, init: str) -> Structure:
@@ -107,60 +117,37 @@ Score = Callable[[Candidates], NDArray[np.float64]]
 """From candidates to one score for each extra: a measure on one view, or an inner ensemble."""
 
 
-@dataclass(frozen=True, eq=False)
-class ArcRules:
-    """Which arcs there may and must be: ``possible[parent, node]``, parents by node, and tiers.
-
-    A node in no tier has rank 0, as one in the first.
-    """
-
-    possible: NDArray[np.bool_]
-    required: tuple[tuple[int, ...], ...]
-    ranks: tuple[int, ...]
-
-    @classmethod
-    def free(cls, n_nodes: int) -> ArcRules:
-        """Allow every arc but those into the class, and require none."""
-        possible = ~np.eye(n_nodes, dtype=bool)
-        possible[:, CLASS] = False
-        return cls(possible, ((),) * n_nodes, (0,) * n_nodes)
-
-    def default_order(self) -> list[int]:
-        """Order the features as the columns are, but earlier tiers and required parents first."""
-        structure = Structure(self.required)
-        by_tier = sorted(structure.features, key=lambda node: self.ranks[node])
-        return structure.sorted_features(by_tier)
-
-
 class SearchSpace(NamedTuple):
     """Where a search starts and how far it may go; ``max_parents`` counts the class.
 
     K2 gives a feature parents that come before it in the order; for the other searches the order
-    only decides between equals. ``local`` says that a score is of one node alone.
+    only decides between equals. An arc may be where ``possible[parent, node]``, and must be from
+    each node's ``required`` parents. ``local`` says that a score is of one node alone.
     """
 
     order: list[int]
     init: str
     max_parents: int
-    rules: ArcRules
+    possible: NDArray[np.bool_]
+    required: Parents
     local: bool = False
 
-    def start(self, node: int) -> tuple[int, ...]:
-        """Give a node's first parents: those required, and the class in a naive start."""
-        required = self.rules.required[node]
-        wants = self.init == "naive" and CLASS not in required and self.rules.possible[CLASS, node]
-        return (CLASS, *required) if wants and len(required) < self.max_parents else required
-
     def first(self) -> Structure:
-        """Give all nodes their first parents."""
-        return Structure(((), *(self.start(node) for node in range(1, len(self.order) + 1))))
+        """Give all nodes their first parents: those required, and the class in a naive start."""
+        parents: list[tuple[int, ...]] = [()]
+        for node in range(1, len(self.order) + 1):
+            required = self.required[node]
+            naive = self.init == "naive" and self.possible[CLASS, node] and CLASS not in required
+            has_room = len(required) < self.max_parents
+            parents.append((CLASS, *required) if naive and has_room else required)
+        return Structure(tuple(parents))
 
     def candidates(self, structure: Structure, node: int, among: Sequence[int]) -> list[int]:
         """Find the nodes that may become one more parent of a node."""
         parents = structure.parents[node]
         if len(parents) >= self.max_parents:
             return []
-        possible = self.rules.possible[:, node].tolist()
+        possible = self.possible[:, node].tolist()
         return [each for each in among if possible[each] and each not in parents]
 
 
@@ -177,9 +164,6 @@ def first_best(scores: Sequence[float]) -> int:
         if scores[position] > scores[best] + TOLERANCE:
             best = position
     return best
-
-
-Arcs = tuple[tuple[str, str], ...]
 
 
 @set_module("ensemblage.bayes")
@@ -230,48 +214,53 @@ class NetworkConstraints:
         object.__setattr__(self, "tiers", tuple(_tier(tier) for tier in self.tiers))
 
 
-def arc_rules(constraints: NetworkConstraints, names: list[str]) -> ArcRules:
-    """Find the nodes that are named, the class first, and refuse what cannot be."""
-    place = _places(constraints, names)
-    rules = ArcRules.free(len(names))
-    for parent, child in constraints.forbidden:
-        rules.possible[place[parent], place[child]] = False
-    tier = _tiers(constraints, place)
-    for node, own in tier.items():
-        rules.possible[[other for other, its in tier.items() if its > own], node] = False
-    required: list[list[int]] = [[] for _ in names]
-    for parent, child in constraints.required:
-        if not rules.possible[place[parent], place[child]]:
-            raise ValueError(_why_not(constraints, parent, child, names[CLASS]))
-        required[place[child]].append(place[parent])
-    parents = tuple(tuple(dict.fromkeys(each)) for each in required)
-    ranks = tuple(tier.get(node, 0) for node in range(len(names)))
-    found = ArcRules(rules.possible, parents, ranks)
-    _check_cycle(found, names)
-    return found
+def possible_arcs(n_nodes: int) -> NDArray[np.bool_]:
+    """Allow every arc but those into the class: (parents, nodes)."""
+    possible = ~np.eye(n_nodes, dtype=bool)
+    possible[:, CLASS] = False
+    return possible
 
 
-def _places(constraints: NetworkConstraints, names: list[str]) -> dict[str, int]:
-    """Give each name its node; refuse a name that is none."""
-    place = {name: node for node, name in enumerate(names)}
-    mentioned = (*constraints.required, *constraints.forbidden, *constraints.tiers)
-    for name in (each for group in mentioned for each in group):
-        if name not in place:
+def resolve_constraints(
+    constraints: NetworkConstraints, names: list[str]
+) -> tuple[NDArray[np.bool_], Parents, dict[int, int]]:
+    """Give possible arcs, required parents and tiers by node; refuse what cannot be."""
+    position = {name: node for node, name in enumerate(names)}
+    for name in (n for field in (constraints.required, constraints.forbidden, constraints.tiers)
+                 for group in field for n in group):  # fmt: skip
+        if name not in position:
             raise ValueError(
                 f"constraints name {name!r}, which is no node of this network."
                 f"{suggestion(name, names)} The nodes are {names}."
             )
-    return place
+    possible = possible_arcs(len(names))
+    for parent, child in constraints.forbidden:
+        possible[position[parent], position[child]] = False
+    tiers = _tiers(constraints, position)
+    for node, own in tiers.items():
+        possible[[other for other, its in tiers.items() if its > own], node] = False
+    required: list[list[int]] = [[] for _ in names]
+    for parent, child in constraints.required:
+        if not possible[position[parent], position[child]]:
+            raise ValueError(_why_not(constraints, parent, child, names[CLASS]))
+        required[position[child]].append(position[parent])
+    structure = Structure(tuple(tuple(dict.fromkeys(each)) for each in required))
+    cycle = [names[node] for node in structure.features if node in structure.above(node)]
+    if cycle:
+        raise ValueError(
+            f"constraints require arcs that form a cycle through {cycle}. Leave out one of them."
+        )
+    return possible, structure.parents, tiers
 
 
-def _tiers(constraints: NetworkConstraints, place: dict[str, int]) -> dict[int, int]:
+def _tiers(constraints: NetworkConstraints, position: dict[str, int]) -> dict[int, int]:
     """Give the tier of each node that is in one; it may be in one only."""
     found: dict[int, int] = {}
     for number, tier in enumerate(constraints.tiers):
         for name in tier:
-            if found.setdefault(place[name], number) != number:
+            if found.setdefault(position[name], number) != number:
                 raise ValueError(
-                    f"constraints put {name!r} into tiers {found[place[name]] + 1} and "
+                    f"constraints put {name!r} into tiers {found[position[name]] + 1} and "
                     f"{number + 1}. Leave it in one of them."
                 )
     return found
@@ -311,22 +300,23 @@ def _tier(tier: Any) -> tuple[str, ...]:
     return tuple(map(str, tier))
 
 
-def _check_cycle(rules: ArcRules, names: list[str]) -> None:
-    """Refuse required arcs that lead in a circle."""
-    structure = Structure(rules.required)
-    circle = [names[node] for node in structure.features if node in structure.above(node)]
-    if circle:
-        raise ValueError(
-            f"constraints require arcs that lead in a circle through {circle}. "
-            "Leave out one of them."
-        )
-
-
-def check_order(rules: ArcRules, order: Sequence[int], names: list[str]) -> None:
-    """Refuse an order of the user's in which a required parent comes after its child."""
-    for position, node in enumerate(order):
-        for parent in rules.required[node]:
-            if parent in order[position:]:
+def _check_required(space: SearchSpace, search: str, names: list[str], ordered: bool) -> None:
+    """Refuse required parents that contradict other parameters; ``ordered`` by the user."""
+    for node, required in enumerate(space.required):
+        listed = [names[parent] for parent in required]
+        if len(required) > space.max_parents:
+            raise ValueError(
+                f"constraints require the parents {listed} of {names[node]!r}, more than "
+                f"max_parents={space.max_parents}. Raise max_parents."
+            )
+        if search == "tan" and len(set(required) - {CLASS}) > 1:
+            raise ValueError(
+                f"constraints require the parents {listed} of {names[node]!r}, but search='tan' "
+                "gives a feature one parent besides the class. Set search to 'hill-climbing'."
+            )
+        later = space.order[space.order.index(node) :] if node != CLASS else []
+        for parent in required:
+            if search == "k2" and ordered and parent in later:
                 raise ValueError(
                     f"constraints require the arc {names[parent]!r} -> {names[node]!r}, but order "
                     f"puts {names[node]!r} first, and K2 takes parents from before a node. Change "
@@ -334,28 +324,38 @@ def check_order(rules: ArcRules, order: Sequence[int], names: list[str]) -> None
                 )
 
 
-def check_parents(rules: ArcRules, max_parents: int, tree: bool, names: list[str]) -> None:
-    """Refuse more required parents than a node may have."""
-    for node, required in enumerate(rules.required):
-        listed = [names[parent] for parent in required]
-        if len(required) > max_parents:
-            raise ValueError(
-                f"constraints require the parents {listed} of {names[node]!r}, more than "
-                f"max_parents={max_parents}. Raise max_parents."
-            )
-        if tree and len(set(required) - {CLASS}) > 1:
-            raise ValueError(
-                f"constraints require the parents {listed} of {names[node]!r}, but search='tan' "
-                "gives a feature one parent besides the class. Set search to 'hill-climbing'."
-            )
+def _resolve_order(order: Any, features: list[str]) -> list[int]:
+    """Turn the user's order of features, by name or position, into nodes; the class is none."""
+    position = {name: j for j, name in enumerate(features)}
+    wanted = [position.get(item, item) for item in np.asarray(order).tolist()]
+    if sorted(map(str, wanted)) != sorted(map(str, range(len(features)))):
+        raise ValueError(
+            f"order must name each of the {len(features)} features exactly once, by name or by "
+            f"position, got {order!r}. The class always comes first and is not listed."
+        )
+    return [int(j) + CLASS + 1 for j in wanted]
 
 
-GLOBAL_CRITERIA = {"accuracy": ACCURACY, "probability": PROBABILITY, "log": LOG}
-LOCAL_CRITERIA = {"k2": K2, "bdeu": BDEU, "bic": BIC}
-"""What a tree between the features is judged by; it needs no penalty, as its size is given."""
+def plan_search(estimator: Any, training: Training) -> SearchSpace:
+    """Read a classifier's parameters of the search, and refuse what contradicts its columns."""
+    names = training.names
+    constraints = estimator.constraints or NetworkConstraints()
+    possible, required, tiers = resolve_constraints(constraints, names)
+    if estimator.order is None:  # as the columns are, but earlier tiers and required parents first
+        by_tier = sorted(range(CLASS + 1, len(names)), key=lambda node: tiers.get(node, 0))
+        order = Structure(required).sorted_features(by_tier)
+    else:
+        order = _resolve_order(estimator.order, names[CLASS + 1 :])
+    max_parents = len(names) if estimator.max_parents is None else estimator.max_parents
+    local = criterion_of(estimator) not in GLOBAL_CRITERIA
+    space = SearchSpace(order, estimator.init, max_parents, possible, required, local)
+    _check_required(space, estimator.search, names, ordered=estimator.order is not None)
+    return space
 
-# exp of what exceeds this overflows; a class this far behind or ahead decides alone anyway
-LOG_LIMIT = 650.0
+
+def criterion_of(estimator: Any) -> str:
+    """Give the criterion of candidates; a tree between the features has its own."""
+    return TREE_CRITERION if estimator.search == "tan" else str(estimator.criterion)
 
 
 def compress_views(views: Doubles) -> RowViews:
@@ -380,31 +380,31 @@ class NetworkMeasure(ABC):
     def __call__(self, candidates: Candidates, view: Doubles) -> Doubles:
         """Score the candidates on one view, the weight of each row: (n_extras,)."""
         if view is not self._key:
-            self.see(view[None])
+            self.set_views(view[None])
             self._key = view
-        scores: Doubles = self._score_telling(candidates)[0]
+        scores: Doubles = self._score_varying(candidates)[0]
         return scores
 
     def score_views(self, candidates: Candidates, views: Doubles) -> Doubles:
         """Score the candidates on all views of (n_views, n_rows) together: (n_views, n_extras)."""
         if views is not self._key:
-            self.see(views)
-        return self._score_telling(candidates)
+            self.set_views(views)
+        return self._score_varying(candidates)
 
-    def see(self, views: Doubles) -> None:
-        """Look at other views from now on."""
+    def set_views(self, views: Doubles) -> None:
+        """Score on these views, (n_views, n_rows), from now on."""
         self._key = views
-        self._see(compress_views(views))
+        self._set_views(compress_views(views))
 
-    def _score_telling(self, candidates: Candidates) -> Doubles:
+    def _score_varying(self, candidates: Candidates) -> Doubles:
         """Score the candidates that change something; others score as leaving the node as it is.
 
         A column that a bootstrap has not cut changes nothing, and of many columns most are such.
         """
         structure, node, extras = candidates
-        if self.rows.all_tell or extras[0] != NO_EXTRA:
+        if self.rows.all_vary or extras[0] != NO_EXTRA:
             return self._score(candidates)
-        changes = self.rows.telling[extras] & self.rows.telling[node]
+        changes = self.rows.varies[extras] & self.rows.varies[node]
         changes[0] = True
         found = self._score(Candidates(structure, node, extras[changes]))
         scores = np.repeat(found[:, :1], len(extras), axis=1)
@@ -412,12 +412,10 @@ class NetworkMeasure(ABC):
         return scores
 
     @abstractmethod
-    def _see(self, views: RowViews) -> None:
-        """Prepare for new views."""
+    def _set_views(self, views: RowViews) -> None: ...
 
     @abstractmethod
-    def _score(self, candidates: Candidates) -> Doubles:
-        """Score the candidates on the views last seen."""
+    def _score(self, candidates: Candidates) -> Doubles: ...
 
 
 class RestOfNetwork:
@@ -438,7 +436,7 @@ class RestOfNetwork:
         self._log_ratios = np.log((prior[view] + smoothing) / kept[:, None])
         self._log_ratios[np.arange(len(labels)), labels] = 0.0
         self._included: list[tuple[int, ...] | None] = [None] * len(rows.nodes.codes)
-        self._ratios = np.empty_like(self._log_ratios)
+        self._ratios: Doubles = np.empty_like(self._log_ratios)
 
     def keep_first(self, n_views: int) -> None:
         """Forget all but the first views; what is kept belongs to no other copy."""
@@ -448,8 +446,8 @@ class RestOfNetwork:
         self._log_ratios = self._log_ratios[:end].copy()
         self._ratios = self._ratios[:end].copy()
 
-    def without(self, structure: Structure, node: int) -> Rest:
-        """Give the ratios without a node."""
+    def without(self, structure: Structure, node: int) -> Doubles:
+        """Give the ratios :math:`P_k / P_y` without a node: (n_entries, n_classes)."""
         wanted: list[tuple[int, ...] | None] = [*structure.parents]
         wanted[node] = None
         if wanted != self._included:
@@ -459,7 +457,7 @@ class RestOfNetwork:
             np.minimum(np.maximum(self._log_ratios, -LOG_LIMIT), LOG_LIMIT, out=self._ratios)
             np.exp(self._ratios, out=self._ratios)
             self._included = wanted
-        return Rest(self._ratios, self.smoothing)
+        return self._ratios
 
     def _add(self, node: int, parents: tuple[int, ...], sign: float) -> None:
         if CLASS in parents:
@@ -481,32 +479,32 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     @property
     def n_views(self) -> int:
-        """How many views were last seen."""
+        """Number of the views that were last set."""
         return len(self._fewest_rows)
 
     def keep_first(self, n_views: int) -> None:
-        """Forget all but the first views seen; what is kept belongs to no other copy."""
+        """Forget all but the first views; what is kept belongs to no other copy."""
         self._rest = copy(self._rest)
         self._rest.keep_first(n_views)
-        self._look_at(self._rest.views)
+        self._measure_views(self._rest.views)
 
     def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Doubles]:
         """Score the candidates on the first views, so many at a time: (size, n_extras) each.
 
-        They are, to the bit, what a measure that has seen no other views gives.
+        They are, to the bit, those of a measure that has no other views.
         """
         family, widest = self._family(candidates)
         by_entry = [self._by_entry(family, widest, size) for size in sizes]
         scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
         return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
 
-    def _see(self, views: RowViews) -> None:
+    def _set_views(self, views: RowViews) -> None:
         self._rest = RestOfNetwork(self.rows, views, self.smoothing)
-        self._look_at(views)
+        self._measure_views(views)
 
-    def _look_at(self, views: RowViews) -> None:
+    def _measure_views(self, views: RowViews) -> None:
         self._views = views
-        # of the first views, by their number; a list is faster to ask than an array
+        # of the first views, by their number; a list is read faster than an array
         self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
         self._whole_rows = bool(views.weights.min() >= 1.0)
 
@@ -515,7 +513,7 @@ class LeaveOneOutMeasure(NetworkMeasure):
         structure, node, extras = candidates
         parents = structure.parents[node]
         configurations = self.rows.configurations(structure.others(node))
-        # the class is told apart in any case, and splits nothing
+        # tables are by class in any case, so that it splits nothing
         splits = [NO_EXTRA if extra == CLASS else extra for extra in extras.tolist()]
         n_groups = configurations.n_codes * self.rows.n_classes
         widest = self.rows.count_entries(node, parents, n_groups, splits)
@@ -533,16 +531,18 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     def _score_family(self, candidates: Candidates, family: Family, by_entry: bool) -> Doubles:
         structure, node, extras = candidates
-        rest = self._rest.without(structure, node)
+        ratios = self._rest.without(structure, node)
         kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
-        scores: Doubles = kernel(self.rows.nodes, family, extras, self._views, rest, self.metric)
+        scores: Doubles = kernel(
+            self.rows.nodes, family, extras, self._views, ratios, self.smoothing, self.metric
+        )
         return scores
 
 
 class LocalMeasure(NetworkMeasure):
     """Decomposable score of a node given its parents, the class among them."""
 
-    def _see(self, views: RowViews) -> None:
+    def _set_views(self, views: RowViews) -> None:
         self._views = views
 
     def _score(self, candidates: Candidates) -> Doubles:
@@ -564,20 +564,6 @@ def make_measure(criterion: str, rows: CodedRows, smoothing: float) -> NetworkMe
     return LocalMeasure(rows, local[criterion])
 
 
-def add_parents(
-    score: Score, structure: Structure, node: int, earlier: Sequence[int], space: SearchSpace
-) -> Structure:
-    """Give one node its parents (Algorithm 2, lines 3 to 12)."""
-    while possible := space.candidates(structure, node, earlier):
-        extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
-        scores = score(Candidates(structure, node, extras))
-        chosen = int(extras[first_best(scores.tolist())])
-        if chosen == NO_EXTRA:
-            break
-        structure = structure.add(node, chosen)
-    return structure
-
-
 def k2_search(
     score: Score, space: SearchSpace, step: Callable[[], bool] = lambda: False
 ) -> Structure:
@@ -588,73 +574,70 @@ def k2_search(
     structure = space.first()
     for position, node in enumerate(space.order):
         earlier = [CLASS, *space.order[:position]]
-        structure = add_parents(score, structure, node, earlier, space)
+        while possible := space.candidates(structure, node, earlier):  # lines 3 to 12
+            extras = np.array([NO_EXTRA, *possible], dtype=np.int64)
+            scores = score(Candidates(structure, node, extras))
+            chosen = int(extras[first_best(scores.tolist())])
+            if chosen == NO_EXTRA:
+                break
+            structure = structure.add(node, chosen)
         if step():
             break
     return structure
 
 
-PATIENCE = 10
-"""A tabu search ends after so many moves in a row that lead to no better structure."""
-
-
-class Move(NamedTuple):
-    """What a structure becomes by one arc more, one less, or one the other way; and what it gains.
-
-    Gains are differences of scores, so they mean the same whether a score is of the whole network
-    or of a single node.
-    """
-
-    gain: float
-    structure: Structure
-
-
-class Remembered:
-    """A local score that is asked once for each node and its parents."""
+class CachedScore:
+    """A local score that is computed once for each node and its parents."""
 
     def __init__(self, score: Score) -> None:
         self.score = score
         self._known: dict[tuple[int, tuple[int, ...]], dict[int, float]] = {}
 
     def __call__(self, candidates: Candidates) -> NDArray[np.float64]:
-        """Ask for what is not known yet."""
+        """Compute what is not known yet."""
         structure, node, extras = candidates
         known = self._known.setdefault((node, structure.parents[node]), {})
         new = [extra for extra in extras.tolist() if extra not in known]
         if new:
-            asked = candidates._replace(extras=np.array(new, dtype=np.int64))
-            known.update(zip(new, self.score(asked).tolist(), strict=True))
+            missing = candidates._replace(extras=np.array(new, dtype=np.int64))
+            known.update(zip(new, self.score(missing).tolist(), strict=True))
         return np.array([known[extra] for extra in extras.tolist()])
 
 
 def moves_at(
     score: Score, structure: Structure, node: int, space: SearchSpace, below: set[int]
-) -> Iterator[Move]:
-    """Try all parents that a node may gain, lose, or become a parent of."""
+) -> Iterator[tuple[float, Structure]]:
+    """Try all parents that a node may gain, lose, or become a parent of: gain and structure.
+
+    Gains are differences of scores, so they mean the same whether a score is of the whole network
+    or of a single node.
+    """
+
+    def scores(structure: Structure, node: int, extras: list[int]) -> list[float]:
+        candidates = Candidates(structure, node, np.array(extras, dtype=np.int64))
+        found: list[float] = score(candidates).tolist()
+        return found
+
     among = [each for each in (CLASS, *space.order) if each not in below]
     extras = space.candidates(structure, node, among)
-    now, *grown = _scores(score, structure, node, [NO_EXTRA, *extras])
+    now, *grown = scores(structure, node, [NO_EXTRA, *extras])
     for extra, value in zip(extras, grown, strict=True):
-        yield Move(value - now, structure.add(node, extra))
+        yield value - now, structure.add(node, extra)
     for parent in structure.parents[node]:
-        if parent in space.rules.required[node]:
+        if parent in space.required[node]:
             continue
         without = structure.remove(node, parent)
-        (value,) = _scores(score, without, node, [NO_EXTRA])
-        yield Move(value - now, without)
-        turns = parent not in without.above(node)
-        if turns and space.candidates(without, parent, [node]):
-            before, after = _scores(score, without, parent, [NO_EXTRA, node])
-            yield Move(value - now + after - before, without.add(parent, node))
+        (value,) = scores(without, node, [NO_EXTRA])
+        yield value - now, without
+        reversible = parent not in without.above(node)
+        if reversible and space.candidates(without, parent, [node]):
+            before, after = scores(without, parent, [NO_EXTRA, node])
+            yield value - now + after - before, without.add(parent, node)
 
 
-def _scores(score: Score, structure: Structure, node: int, extras: list[int]) -> list[float]:
-    asked = Candidates(structure, node, np.array(extras, dtype=np.int64))
-    found: list[float] = score(asked).tolist()
-    return found
-
-
-def sorted_moves(score: Score, structure: Structure, space: SearchSpace) -> list[Move]:
+def sorted_moves(
+    score: Score, structure: Structure, space: SearchSpace
+) -> list[tuple[float, Structure]]:
     """Try every node's moves, the best first; equals stay in the order of the nodes."""
     below: dict[int, set[int]] = {node: set() for node in range(len(structure.parents))}
     for node in structure.features:
@@ -665,36 +648,36 @@ def sorted_moves(score: Score, structure: Structure, space: SearchSpace) -> list
         for node in space.order
         for move in moves_at(score, structure, node, space, below[node])
     ]
-    return sorted(moves, key=lambda move: -round(move.gain / TOLERANCE))
+    return sorted(moves, key=lambda move: -round(move[0] / TOLERANCE))
 
 
 def hill_climbing(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
     """Make the best move until none raises the score."""
-    score, structure = Remembered(score) if space.local else score, space.first()
+    score, structure = CachedScore(score) if space.local else score, space.first()
     while True:
         moves = sorted_moves(score, structure, space)
-        if not moves or moves[0].gain <= TOLERANCE:
+        if not moves or moves[0][0] <= TOLERANCE:
             return structure
-        structure = moves[0].structure
+        structure = moves[0][1]
         if step():
             return structure
 
 
 def tabu_search(score: Score, space: SearchSpace, step: Callable[[], bool]) -> Structure:
-    """Make the best move to a structure that was not seen, even downhill; keep the best one."""
-    score = Remembered(score) if space.local else score
+    """Make the best move to a structure that was not visited, even downhill; keep the best one."""
+    score = CachedScore(score) if space.local else score
     structure = best = space.first()
-    height, highest, waited = 0.0, 0.0, 0
-    seen = {_arcs(structure)}
-    while waited < PATIENCE:
+    height, highest, stalled = 0.0, 0.0, 0
+    visited = {_arcs(structure)}
+    while stalled < MAX_STALLED_MOVES:
         moves = sorted_moves(score, structure, space)
-        move = next((each for each in moves if _arcs(each.structure) not in seen), None)
+        move = next((each for each in moves if _arcs(each[1]) not in visited), None)
         if move is None:
             break
-        structure, height, waited = move.structure, height + move.gain, waited + 1
-        seen.add(_arcs(structure))
+        height, structure, stalled = height + move[0], move[1], stalled + 1
+        visited.add(_arcs(structure))
         if height > highest + TOLERANCE:
-            best, highest, waited = structure, height, 0
+            best, highest, stalled = structure, height, 0
         if step():
             break
     return best
@@ -702,21 +685,6 @@ def tabu_search(score: Score, space: SearchSpace, step: Callable[[], bool]) -> S
 
 def _arcs(structure: Structure) -> tuple[frozenset[int], ...]:
     return tuple(map(frozenset, structure.parents))
-
-
-NEVER = -1e300
-"""Gain of an arc that may not be; finite, so that differences of two are."""
-
-
-class Contraction(NamedTuple):
-    """A graph whose cycles have become single nodes.
-
-    ``gains`` are those between the new nodes; ``arcs[a, b]`` is the arc, parent and node, of the
-    old graph that the best one from a to b stands for.
-    """
-
-    gains: Doubles
-    arcs: NDArray[np.int64]
 
 
 def cycles_of(parents: NDArray[np.int64]) -> list[list[int]]:
@@ -734,8 +702,14 @@ def cycles_of(parents: NDArray[np.int64]) -> list[list[int]]:
     return cycles
 
 
-def contract(gains: Doubles, parents: NDArray[np.int64], cycles: list[list[int]]) -> Contraction:
-    """Make each cycle one node; what enters it gains over the arc of the cycle that it replaces."""
+def contract(
+    gains: Doubles, parents: NDArray[np.int64], cycles: list[list[int]]
+) -> tuple[Doubles, NDArray[np.int64]]:
+    """Make each cycle one node; what enters it gains over the arc of the cycle that it replaces.
+
+    Gives the gains between the new nodes, and in ``[a, b]`` the arc, parent and node, of the old
+    graph that the best one from a to b stands for.
+    """
     inside = [node for cycle in cycles for node in cycle]
     groups = [[node] for node in range(len(gains)) if node not in set(inside)] + cycles
     relative = gains.copy()
@@ -754,7 +728,7 @@ def contract(gains: Doubles, parents: NDArray[np.int64], cycles: list[list[int]]
         arcs[:, b, 0] = nodes[first]
         arcs[:, b, 1] = np.array(into)[at[nodes[first]]]
     np.fill_diagonal(found, NEVER)
-    return Contraction(found, arcs)
+    return found, arcs
 
 
 def best_branching(gains: Doubles) -> NDArray[np.int64]:
@@ -768,10 +742,10 @@ def best_branching(gains: Doubles) -> NDArray[np.int64]:
     cycles = cycles_of(parents)
     if not cycles:
         return parents
-    smaller = contract(gains, parents, cycles)
-    for b, a in enumerate(best_branching(smaller.gains).tolist()):
+    smaller, arcs = contract(gains, parents, cycles)
+    for b, a in enumerate(best_branching(smaller).tolist()):
         if b > 0:
-            parent, node = smaller.arcs[a, b]
+            parent, node = arcs[a, b]
             parents[node] = parent
     return parents
 
@@ -789,15 +763,20 @@ def tree_augmented(score: Score, space: SearchSpace, step: Callable[[], bool]) -
         for parent in start.others(node):
             bare = bare.remove(node, parent)
         extras = [NO_EXTRA, *(each for each in start.features if each != node)]
-        asked = Candidates(bare, node, np.array(extras, dtype=np.int64))
-        now, *grown = score(asked).tolist()
+        now, *grown = score(Candidates(bare, node, np.array(extras, dtype=np.int64))).tolist()
         gains[extras[1:], node] = np.array(grown) - now
         if step():
             return start
     gains[1:, 1:] = (gains[1:, 1:] + gains[1:, 1:].T) / 2  # equal but for rounding
     gains[gains < TOLERANCE] = NEVER
-    _constrain(gains, start, space)
-    # the first feature is the root, where nothing else speaks for one
+    gains[~space.possible] = NEVER
+    gains[CLASS] = 0.0
+    for node in start.features:  # only its own parent if it must have one, or has no room
+        required = start.others(node)
+        if required or len(start.parents[node]) >= space.max_parents:
+            gains[:, node] = NEVER
+            gains[required[0] if required else CLASS, node] = 0.0
+    # the first feature is the root, all else equal
     gains[CLASS, space.order[0]] += 1e-9 * max(float(gains.max()), 1.0)
     structure = start
     for node, parent in enumerate(best_branching(gains).tolist()):
@@ -806,42 +785,9 @@ def tree_augmented(score: Score, space: SearchSpace, step: Callable[[], bool]) -
     return structure
 
 
-def _constrain(gains: Doubles, start: Structure, space: SearchSpace) -> None:
-    """Leave each node the parents that it may have, in place; only its own if it must have one."""
-    gains[~space.rules.possible] = NEVER
-    gains[CLASS] = 0.0
-    for node in start.features:
-        required = start.others(node)
-        room = len(start.parents[node]) < space.max_parents
-        if required or not room:
-            gains[:, node] = NEVER
-            gains[required[0] if required else CLASS, node] = 0.0
-
-
 SEARCHES: dict[str, Search] = {
     "k2": k2_search,
     "tan": tree_augmented,
     "hill-climbing": hill_climbing,
     "tabu": tabu_search,
 }
-
-
-def plan_search(estimator: Any, training: Training) -> SearchSpace:
-    """Read a classifier's parameters of the search, and refuse what contradicts its columns."""
-    names, constraints = training.names, estimator.constraints
-    rules = ArcRules.free(len(names)) if constraints is None else arc_rules(constraints, names)
-    limit = len(names) if estimator.max_parents is None else estimator.max_parents
-    check_parents(rules, limit, estimator.search == "tan", names)
-    if estimator.order is None:
-        order = rules.default_order()
-    else:
-        order = training.resolve_order(estimator.order)
-        if estimator.search == "k2":
-            check_order(rules, order, names)
-    local = criterion_of(estimator) not in GLOBAL_CRITERIA
-    return SearchSpace(order, estimator.init, limit, rules, local)
-
-
-def criterion_of(estimator: Any) -> str:
-    """Tell what candidates are judged by; a tree between the features has its own criterion."""
-    return TREE_CRITERION if estimator.search == "tan" else str(estimator.criterion)

@@ -20,17 +20,6 @@ class CodedColumn(NamedTuple):
     n_codes: int
 
 
-class Refinement(NamedTuple):
-    """Configurations split by one more parent.
-
-    ``step``, of shape (n_configurations before * n_codes,), leads from a configuration and the
-    parent's code to the number of the new configuration; -1 where no row is.
-    """
-
-    configurations: CodedColumn
-    step: Codes
-
-
 class LookUp(NamedTuple):
     """A node's log probabilities, and the way to them.
 
@@ -47,14 +36,18 @@ class LookUp(NamedTuple):
     log_table: Doubles
 
 
-def refine(configurations: CodedColumn, parent: CodedColumn) -> Refinement:
-    """Split configurations by one more parent and number those that occur, in order."""
+def refine(configurations: CodedColumn, parent: CodedColumn) -> tuple[CodedColumn, Codes]:
+    """Split configurations by one more parent and number those that occur, in order.
+
+    The second, of shape (n_configurations before * n_codes,), leads from a configuration and the
+    parent's code to the number of the new configuration; -1 where no row is.
+    """
     n_keys = configurations.n_codes * parent.n_codes
     key = configurations.codes.astype(np.int64) * parent.n_codes + parent.codes
     occurs = np.zeros(n_keys, dtype=np.bool_)
     occurs[key] = True
     step = np.where(occurs, np.cumsum(occurs) - 1, -1).astype(np.int32)
-    return Refinement(CodedColumn(step[key], int(np.count_nonzero(occurs))), step)
+    return CodedColumn(step[key], int(np.count_nonzero(occurs))), step
 
 
 def entry_weights(
@@ -86,7 +79,7 @@ def add_log_likelihood(codes: Codes, node: int, table: LookUp, out: Doubles) -> 
     """Add one node's log probabilities under each class to ``out`` (n_rows, n_classes), in place.
 
     ``codes`` has shape (n_nodes, n_rows). A configuration that no training row had is uniform,
-    which says nothing about the class, so nothing is added.
+    which is the same for all classes, so nothing is added.
     """
     for m in range(out.shape[0]):
         g = 0

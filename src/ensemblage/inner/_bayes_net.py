@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -20,33 +19,32 @@ from ensemblage.bayes import (
     NETWORK_DOCS,
     BaseBayesNet,
     Coder,
-    Estimation,
+    Estimate,
     FittedNetwork,
-    Found,
-    Grid,
-    Learned,
     NetworkConstraints,
     NodeTable,
-    Plan,
     Sample,
+    Score,
     SearchSpace,
     Structure,
     Training,
     code_sample,
     criterion_of,
+    fit_expected,
     fit_prior,
+    fit_table,
+    full_grid,
     make_measure,
 )
-from ensemblage.datasets import MISSING_CODE, Column
+from ensemblage.datasets import MISSING_CODE
 from ensemblage.inner._inner_ensemble import (
     COMBINATIONS,
     InnerEnsemble,
-    VoicesMeasure,
-    draw_weighted_views,
+    MeasurePerView,
+    draw_views,
 )
 
 Doubles = NDArray[np.float64]
-
 
 GRID_ENTRIES = 2**14
 """A table on the common grid has at most so many entries per class; bins are merged beyond."""
@@ -63,14 +61,14 @@ def draw_bag(training: Training, discretizer: str | None, max_entries: int, seed
 class CommonColumn(NamedTuple):
     """A column on the grid of all bags.
 
-    The masses are the weight of the rows with each code, a little above zero if there is none;
-    ``bag_codes`` say, for each bag, which of its codes the middle row of each code of the grid
-    has. Where bins are merged, a code may lie in several of a bag's: ``shares`` then say how much
-    of each of the bag's codes (rows) lies in each of the grid's (columns); None for the others.
+    The weights are those of the rows with each code, a little above zero if there is none;
+    ``bag_codes`` are, for each bag, the codes that the middle row of each code of the grid has.
+    Where bins are merged, a code may lie in several of a bag's: ``shares`` are then how much of
+    each of the bag's codes (rows) lies in each of the grid's (columns); None for the others.
     """
 
     coder: Coder
-    masses: Doubles
+    weights: Doubles
     bag_codes: list[NDArray[np.int64]]
     shares: list[Doubles | None]
 
@@ -99,48 +97,36 @@ def common_cuts(bags: list[Sample], structure: Structure, max_entries: int) -> d
     return cuts
 
 
-def common_coders(training: Training, plain: Sample, cuts: dict[int, Doubles]) -> dict[int, Coder]:
-    """Make the coders of the common grid, by node.
+def common_column(
+    j: int, training: Training, plain: Coder, cuts: Doubles | None, bags: list[Sample]
+) -> CommonColumn:
+    """Put a column on the common grid: count its rows there, and find the grid in each bag's.
 
-    A number's mode is where the middle row of the plain mode lies.
+    A numeric column's mode is where the middle row of the plain mode lies.
     """
-    coders = {}
-    for node, (column, coder) in enumerate(
-        zip(training.columns, plain.coders, strict=True), CLASS + 1
-    ):
-        coders[node] = coder
-        if node in cuts:
-            inside = column.as_numbers()[coder.code(column) == coder.mode]
-            mode = int(np.searchsorted(cuts[node], np.median(inside))) if len(inside) else 0
-            coders[node] = Coder(cuts[node], mode=mode)
-    return coders
-
-
-def common_columns(
-    bags: list[Sample], training: Training, coders: dict[int, Coder]
-) -> dict[int, CommonColumn]:
-    """Count the rows on the common grid, and find it in each bag's, by node."""
-    common = {}
-    for j, (node, coder) in enumerate(coders.items()):
-        column = training.columns[j]
-        masses = coder.masses(column, training.weights)
-        own = [bag.coders[j] for bag in bags]
-        common[node] = CommonColumn(
-            coder,
-            masses + 0.5 / len(masses),
-            _bag_codes(column, coder, own),
-            [_overlaps(column, training.weights, bag, coder) for bag in own],
-        )
-    return common
-
-
-def _bag_codes(column: Column, common: Coder, bags: list[Coder]) -> list[NDArray[np.int64]]:
-    """Find the bags' codes of each code on the common grid."""
-    if common.cuts is None:
-        return [np.arange(bag.n_codes) for bag in bags]
-    middles = _middles(column.as_numbers(), common.cuts)
-    cuts = [bag.cuts for bag in bags if bag.cuts is not None]
-    return [np.searchsorted(each, middles, side="left") for each in cuts]
+    column, own = training.columns[j], [bag.coders[j] for bag in bags]
+    if cuts is None:
+        coder, bag_codes = plain, [np.arange(each.n_codes) for each in own]
+    else:
+        values = column.as_numbers()
+        inside = values[plain.code(column) == plain.mode]
+        mode = int(np.searchsorted(cuts, np.median(inside))) if len(inside) else 0
+        coder, middles = Coder(cuts, mode=mode), _middles(values, cuts)
+        bag_cuts = [each.cuts for each in own if each.cuts is not None]
+        bag_codes = [np.searchsorted(each, middles, side="left") for each in bag_cuts]
+    weights = coder.code_weights(column, training.weights)
+    shares: list[Doubles | None] = []
+    for each in own:
+        if cuts is None or each.cuts is None or set(each.cuts).issubset(cuts):
+            shares.append(None)
+            continue
+        inner, outer = each.code(column), coder.code(column)
+        known = outer != MISSING_CODE
+        joint = np.zeros((each.n_codes, coder.n_codes))
+        np.add.at(joint, (inner[known], outer[known]), training.weights[known])
+        joint += 0.5 / joint.size  # a bin without rows is shared out evenly
+        shares.append(np.asarray(joint / joint.sum(axis=1, keepdims=True)))
+    return CommonColumn(coder, weights + 0.5 / len(weights), bag_codes, shares)
 
 
 def _middles(values: Doubles, cuts: Doubles) -> Doubles:
@@ -154,18 +140,6 @@ def _middles(values: Doubles, cuts: Doubles) -> Doubles:
     return np.where(ends > starts, ordered[np.minimum((starts + ends) // 2, ends - 1)], edges)
 
 
-def _overlaps(column: Column, weights: Doubles, bag: Coder, common: Coder) -> Doubles | None:
-    """Tell how much of each of a bag's bins lies in each common one, by the rows in both."""
-    if bag.cuts is None or common.cuts is None or set(bag.cuts).issubset(common.cuts):
-        return None
-    inner, outer = bag.code(column), common.code(column)
-    known = outer != MISSING_CODE
-    joint = np.zeros((bag.n_codes, common.n_codes))
-    np.add.at(joint, (inner[known], outer[known]), weights[known])
-    joint += 0.5 / joint.size  # a bin without rows is shared out evenly
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
 def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> NodeTable:
     r"""Pool a node's tables, one from each bag, for all configurations of the common grid.
 
@@ -175,90 +149,68 @@ def average_table(tables: list[NodeTable], common: dict[int, CommonColumn]) -> N
     up where its middle row lies.
     """
     node, parents = tables[0].node, tables[0].parents
-    others, masses = [common[parent] for parent in parents if parent != CLASS], common[node].masses
-    grid = Grid.full([len(other.masses) for other in others])
-    axes = np.indices((*grid.sizes, len(masses) + 1), sparse=True)
+    others, weights = [common[p] for p in parents if p != CLASS], common[node].weights
+    sizes = [len(other.weights) for other in others]
+    axes = np.indices((*sizes, len(weights) + 1), sparse=True)
     total = np.zeros(1)
     for b, table in enumerate(tables):
         maps = [column.bag_codes[b] for column in others]
         given = [m[axis] for m, axis in zip(maps, axes[:-1], strict=True)]
-        if common[node].shares[b] is None:
+        overlaps = common[node].shares[b]
+        if overlaps is None:
             own = common[node].bag_codes[b]
-            within = np.bincount(own, weights=masses)[own]
-            shares = np.append(np.log(masses / within), 0.0)
+            within = np.bincount(own, weights=weights)[own]
+            shares = np.append(np.log(weights / within), 0.0)
             own = np.append(own, table.n_categories)  # a value never seen
             total = total + table.log_probabilities([own[axes[-1]], *given]) + shares[:, None]
-        else:
-            total = total + _merged(table, given, common[node].shares[b])
-    log_table = total.reshape(-1, len(masses) + 1, total.shape[-1]) / len(tables)
+        else:  # merged bins: the sum over the bag's own bins' parts of them
+            found = table.log_probabilities([np.arange(table.n_categories + 1), *given])
+            parts = np.einsum("...vc,vu->...uc", np.exp(found[..., :-1, :]), overlaps)
+            total = total + np.concatenate([np.log(parts), found[..., -1:, :]], axis=-2)
+    log_table = total.reshape(-1, len(weights) + 1, total.shape[-1]) / len(tables)
     log_table -= logsumexp(log_table[:, :-1], axis=1, keepdims=True)
-    return NodeTable.make(node, parents, grid, log_table)
-
-
-class LeftRows:
-    """What bags say of the rows that they have not drawn, node by node, in the log mean."""
-
-    def __init__(self, bags: list[Sample], priors: list[Doubles]) -> None:
-        self.bags = bags
-        self.left = [bag.weights == 0 for bag in bags]
-        self.total = sum(
-            left[:, None] * prior for left, prior in zip(self.left, priors, strict=True)
-        )
-
-    def hear(self, tables: list[NodeTable]) -> None:
-        """Add the tables of one node, one from each bag."""
-        for bag, left, table in zip(self.bags, self.left, tables, strict=True):
-            said = np.zeros_like(self.total)
-            table.add_log_likelihood(bag.rows.nodes.codes, said)
-            self.total += left[:, None] * said
-
-    def mean(self) -> Doubles:
-        """Give the mean over the bags that have left a row; NaN where none has."""
-        counts = np.sum(self.left, axis=0)[:, None]
-        return np.where(counts > 0, self.total / np.maximum(counts, 1), np.nan)
-
-
-def _merged(table: NodeTable, given: list[NDArray[np.int64]], shares: Any) -> Doubles:
-    """Look a bag's table up for merged bins: the sum over its own bins' parts of them."""
-    own = np.arange(table.n_categories + 1)
-    found = table.log_probabilities([own, *given])
-    parts = np.einsum("...vc,vu->...uc", np.exp(found[..., :-1, :]), shares)
-    return np.concatenate([np.log(parts), found[..., -1:, :]], axis=-2)
+    return NodeTable.make(node, parents, sizes, full_grid(sizes), log_table)
 
 
 def pool_bags(
     bags: list[Sample],
     training: Training,
     plain: Sample,
-    estimation: Estimation,
+    smoothing: float,
+    by_em: bool,
     structure: Structure,
-) -> Learned:
-    """Fit a structure's tables to each bag, and pool them into one network."""
+) -> tuple[FittedNetwork, Doubles]:
+    """Fit a structure's tables to each bag, and pool them into one network.
+
+    The second is the out-of-bag log joint, the mean over the bags that have not drawn a row; NaN
+    where all have.
+    """
     n_classes, max_entries = plain.rows.n_classes, plain.rows.max_entries
     cuts = common_cuts(bags, structure, min(max_entries, n_classes * GRID_ENTRIES))
-    coders = common_coders(training, plain, cuts)
-    common = common_columns(bags, training, coders)
-    priors = [fit_prior(bag, estimation.smoothing) for bag in bags]
+    common = {
+        node: common_column(node - CLASS - 1, training, coder, cuts.get(node), bags)
+        for node, coder in enumerate(plain.coders, CLASS + 1)
+    }
+    priors = [fit_prior(bag, smoothing) for bag in bags]
     prior = np.mean(priors, axis=0)
-    left = LeftRows(bags, priors)
-    fitted = [estimation.tables(training, bag, structure) for bag in bags]
+    left_out = [bag.weights == 0 for bag in bags]
+    out_of_bag = sum(left[:, None] * own for left, own in zip(left_out, priors, strict=True))
+    networks = [fit_expected(training, bag, smoothing, structure) for bag in bags if by_em]
     pooled = []
     for node in structure.features:
-        tables = [table_of(node) for table_of in fitted]
+        if by_em:
+            tables = [network.tables[node - CLASS - 1] for network in networks]
+        else:  # one node at a time, since all tables of all bags may not fit into memory
+            tables = [fit_table(bag, node, structure.parents[node], smoothing) for bag in bags]
         pooled.append(average_table(tables, common))
-        left.hear(tables)
-    return Learned(FittedNetwork([*coders.values()], pooled, prior - logsumexp(prior)), left.mean())
-
-
-def count_arcs(found: Found, names: list[str]) -> dict[str, dict[str, float]]:
-    """Give, by node and parent, the share of structures that have the arc."""
-    shares: dict[str, dict[str, float]] = {}
-    for node, name in enumerate(names):
-        votes = Counter(parent for each in found.chosen for parent in each.parents[node])
-        votes.update(dict.fromkeys(found.structure.parents[node], 0))
-        most = max(len(found.chosen), 1)
-        shares[name] = {names[parent]: votes[parent] / most for parent in sorted(votes)}
-    return shares
+        for bag, left, table in zip(bags, left_out, tables, strict=True):
+            likelihood = np.zeros_like(out_of_bag)
+            table.add_log_likelihood(bag.rows.nodes.codes, likelihood)
+            out_of_bag += left[:, None] * likelihood
+    counts = np.sum(left_out, axis=0)[:, None]
+    coders = [column.coder for column in common.values()]
+    network = FittedNetwork(coders, pooled, prior - logsumexp(prior))
+    return network, np.where(counts > 0, out_of_bag / np.maximum(counts, 1), np.nan)
 
 
 @set_module("ensemblage.inner")
@@ -266,16 +218,15 @@ def count_arcs(found: Found, names: list[str]) -> dict[str, dict[str, float]]:
 class InnerBayesNetClassifier(BaseBayesNet):
     r"""Bayesian network classifier with inner ensembles.
 
-    Each decision of K2 is taken by a crowd: the score of a candidate parent is the mean of its
-    scores on many samples of the rows. The tables are a crowd's too: bootstraps cut numbers
-    into bins of their own, refit the tables of the one structure, and are pooled into one table
-    per node. What comes out is a single network, to be read and to predict with, whatever the
-    size of the crowd.
+    Each decision of K2 is an ensemble's: the score of a candidate parent is the mean of its
+    scores on many samples of the rows. So are the tables: bootstraps cut numeric columns into bins
+    of their own, refit the tables of the one structure, and are pooled into one table per node. The
+    result is a single network, to be read and to predict with, whatever the number of views.
 
     Parameters
     ----------
     n_views : int, default=30
-        Size of the crowd: samples behind each score, and bootstraps behind each table.
+        Samples behind each score, and bootstraps behind each table.
     view_size : float or int, default=0.6
         Share (float) or number (int) of rows in each sample.
     replace : bool, default=False
@@ -288,13 +239,13 @@ class InnerBayesNetClassifier(BaseBayesNet):
         How the views' scores are combined.
     arc_confidence : bool, default=True
         Let each view search alone as well, and keep how many of them choose each arc. That takes
-        about as long as the crowd's own search.
+        about as long as the ensemble's own search.
     {max_parents, search}
     criterion : {"probability", "accuracy", "log", "k2", "bdeu", "bic"}, default="probability"
         What a candidate parent must raise, on the mean over the views.
     {init, order, constraints, smoothing, discretizer, categories, missing}
     calibration : {"temperature"} or None, default="temperature"
-        Networks are too sure of themselves: ``"temperature"`` divides their log odds by a number
+        Networks are overconfident: ``"temperature"`` divides their log odds by a number
         learned from rows that the bootstraps have left out, or in five folds where tables are
         plain.
     max_entries : int, default=2**24
@@ -321,7 +272,7 @@ class InnerBayesNetClassifier(BaseBayesNet):
 
     See Also
     --------
-    ensemblage.bayes.BayesNetClassifier : The same network without a crowd.
+    ensemblage.bayes.BayesNetClassifier : The same network without an ensemble.
     InnerEnsemble : The building block.
 
     Notes
@@ -412,37 +363,50 @@ class InnerBayesNetClassifier(BaseBayesNet):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _plan(self, training: Training, sample: Sample) -> Plan:
-        """Let views score; let bootstraps, on bins of their own, make the tables."""
+    def _plan(self, training: Training, sample: Sample) -> tuple[Score, Estimate, list[Score]]:
+        """Score by views; estimate tables by bootstraps on bins of their own."""
         seeds = draw_seeds(self.random_state, 2 * self.n_views)
-        sampler = partial(
-            draw_weighted_views,
-            weights=training.weights,
-            seeds=seeds[: self.n_views],
-            view_size=self.view_size,
-            replace=self.replace,
-        )
         criterion = criterion_of(self)
         measure: Any = make_measure(criterion, sample.rows, self.smoothing)
-        learn: Callable[[Structure], Learned] = lambda structure: Learned(  # noqa: E731
-            self._estimation.network(training, sample, structure)
+        estimate: Estimate = lambda structure: (  # noqa: E731
+            self._estimate(training, sample, structure),
+            None,
         )
         if self.tables == "ensemble":
             bootstraps = seeds[self.n_views :]
             tasks = [(training, self.discretizer, self.max_entries, seed) for seed in bootstraps]
             bags = run_tasks(draw_bag, tasks, self.n_jobs)
-            learn = partial(pool_bags, bags, training, sample, self._estimation)
+            by_em = self.missing == "em"
+            estimate = partial(pool_bags, bags, training, sample, self.smoothing, by_em)
             if any(coder.cuts is not None for coder in sample.coders):
-                measure = VoicesMeasure(
+                measure = MeasurePerView(
                     [make_measure(criterion, bag.rows, self.smoothing) for bag in bags]
                 )
-        crowd = InnerEnsemble(measure, sampler, self.combine)
-        return Plan(crowd, learn, crowd.voices() if self.arc_confidence else ())
 
-    def _store(self, training: Training, space: SearchSpace, found: Found) -> None:
-        """Set the fitted attributes, with the crowd's votes on arcs."""
-        super()._store(training, space, found)
+        def draw_weighted_views(n_rows: int) -> Doubles:
+            views = draw_views(n_rows, seeds[: self.n_views], self.view_size, self.replace)
+            return views * training.weights
+
+        ensemble = InnerEnsemble(measure, draw_weighted_views, self.combine)
+        return ensemble, estimate, ensemble.view_scores() if self.arc_confidence else []
+
+    def _store(
+        self,
+        training: Training,
+        space: SearchSpace,
+        structure: Structure,
+        network: FittedNetwork,
+        view_structures: list[Structure],
+    ) -> None:
+        """Set the fitted attributes, with the share of the views that have each arc."""
+        super()._store(training, space, structure, network, view_structures)
         if hasattr(self, "arc_confidence_"):
             del self.arc_confidence_  # of an earlier fit
-        if self.arc_confidence:
-            self.arc_confidence_: dict[str, dict[str, float]] = count_arcs(found, training.names)
+        if not self.arc_confidence:
+            return
+        self.arc_confidence_: dict[str, dict[str, float]] = {}
+        names, n_views = training.names, max(len(view_structures), 1)
+        for node, name in enumerate(names):
+            votes = Counter(parent for each in view_structures for parent in each.parents[node])
+            votes.update(dict.fromkeys(structure.parents[node], 0))
+            self.arc_confidence_[name] = {names[p]: votes[p] / n_views for p in sorted(votes)}

@@ -70,18 +70,6 @@ def draw_views(
     return views
 
 
-def draw_weighted_views(
-    n_items: int,
-    *,
-    weights: NDArray[np.float64],
-    seeds: Sequence[int],
-    view_size: float,
-    replace: bool,
-) -> NDArray[np.float64]:
-    """Draw views of rows that have a weight each: a view's weights are multiplied with theirs."""
-    return draw_views(n_items, seeds, view_size, replace) * weights
-
-
 def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
     """How often each view of a pass of K-means drew each feature: (n_views, n_features).
 
@@ -296,15 +284,15 @@ class InnerEnsemble:
         views = self.views if view is None else self.views * view
         return self.combine(self._score_views(candidates, views))
 
-    def voices(self) -> list[Callable[[Any], Doubles]]:
-        """Give what each view would decide by alone, from candidates to scores.
+    def view_scores(self) -> list[Callable[[Any], Doubles]]:
+        """Give the score of each view alone, from candidates to scores.
 
         Returns
         -------
         list of callable
             One for each view.
         """
-        own = getattr(self.measure, "voices", [self.measure] * len(self.views))
+        own = getattr(self.measure, "measures", [self.measure] * len(self.views))
         pairs = zip(own, self.views, strict=True)
         return [partial(measure, view=view) for measure, view in pairs]
 
@@ -315,21 +303,21 @@ class InnerEnsemble:
         return np.stack([self.measure(candidates, view) for view in views])
 
 
-class VoicesMeasure:
+class MeasurePerView:
     """A measure in which each view has a measure of its own, for instance on other bins."""
 
-    def __init__(self, voices: list[Any]) -> None:
-        self.voices = voices
-        self.n_items = voices[0].n_items
+    def __init__(self, measures: list[Any]) -> None:
+        self.measures = measures
+        self.n_items = measures[0].n_items
         self._views: list[Doubles] = []
         self._key: Doubles | None = None
 
     def score_views(self, candidates: Any, views: Doubles) -> Doubles:
-        """Let each voice score the candidates on its view: (n_views, n_extras)."""
-        if views is not self._key:  # a voice knows its view again by identity
+        """Score the candidates by each measure on its view: (n_views, n_extras)."""
+        if views is not self._key:  # a measure knows its view again by identity
             self._key, self._views = views, list(views)
-        pairs = zip(self.voices, self._views, strict=True)
-        return np.stack([voice(candidates, view) for voice, view in pairs])
+        pairs = zip(self.measures, self._views, strict=True)
+        return np.stack([measure(candidates, view) for measure, view in pairs])
 
 
 class _RowScores:

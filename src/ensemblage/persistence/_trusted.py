@@ -219,7 +219,6 @@ TRUSTED_TYPES = (
     "ensemblage.inner.InnerKMeans",
     "ensemblage.inner.InnerTreeClassifier",
     "ensemblage.inner.InnerTreeRegressor",
-    "ensemblage.bayes._table_kernels.LookUp",
     "ensemblage.pool.EnsemblageClassifier",
     "ensemblage.pool.EnsemblageRegressor",
     "ensemblage.pool.FittedPool",

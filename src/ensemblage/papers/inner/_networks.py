@@ -296,7 +296,7 @@ def search_prefixes(
     """Run K2 on the first views, for each size; sizes part where they first decide differently."""
     if (views == views[0]).all():  # all of the rows: one view speaks for all
         views = views[:1]
-    measure.see(views)
+    measure.set_views(views)
     branches = [Branch(space.first(), list(sizes), measure)]
     for position, node in enumerate(space.order):
         earlier = [CLASS, *space.order[:position]]
@@ -365,7 +365,7 @@ class FoldNetworks:
         return [self._known[found[size]] for size in sizes]
 
     def bags(self, sizes: Sequence[int], seed: int) -> list[float]:
-        by_name, n_rows = self.training.target.sorted_codes, len(self.training.weights)
+        by_name, n_rows = self.training.sorted_codes, len(self.training.weights)
         found, total = {}, np.zeros((len(self.truth), len(by_name)))
         for size, own in enumerate(draw_seeds(seed, max(sizes)), start=1):
             rows = np.random.default_rng(own).integers(n_rows, size=n_rows)
@@ -402,7 +402,7 @@ class FoldNetworks:
         return network.log_joint(fill_missing(codes, network.coders))
 
     def _accuracy(self, predicted: NDArray[np.intp]) -> float:
-        right = self.training.target.categories[predicted] == self.truth
+        right = self.training.classes[predicted] == self.truth
         return 100.0 * float(np.mean(right))
 
 
