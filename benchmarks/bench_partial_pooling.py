@@ -41,7 +41,7 @@ def seconds(*shape):
 def main():
     seconds(300, 5, 3, 2), seconds(300, 5, 3, 3)  # compiles
     spent, model = seconds(900, 20, 20, 6)
-    found = f"penalties {model.shared_penalty_:g}, {model.own_penalty_:g}"
+    found = f"penalties {model.common_penalty_:g}, {model.deviation_penalty_:g}"
     print(f"900 rows, 20 columns, 20 sources, 6 classes: {spent:.1f} s ({found}); bar: 5 s")
     row("partial pooling, 900 rows, 20 sources, 6 classes", spent, bar=5)
     print("growth, 20 columns, 10 sources, 2 classes:")

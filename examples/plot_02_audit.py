@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.sources import SourceDisplay, source_audit
+from ensemblage.sources import SourceAuditDisplay, source_audit
 
 # %%
 # Six clinics that share most of their rule (``agreement``). In one of them the labels were entered the wrong way round.
@@ -27,7 +27,7 @@ print(audit)
 # %%
 # On the left the error in each clinic as known and as new; on the right how the model's probabilities should be read there.
 
-SourceDisplay(audit).plot()
+SourceAuditDisplay(audit).plot()
 
 # %%
 # **Take away**: the audit names the clinic whose labels look inverted, and says what to expect of one that it has never

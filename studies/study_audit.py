@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from ensemblage.sources import as_log_proba, calibrate_site, held_out, source_folds
-from ensemblage.sources._audit import WEAK, Held, Rows, audited_sources, promised
+from ensemblage.sources import as_log_proba, cross_predict, fit_calibration, source_folds
+from ensemblage.sources._audit import WEAK_PRIOR, audit_sources, summarise_errors
 
 SIZES = (4, 8, 16, 40)
 RUNS = 200
@@ -62,8 +62,8 @@ def true_calibration(site, model, draws):
     log_proba = np.tile(as_log_proba(model.predict_proba(X)), (2, 1))
     labels = np.repeat([1, 0], len(X))
     # as many rows as leave the weak prior nothing to say
-    found = calibrate_site(log_proba, labels, 10 * np.concatenate([rate, 1 - rate]), WEAK)
-    return np.log(found.slope), found.offsets[1] - found.offsets[0]
+    found = fit_calibration(log_proba, labels, 10 * np.concatenate([rate, 1 - rate]), WEAK_PRIOR)
+    return np.log(found.slope), found.intercepts[1] - found.intercepts[0]
 
 
 def new_errors(model, rng):
@@ -86,11 +86,10 @@ def one_run(n_sources, seed):
     X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     sources = np.repeat(np.arange(n_sources), counts)
     folds = source_folds(sources, 10)
-    outside = held_out(LogisticRegression(), X, y, folds)
+    proba = cross_predict(LogisticRegression(), X, y, folds)
     names = [str(s) for s in range(n_sources)]
-    rows = Rows(X, y, sources, np.array([0, 1]), names, ["a", "b", "c", "d"])
-    audited = audited_sources(rows, Held(outside, outside), ())
-    promise = promised(audited)
+    audited = audit_sources(proba, proba, y, sources, names, ())
+    expected = summarise_errors(audited)
 
     draws = rng.normal(size=(8000, N_COLUMNS))
     models = [LogisticRegression().fit(X[fold.train], y[fold.train]) for fold in folds]
@@ -99,15 +98,15 @@ def one_run(n_sources, seed):
         [model] = [m for m, f in zip(models, folds, strict=True) if (sources[f.test] == s).any()]
         slope, offset = true_calibration(site, model, draws[:2000])
         error = true_error(site, model, draws)
-        holds["error"].append(told.expected_low <= error <= told.expected_high)
+        holds["error"].append(told.shrunken_error_low <= error <= told.shrunken_error_high)
         holds["slope"].append(told.slope_low <= np.exp(slope) <= told.slope_high)
         holds["offset"].append(told.offset_low <= offset <= told.offset_high)
     new = new_errors(LogisticRegression().fit(X, y), rng)
     return {
-        "new source": promise["new_error_low"] <= new.mean() <= promise["new_error_high"],
-        "nine in ten": (new <= promise["error_bound"]).mean(),
+        "new source": expected["new_error_low"] <= new.mean() <= expected["new_error_high"],
+        "nine in ten": (new <= expected["error_upper_90"]).mean(),
         **{name: np.mean(each) for name, each in holds.items()},
-        "promise less truth": promise["new_error"] - new.mean(),
+        "promise less truth": expected["new_error"] - new.mean(),
     }
 
 

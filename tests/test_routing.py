@@ -17,7 +17,7 @@ from ensemblage.subspace import JointSubspaceClassifier
 X, Y, SOURCES = make_multi_source(3, 150, n_features=3, random_state=0, return_sources=True)
 TOLD = {
     "strata": StrataEnsembleClassifier(SourceStrata(), cv=2, random_state=0),
-    "pooling": PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0, random_state=0),
+    "pooling": PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0, random_state=0),
 }
 WEIGHED = {
     "strata": StrataEnsembleClassifier(stratum_size=0.5, n_strata=2, cv=2, random_state=0),

@@ -59,7 +59,7 @@ def test_a_word_never_met_is_answered_without(model):
 
 
 @pytest.mark.parametrize(
-    "model", [PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0),
+    "model", [PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0),
               StrataEnsembleClassifier(SourceStrata(min_rows=1), fusion="mean"),
               EnsemblageClassifier(["logistic", "network"], cv=2)],
     ids=lambda model: type(model).__name__,
@@ -80,7 +80,7 @@ def test_a_source_never_met_is_answered_without(model):
     ids=["a gap among words", "gaps among numbers", "mixed"],
 )  # fmt: skip
 @pytest.mark.parametrize(
-    "model", [PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0),
+    "model", [PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0),
               SourceStrata(min_rows=1), EnsemblageClassifier(["logistic", "network"], cv=2)],
     ids=lambda model: type(model).__name__,
 )  # fmt: skip

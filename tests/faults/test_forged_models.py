@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 # what may be another number or none, as other fits have it, and what is told and never read
 FREE = (
     "n_iter_", "_num_iter", "_seeds", "_n_samples", "_max_", "memberships_: short",
-    "partitions_: short", "partitions_: huge", "objective_path_: short", "deviations_: short",
+    "partitions_: short", "partitions_: huge", "objective_path_: short", "z_scores_: short",
     "views_: short", "rows: huge", "member_sizes_: huge", "member_report_", "ranking_: huge",
     "classes_: floats", "classes_: huge", "classes_: negative", "classes_: list",
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",

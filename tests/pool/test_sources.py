@@ -101,7 +101,7 @@ ROWS = PoolRows(
 )
 
 
-FIXED = PartialPoolingClassifier(shared_penalty=1.0, own_penalty=1.0)
+FIXED = PartialPoolingClassifier(common_penalty=1.0, deviation_penalty=1.0)
 
 
 def test_the_last_columns_tell_the_source():
@@ -120,10 +120,10 @@ def test_penalties_are_chosen_on_the_shared_folds_and_hold_rows_out():
     attempt = recipe.attempt(ROWS, None, 0)
     outputs, model = attempt.outputs, attempt.model
     search = PartialPoolingClassifier(cv=ROWS.folds).fit(X, LABELS, sources=CODES)
-    assert model.estimator_.own_penalty_ == search.own_penalty_
+    assert model.estimator_.deviation_penalty_ == search.deviation_penalty_
     train, test = ROWS.folds[1]
     again = PartialPoolingClassifier(
-        shared_penalty=search.shared_penalty_, own_penalty=search.own_penalty_
+        common_penalty=search.common_penalty_, deviation_penalty=search.deviation_penalty_
     ).fit(X[train], LABELS[train], sources=CODES[train])
     expected = again.predict_proba(X[test], sources=CODES[test])
     np.testing.assert_array_equal(outputs[0, test], expected)

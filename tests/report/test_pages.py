@@ -22,7 +22,7 @@ from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
 
 
-def source(name, error, suspect=False):
+def source(name, error, inverted=False):
     figures = (
         0.1,
         0.3,
@@ -41,15 +41,15 @@ def source(name, error, suspect=False):
         -0.1,
         0.85,
     )
-    return AuditedSource(name, 10, *figures, suspect=suspect)
+    return AuditedSource(name, 10, *figures, inverted=inverted)
 
 
 AUDIT = SourceAudit(
-    sources=(source("north", 0.2), source("south", 0.7, suspect=True)), label=1, error=0.1,
-    log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8, new_log_loss=0.5,
-    error_bound=0.9, recognised=0.9,
-    recognised_by_chance=0.5, shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
-    worst="south", remedy="check its labels and codes before anything else.",
+    sources=(source("north", 0.2), source("south", 0.7, inverted=True)), reference_class=1,
+    error=0.1, log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8, new_log_loss=0.5,
+    error_upper_90=0.9, source_accuracy=0.9,
+    source_majority_rate=0.5, column_shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
+    worst="south", recommendation="check its labels and codes before anything else.",
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_the_worst_source_comes_first_and_suspects_stand_out():
 
 def test_too_few_sources_have_no_bound_on_the_page():
     assert "nine in ten" in str(audit_page(DOCUMENT).facts)
-    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_bound=1.0))
+    unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_upper_90=1.0))
     assert "nine in ten" not in str(audit_page(unbounded).facts)
 
 

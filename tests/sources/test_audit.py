@@ -15,32 +15,36 @@ from ensemblage.datasets import Column, TableEncoder
 from ensemblage.sources import (
     AuditedSource,
     ColumnShift,
-    HeldOut,
     SourceAudit,
     as_log_proba,
-    held_out,
-    ordinary_folds,
+    balanced_folds,
+    cross_predict,
+    errors,
     source_audit,
     source_folds,
 )
 from ensemblage.sources._audit import (
+    calibrate_sources,
     column_shift,
-    compared_class,
     coverages,
+    drop_from_training,
+    find_inverted,
+    inversion_evidence,
+    log_losses,
     recalibrated_loss,
-    site_calibrations,
-    suspect_sources,
-    turned_evidence,
-    without_sources,
+    reference_class,
 )
 
-NAMES = ["a", "b", "c"]
-
-
-SOURCES = np.repeat([0, 1, 2], 100)
-
-
 RNG = np.random.default_rng(0)
+NAMES = ["a", "b", "c"]
+SOURCES = np.repeat([0, 1, 2], 100)
+# rows of three classes in six sources
+LABELS = np.array([0, 1, 0, 1, 2, 2] * 10)
+SIX_SOURCES = np.repeat(np.arange(6), 10)
+X = np.eye(3)[LABELS] + np.random.default_rng(0).normal(size=(60, 3)) / 3
+NORTH = AuditedSource(
+    "north", 10, 0.1, 0.3, 0.2, 0.5, 0.21, 0.1, 0.4, 0.4, 0.6, 0.9, 0.8, 1.0, -0.5, -0.9, -0.1, 0.85
+)  # fmt: skip
 
 
 def test_numbers_that_one_source_has_of_its_own():
@@ -48,8 +52,8 @@ def test_numbers_that_one_source_has_of_its_own():
     found = column_shift(Column("age", numbers), SOURCES, NAMES)
     assert found.source == "b"
     assert found.strength > 0.7
-    assert float(found.there) == pytest.approx(5, abs=0.5)
-    assert float(found.elsewhere) == pytest.approx(0, abs=0.5)
+    assert float(found.in_source) == pytest.approx(5, abs=0.5)
+    assert float(found.in_others) == pytest.approx(0, abs=0.5)
 
 
 def test_numbers_and_words_that_are_alike_everywhere():
@@ -63,7 +67,7 @@ def test_words_by_hand():
     """In c all rows have y, elsewhere half of them: expected are 100/3 of x and 200/3 of y."""
     values = ["x", "y"] * 100 + ["y"] * 100
     found = column_shift(Column("job", values=values), SOURCES, NAMES)
-    assert (found.source, found.there, found.elsewhere) == ("c", "y 100%", "y 50%")
+    assert (found.source, found.in_source, found.in_others) == ("c", "y 100%", "y 50%")
     chi2 = 2 * (50 / 3) ** 2 / (100 / 3) + 100 / 3 + 2 * (50 / 3) ** 2 / (200 / 3) + 50 / 3
     corrected = (chi2 / 300 - 2 / 299) / (2 - 1 / 299 - 1)
     assert found.strength == pytest.approx(np.sqrt(corrected))
@@ -72,7 +76,7 @@ def test_words_by_hand():
 def test_equal_medians_are_told_by_their_means():
     numbers = np.where((SOURCES == 0) & (np.arange(300) % 4 == 0), 1.0, 0.0)
     found = column_shift(Column("paid", numbers), SOURCES, NAMES)
-    assert (found.there, found.elsewhere) == ("mean 0.25", "mean 0")
+    assert (found.in_source, found.in_others) == ("mean 0.25", "mean 0")
 
 
 def test_constant_and_empty_columns_do_not_shift():
@@ -81,64 +85,51 @@ def test_constant_and_empty_columns_do_not_shift():
     assert column_shift(empty, SOURCES, NAMES).strength == 0
 
 
-LABELS = np.array([0, 1, 0, 1, 2, 2] * 10)
-
-
-SOURCE_PREDICTIONS_SOURCES = np.repeat(np.arange(6), 10)
-
-
-X = np.eye(3)[LABELS] + np.random.default_rng(0).normal(size=(60, 3)) / 3
-
-
 def test_errors_and_losses_by_hand():
-    held = HeldOut(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]]))
-    assert held.errors(np.array([0, 2])).tolist() == [False, True]
-    np.testing.assert_allclose(held.losses(np.array([1, 2])), [np.log(4), 12 * np.log(10)])
+    proba = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]])
+    assert errors(proba, np.array([0, 2])).tolist() == [False, True]
+    np.testing.assert_allclose(log_losses(proba, np.array([1, 2])), [np.log(4), 12 * np.log(10)])
 
 
-def test_ordinary_folds_have_every_source_in_training():
-    for train, test in ordinary_folds(LABELS, SOURCE_PREDICTIONS_SOURCES, 5, 0):
-        assert set(SOURCE_PREDICTIONS_SOURCES[train]) == set(range(6))
+def test_balanced_folds_have_every_source_in_training():
+    for train, test in balanced_folds(LABELS, SIX_SOURCES, 5, 0):
+        assert set(SIX_SOURCES[train]) == set(range(6))
         assert not set(train) & set(test)
 
 
 @pytest.mark.parametrize(("most", "n_folds"), [(10, 6), (3, 3)])
 def test_sources_are_left_out_whole(most, n_folds):
-    folds = source_folds(SOURCE_PREDICTIONS_SOURCES, most)
+    folds = source_folds(SIX_SOURCES, most)
     assert len(folds) == n_folds
     for train, test in folds:
-        assert not set(SOURCE_PREDICTIONS_SOURCES[train]) & set(SOURCE_PREDICTIONS_SOURCES[test])
+        assert not set(SIX_SOURCES[train]) & set(SIX_SOURCES[test])
     assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(60))
 
 
 def test_same_figures_for_frames_and_for_two_processes():
-    folds = ordinary_folds(LABELS, SOURCE_PREDICTIONS_SOURCES, 3, 0)
-    found = held_out(LogisticRegression(), X, LABELS, folds)
-    frame = held_out(LogisticRegression(), pd.DataFrame(X), LABELS, folds, n_jobs=2)
-    np.testing.assert_array_equal(found.shares, frame.shares)
-    assert found.errors(LABELS).mean() < 0.2
+    folds = balanced_folds(LABELS, SIX_SOURCES, 3, 0)
+    found = cross_predict(LogisticRegression(), X, LABELS, folds)
+    frame = cross_predict(LogisticRegression(), pd.DataFrame(X), LABELS, folds, n_jobs=2)
+    np.testing.assert_array_equal(found, frame)
+    assert errors(found, LABELS).mean() < 0.2
 
 
 def test_classes_that_training_lacks_have_no_chance():
-    only_new = np.where(SOURCE_PREDICTIONS_SOURCES == 0, 2, LABELS % 2)
-    found = held_out(
-        LogisticRegression(), X, only_new, source_folds(SOURCE_PREDICTIONS_SOURCES, 10)
-    )
-    assert (found.shares[SOURCE_PREDICTIONS_SOURCES == 0, 2] == 0).all()
-    one = np.where(SOURCE_PREDICTIONS_SOURCES == 0, 1, 0)
-    alone = held_out(LogisticRegression(), X, one, source_folds(SOURCE_PREDICTIONS_SOURCES, 10))
-    assert (alone.shares[SOURCE_PREDICTIONS_SOURCES == 0] == [1, 0]).all()
+    only_new = np.where(SIX_SOURCES == 0, 2, LABELS % 2)
+    found = cross_predict(LogisticRegression(), X, only_new, source_folds(SIX_SOURCES, 10))
+    assert (found[SIX_SOURCES == 0, 2] == 0).all()
+    one = np.where(SIX_SOURCES == 0, 1, 0)
+    alone = cross_predict(LogisticRegression(), X, one, source_folds(SIX_SOURCES, 10))
+    assert (alone[SIX_SOURCES == 0] == [1, 0]).all()
 
 
 def test_sources_are_left_out_of_training_but_not_of_what_is_tested():
-    folds = source_folds(SOURCE_PREDICTIONS_SOURCES, 10)
-    found = without_sources(folds, SOURCE_PREDICTIONS_SOURCES, [2])
-    assert [set(SOURCE_PREDICTIONS_SOURCES[fold.test]) for fold in found] == [{s} for s in range(6)]
-    assert all(2 not in SOURCE_PREDICTIONS_SOURCES[fold.train] for fold in found)
-    two = source_folds(SOURCE_PREDICTIONS_SOURCES[:20], 10)
-    assert [
-        len(fold.train) for fold in without_sources(two, SOURCE_PREDICTIONS_SOURCES[:20], [0])
-    ] == [10, 10]
+    folds = source_folds(SIX_SOURCES, 10)
+    found = drop_from_training(folds, SIX_SOURCES, [2])
+    assert [set(SIX_SOURCES[fold.test]) for fold in found] == [{s} for s in range(6)]
+    assert all(2 not in SIX_SOURCES[fold.train] for fold in found)
+    two = source_folds(SIX_SOURCES[:20], 10)
+    assert [len(fold.train) for fold in drop_from_training(two, SIX_SOURCES[:20], [0])] == [10, 10]
 
 
 def sites(offsets, n_rows=400, seed=0):
@@ -149,24 +140,23 @@ def sites(offsets, n_rows=400, seed=0):
     truth = said + np.array(offsets)[sources]
     labels = (rng.random(len(sources)) < 1 / (1 + np.exp(-truth))).astype(np.int64)
     p = 1 / (1 + np.exp(-said))
-    return HeldOut(np.column_stack([1 - p, p])), labels, sources
+    return np.column_stack([1 - p, p]), labels, sources
 
 
 def test_offsets_are_found_and_the_slope_is_one():
-    held, labels, sources = sites([0.0, 1.0, -1.0, 0.0], n_rows=1500)
-    found = site_calibrations(held, labels, sources, 1)
-    np.testing.assert_allclose(found.offsets.values, [0, 1, -1, 0], atol=0.3)
-    np.testing.assert_allclose(np.exp(found.log_slopes.values), 1.0, atol=0.25)
-    assert (found.offsets.low < found.offsets.values).all()
+    log_slopes, offsets = calibrate_sources(*sites([0.0, 1.0, -1.0, 0.0], n_rows=1500), 1)
+    np.testing.assert_allclose(offsets.values, [0, 1, -1, 0], atol=0.3)
+    np.testing.assert_allclose(np.exp(log_slopes.values), 1.0, atol=0.25)
+    assert (offsets.low < offsets.values).all()
 
 
 def test_small_sources_are_drawn_to_the_others():
-    held, labels, sources = sites([0.0, 0.0, 0.0, 0.0], n_rows=200)
+    proba, labels, sources = sites([0.0, 0.0, 0.0, 0.0], n_rows=200)
     few = np.arange(603)
     labels = labels.copy()
     labels[600:603] = 1
-    found = site_calibrations(HeldOut(held.shares[few]), labels[few], sources[few], 1)
-    assert abs(found.offsets.values[3]) < 0.7
+    _, offsets = calibrate_sources(proba[few], labels[few], sources[few], 1)
+    assert abs(offsets.values[3]) < 0.7
 
 
 def test_intervals_cover_known_truths():
@@ -174,28 +164,27 @@ def test_intervals_cover_known_truths():
     hits = []
     for run in range(30):
         offsets = 0.6 * rng.normal(size=8)
-        found = site_calibrations(*sites(offsets, 120, run), 1).offsets
+        _, found = calibrate_sources(*sites(offsets, 120, run), 1)
         hits.append(((found.low <= offsets) & (offsets <= found.high)).mean())
     assert 0.9 < np.mean(hits) < 0.99
 
 
 def test_coverage_of_sources_alike_and_of_one_that_differs():
-    held, labels, sources = sites([0.0, 0.0, 0.0, -4.0], n_rows=1000)
-    found = coverages(held, labels, sources, 0.9)
+    found = coverages(*sites([0.0, 0.0, 0.0, -4.0], n_rows=1000), 0.9)
     assert found[3] < 0.8
     alike = coverages(*sites([0.0, 0.0, 0.0], n_rows=1000), 0.9)
     np.testing.assert_allclose(alike, 0.9, atol=0.03)
 
 
 def test_recalibration_lowers_the_loss_of_a_source_that_is_off():
-    held, labels, sources = sites([0.0, 2.5])
-    own = np.flatnonzero(sources == 1)
-    assert recalibrated_loss(held, labels, own) < 0.8 * held.losses(labels)[own].mean()
+    proba, labels, sources = sites([0.0, 2.5])
+    own = proba[sources == 1], labels[sources == 1]
+    assert recalibrated_loss(*own) < 0.8 * log_losses(*own).mean()
 
 
 def test_rates_are_of_the_second_class_or_of_the_most_frequent_one():
-    assert compared_class(HeldOut(np.ones((3, 2)) / 2), np.array([0, 0, 1])) == 1
-    assert compared_class(HeldOut(np.ones((3, 3)) / 3), np.array([2, 2, 1])) == 2
+    assert reference_class(np.array([0, 0, 1]), 2) == 1
+    assert reference_class(np.array([2, 2, 1]), 3) == 2
 
 
 def rows(n_rows, offset=0.0, slope=1.0, seed=0):
@@ -207,25 +196,25 @@ def rows(n_rows, offset=0.0, slope=1.0, seed=0):
 
 
 @given(st.integers(0, 50))
-def test_turned_round_the_evidence_has_the_other_sign(seed):
+def test_inverted_the_evidence_has_the_other_sign(seed):
     shares, labels = rows(40, seed=seed)
     log_proba = as_log_proba(shares)
-    as_it_is = turned_evidence(log_proba, labels)
-    assert turned_evidence(log_proba[:, ::-1], labels) == pytest.approx(-as_it_is, abs=1e-6)
-    assert turned_evidence(log_proba, 1 - labels) == pytest.approx(-as_it_is, abs=1e-3)
+    as_it_is = inversion_evidence(log_proba, labels)
+    assert inversion_evidence(log_proba[:, ::-1], labels) == pytest.approx(-as_it_is, abs=1e-6)
+    assert inversion_evidence(log_proba, 1 - labels) == pytest.approx(-as_it_is, abs=1e-3)
 
 
 @pytest.mark.parametrize("offset", [-4.0, -2.0, 0.0, 2.0, 4.0])
-def test_other_shares_of_the_classes_make_nobody_suspect(offset):
+def test_other_shares_of_the_classes_invert_no_source(offset):
     shares, labels = rows(300, offset)
-    assert turned_evidence(as_log_proba(shares), labels) < 0
+    assert inversion_evidence(as_log_proba(shares), labels) < 0
     shares, labels = rows(300, offset, slope=-1.0)
-    assert turned_evidence(as_log_proba(shares), labels) > 0
+    assert inversion_evidence(as_log_proba(shares), labels) > 0
 
 
-def test_noise_is_not_suspect():
+def test_noise_is_not_inverted():
     shares, labels = rows(300, slope=0.0)
-    assert turned_evidence(as_log_proba(shares), labels) < 4
+    assert inversion_evidence(as_log_proba(shares), labels) < 4
 
 
 def test_of_several_the_surest_is_named_and_the_others_looked_at_again():
@@ -238,48 +227,43 @@ def test_of_several_the_surest_is_named_and_the_others_looked_at_again():
 
     def predict(dropped):
         asked.append(list(dropped))
-        return HeldOut(np.concatenate([good[0], misled[0][:, ::-1], turned[0]]))
+        return np.concatenate([good[0], misled[0][:, ::-1], turned[0]])
 
-    held = HeldOut(np.concatenate([good[0], misled[0], turned[0]]))
-    assert suspect_sources(held, labels, sources, predict) == [2]
+    proba = np.concatenate([good[0], misled[0], turned[0]])
+    assert find_inverted(proba, labels, sources, predict) == [2]
     assert asked == [[2]]
 
 
 def test_of_two_sources_both_are_named():
     shares, labels = rows(400, slope=-1.0)
     sources = np.repeat([0, 1], 200)
-    held = HeldOut(np.exp(log_softmax(as_log_proba(shares), axis=1)))
-    assert suspect_sources(held, labels, sources, None) == [0, 1]
-
-
-NORTH = AuditedSource(
-    "north", 10, 0.1, 0.3, 0.2, 0.5, 0.21, 0.1, 0.4, 0.4, 0.6, 0.9, 0.8, 1.0, -0.5, -0.9, -0.1, 0.85
-)  # fmt: skip
+    proba = np.exp(log_softmax(as_log_proba(shares), axis=1))
+    assert find_inverted(proba, labels, sources, None) == [0, 1]
 
 
 def made(**changes):
     facts = {
-        "sources": (NORTH,), "label": 1, "error": 0.1, "log_loss": 0.3, "new_error": 0.2,
+        "sources": (NORTH,), "reference_class": 1, "error": 0.1, "log_loss": 0.3, "new_error": 0.2,
         "new_error_low": 0.12, "new_error_high": 0.28, "new_log_loss": 0.5,
-        "error_bound": 0.35, "recognised": 0.9, "recognised_by_chance": 0.5,
-        "shifts": (ColumnShift("age", 0.7, "north", "61", "40"),), "worst": "north",
-        "remedy": "it is hard.",
+        "error_upper_90": 0.35, "source_accuracy": 0.9, "source_majority_rate": 0.5,
+        "column_shifts": (ColumnShift("age", 0.7, "north", "61", "40"),), "worst": "north",
+        "recommendation": "it is hard.",
     }  # fmt: skip
     return SourceAudit(**(facts | changes))
 
 
 def test_sentences_say_what_the_figures_are():
     assert made().sentences == (
-        made().promise,
+        made().summary,
         "The columns tell the source of 90% of the rows (the largest source alone: 50%).",
         "age differs most between sources: 61 in north, 40 elsewhere.",
         "Worst when left out is north: it is hard.",
     )
-    assert made().promise == (
+    assert made().summary == (
         "On a new source expect an error of 0.200 (averaged over many: 0.12 to 0.28); ordinary "
         "folds promise 0.100. Nine in ten new sources should stay below 0.350."
     )
-    assert made(error_bound=1.0).promise.endswith("too few to tell how bad it can get.")
+    assert made(error_upper_90=1.0).summary.endswith("too few to tell how bad it can get.")
     assert made().ratio == 2.0
     assert made(error=0.0).ratio == float("inf")
 
@@ -293,10 +277,10 @@ def test_the_table_has_a_row_per_source():
 @pytest.fixture
 def no_forest(monkeypatch):
     """Do without telling sources from columns, which takes most of the time."""
-    monkeypatch.setattr("ensemblage.sources._audit._recognised", lambda *_: 0.5)
+    monkeypatch.setattr("ensemblage.sources._audit._source_accuracy", lambda *_: 0.5)
 
 
-def sites_source_audit(n_sources=5, n_rows=120, inverted=None, seed=0):
+def rows_of_sites(n_sources=5, n_rows=120, inverted=None, seed=0):
     rng = np.random.default_rng(seed)
     sources = np.repeat([f"site {s}" for s in range(n_sources)], n_rows)
     X = rng.normal(size=(len(sources), 3))
@@ -312,23 +296,23 @@ def audited(*rows, **options):
 
 
 def test_sources_alike_promise_the_same():
-    found = audited(*sites_source_audit())
+    found = audited(*rows_of_sites())
     assert found.new_error == pytest.approx(found.error, abs=0.03)
-    assert found.suspects == ()
-    assert found.error_bound > found.new_error
+    assert found.inverted_sources == ()
+    assert found.error_upper_90 > found.new_error
     assert [each.n_rows for each in found.sources] == [120] * 5
-    assert found.shifts[0].column == "x2"
-    assert found.shifts[0].source == "site 1"
-    assert 0.2 < found.recognised < 0.6
+    assert found.column_shifts[0].column == "x2"
+    assert found.column_shifts[0].source == "site 1"
+    assert 0.2 < found.source_accuracy < 0.6
 
 
-def test_a_source_that_was_turned_round_is_found_out():
-    found = audited(*sites_source_audit(inverted="site 3"))
-    assert found.suspects == ("site 3",)
+def test_an_inverted_source_is_found():
+    found = audited(*rows_of_sites(inverted="site 3"))
+    assert found.inverted_sources == ("site 3",)
     assert found.new_error > found.error
     assert "Look at site 3 first" in str(found)
     assert found.worst == "site 3"
-    assert "check its labels" in found.remedy
+    assert "check its labels" in found.recommendation
 
 
 @pytest.fixture
@@ -338,15 +322,15 @@ def heart(shared):
 
 
 @pytest.mark.parametrize("inverted", ["", "cleveland", "hungarian", "switzerland", "va"])
-def test_every_hospital_of_the_real_table_is_found_out(heart, inverted, no_forest):
+def test_every_inverted_hospital_of_the_real_table_is_found(heart, inverted, no_forest):
     X, y, sources = heart
     model = make_pipeline(TableEncoder(), LogisticRegression(max_iter=2000))
     turned = np.where(sources == inverted, 1 - y, y)
     found = source_audit(model, X, turned, sources, random_state=0)
-    assert found.suspects == ((inverted,) if inverted else ())
+    assert found.inverted_sources == ((inverted,) if inverted else ())
 
 
-def test_a_source_with_other_rates_is_not_suspect(no_forest):
+def test_a_source_with_other_rates_is_not_inverted(no_forest):
     rng = np.random.default_rng(0)
     sources = np.repeat(["a", "b", "c", "d"], 200)
     X = rng.normal(size=(800, 2))
@@ -355,19 +339,19 @@ def test_a_source_with_other_rates_is_not_suspect(no_forest):
     assert y[sources == "d"].mean() < 0.25
     assert y[sources == "a"].mean() > 0.7
     assert found.sources[3].left_out_error > 0.5
-    assert found.suspects == ()
+    assert found.inverted_sources == ()
     turned = np.where(sources == "d", 1 - y, y)
-    assert audited(X, turned, sources).suspects == ("d",)
+    assert audited(X, turned, sources).inverted_sources == ("d",)
 
 
-def test_two_turned_round_of_six_are_both_named(no_forest):
-    X, y, sources = sites_source_audit(6)
+def test_two_inverted_of_six_are_both_named(no_forest):
+    X, y, sources = rows_of_sites(6)
     y = np.where(np.isin(sources, ["site 2", "site 5"]), 1 - y, y)
-    assert audited(X, y, sources).suspects == ("site 2", "site 5")
+    assert audited(X, y, sources).inverted_sources == ("site 2", "site 5")
 
 
 def test_it_prints_as_sentences_and_a_table():
-    found = audited(*sites_source_audit(3))
+    found = audited(*rows_of_sites(3))
     text = str(found)
     assert text.startswith("On a new source expect an error of 0.")
     assert "site 2" in text
@@ -376,18 +360,18 @@ def test_it_prints_as_sentences_and_a_table():
 
 
 def test_several_classes_words_and_processes():
-    X, _, sources = sites_source_audit(4)
+    X, _, sources = rows_of_sites(4)
     frame = pd.DataFrame({"a": X[:, 0], "job": np.where(X[:, 1] > 0, "cook", "smith")})
     y = np.digitize(X[:, 0], [-0.5, 0.5]).astype(str)
     model = make_pipeline(TableEncoder(), LogisticRegression())
     one = source_audit(model, frame, y, sources, random_state=0)
     assert one == source_audit(model, frame, y, sources, random_state=0, n_jobs=2)
-    assert one.label in {"0", "1", "2"}
-    assert {each.column for each in one.shifts} == {"a", "job"}
+    assert one.reference_class in {"0", "1", "2"}
+    assert {each.column for each in one.column_shifts} == {"a", "job"}
 
 
 def test_what_cannot_be_audited_is_refused_before_any_fit():
-    X, y, sources = sites_source_audit(2)
+    X, y, sources = rows_of_sites(2)
     with pytest.raises(ValueError, match="sources holds 1 source; an audit needs two or more"):
         audited(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match="most have one row"):
@@ -399,12 +383,12 @@ def test_what_cannot_be_audited_is_refused_before_any_fit():
 
 
 def test_a_source_of_one_class_is_audited():
-    X, y, sources = sites_source_audit(4)
+    X, y, sources = rows_of_sites(4)
     y = np.where(sources == "site 0", 1, y)
     found = audited(X, y, sources)
-    assert found.sources[0].observed == 1.0
+    assert found.sources[0].observed_rate == 1.0
     assert np.isfinite(found.sources[0].offset)
-    assert not found.sources[0].suspect
+    assert not found.sources[0].inverted
 
 
 @pytest.fixture

@@ -15,14 +15,14 @@ from ensemblage._core import deal_folds
 from ensemblage.persistence import load, save
 from ensemblage.sources import (
     RecalibratedClassifier,
+    add_intercepts,
     as_log_proba,
-    calibrate_site,
-    choose_ridge,
-    fit_offsets,
+    choose_intercept_penalty,
+    fit_calibration,
+    fit_intercepts,
     recalibrate,
-    spoken,
 )
-from ensemblage.sources._calibration import CalibrationPrior, SiteCalibration, Spoken, _information
+from ensemblage.sources._calibration import Calibration, CalibrationPrior, _fisher_information
 from reference.source_offsets import offsets_by_source
 
 
@@ -34,22 +34,22 @@ def made(seed, n_rows=60, n_classes=3):
 
 def test_by_hand():
     """Slope 2 and offsets of half a log odds turn even odds into their sum."""
-    change = SiteCalibration(2.0, np.array([-0.5, 0.5]), np.eye(3))
+    change = Calibration(2.0, np.array([-0.5, 0.5]), np.eye(3))
     found = np.exp(change.log_proba(np.log([[0.5, 0.5], [0.8, 0.2]])))
     odds = np.exp(1.0)
     np.testing.assert_allclose(found[0, 1] / found[0, 0], odds)
     np.testing.assert_allclose(found[1, 1] / found[1, 0], odds / 16)
-    np.testing.assert_allclose(change.deviations, [np.log(2), -0.5, 0.5])
+    np.testing.assert_allclose(change.z_scores, [np.log(2), -0.5, 0.5])
 
 
 def test_many_rows_find_the_truth():
     rng = np.random.default_rng(0)
     log_proba, _, _ = made(1, 20_000, 2)
-    truth = SiteCalibration(0.6, np.array([-0.4, 0.4]), np.eye(3))
+    truth = Calibration(0.6, np.array([-0.4, 0.4]), np.eye(3))
     labels = (rng.random(20_000) < np.exp(truth.log_proba(log_proba))[:, 1]).astype(int)
-    found = calibrate_site(log_proba, labels, np.ones(20_000))
+    found = fit_calibration(log_proba, labels, np.ones(20_000))
     assert found.slope == pytest.approx(0.6, abs=0.03)
-    assert found.offsets[1] == pytest.approx(0.4, abs=0.03)
+    assert found.intercepts[1] == pytest.approx(0.4, abs=0.03)
     sd = np.sqrt(np.diag(found.covariance))
     assert 0.005 < sd[0] < 0.03
 
@@ -66,27 +66,27 @@ def test_information_is_the_curvature_where_the_model_is_right():
         return np.append((gap * stretched).sum(), gap.sum(axis=0))
 
     numeric = np.array([approx_fprime(at, lambda v, j=j: slope(v)[j], 1e-6) for j in range(4)])
-    np.testing.assert_allclose(_information(log_proba, weights, at), numeric, atol=1e-3)
+    np.testing.assert_allclose(_fisher_information(log_proba, weights, at), numeric, atol=1e-3)
 
 
 @given(st.integers(0, 500), st.sampled_from([2, 4]))
 def test_offsets_add_up_to_nothing_and_a_tight_prior_changes_nothing(seed, n_classes):
-    found = calibrate_site(*made(seed, 30, n_classes))
-    assert abs(found.offsets.sum()) < 1e-3
+    found = fit_calibration(*made(seed, 30, n_classes))
+    assert abs(found.intercepts.sum()) < 1e-3
     assert np.isfinite(found.covariance).all()
-    still = calibrate_site(*made(seed, 30, n_classes), CalibrationPrior(1e-6, 1e-6))
+    still = fit_calibration(*made(seed, 30, n_classes), CalibrationPrior(1e-6, 1e-6))
     assert still.slope == pytest.approx(1.0, abs=1e-6)
 
 
 def test_caution_follows_the_chance_of_a_change():
-    found = SiteCalibration(4.0, np.array([-1.0, 1.0]), np.eye(3), chance=0.5).cautious()
+    found = Calibration(4.0, np.array([-1.0, 1.0]), np.eye(3), probability_of_change=0.5).shrunken()
     assert found.slope == pytest.approx(2.0)
-    np.testing.assert_allclose(found.offsets, [-0.5, 0.5])
+    np.testing.assert_allclose(found.intercepts, [-0.5, 0.5])
     log_proba, _, weights = made(3, 400, 2)
     rng = np.random.default_rng(0)
     as_said = (rng.random(400) < np.exp(log_proba)[:, 1]).astype(int)
-    assert calibrate_site(log_proba, as_said, weights).chance < 0.2
-    assert calibrate_site(log_proba, 1 - as_said, weights).chance > 0.99
+    assert fit_calibration(log_proba, as_said, weights).probability_of_change < 0.2
+    assert fit_calibration(log_proba, 1 - as_said, weights).probability_of_change > 0.99
 
 
 def test_probabilities_of_zero_have_logs():
@@ -118,7 +118,7 @@ def test_scikit_learn(estimator, check):
 def test_a_site_that_differs_is_mended(model, shift, stretch):
     adapted = recalibrate(model, *site(1, 100, shift, stretch))
     X, y = site(2, 4000, shift, stretch)
-    assert adapted.telling_
+    assert adapted.significant_
     assert log_loss(y, adapted.predict_proba(X)) < 0.9 * log_loss(y, model.predict_proba(X))
     assert (adapted.predict(X) == adapted.predict_proba(X).argmax(axis=1)).all()
 
@@ -135,7 +135,7 @@ def test_a_site_like_the_others_is_left_nearly_alone(model):
 def test_it_says_when_the_rows_tell_nothing(model):
     with pytest.warns(UserWarning, match="20 labelled rows do not tell the site from what"):
         adapted = recalibrate(model, *site(4, 20))
-    assert not adapted.telling_
+    assert not adapted.significant_
     assert adapted.slope_ == pytest.approx(1.0, abs=0.1)
 
 
@@ -163,13 +163,13 @@ def test_saved_and_loaded(model, tmp_path):
     save(adapted, tmp_path / "site.skops")
     again = load(tmp_path / "site.skops").model
     np.testing.assert_array_equal(again.predict_proba(X), adapted.predict_proba(X))
-    adapted.offsets_ = np.array([np.nan, 0.0])
+    adapted.intercepts_ = np.array([np.nan, 0.0])
     save(adapted, tmp_path / "forged.skops")
     with pytest.raises(ValueError, match="forged or damaged RecalibratedClassifier"):
         load(tmp_path / "forged.skops")
 
 
-def made_source_offsets(seed, n_rows=60, n_classes=3, n_sources=4, shift=0.0):
+def rows_of_sources(seed, n_rows=60, n_classes=3, n_sources=4, shift=0.0):
     """Rows whose first class is more frequent in later sources than probabilities say."""
     rng = np.random.default_rng(seed)
     sources = rng.integers(0, n_sources, n_rows)
@@ -179,49 +179,48 @@ def made_source_offsets(seed, n_rows=60, n_classes=3, n_sources=4, shift=0.0):
     true = proba * np.exp(tilt)
     true /= true.sum(axis=1, keepdims=True)
     y = np.array([rng.choice(n_classes, p=each) for each in true])
-    return spoken(proba, y, sources, rng.uniform(0.5, 2.0, n_rows))
+    return np.log(proba), y, sources, rng.uniform(0.5, 2.0, n_rows)
 
 
-def test_by_hand_of_source_offsets():
+def test_intercepts_by_hand():
     # four rows of class 1 that were even: a = n p(0) / 2 nu, at a = log(3) / 2 and p(0) = 1/4
-    rows = spoken(np.full((4, 2), 0.5), np.ones(4, dtype=int), np.zeros(4, dtype=int), None)
-    offsets = fit_offsets(rows, 1, 1 / np.log(3))
-    np.testing.assert_allclose(offsets, [[-np.log(3) / 2, np.log(3) / 2]], atol=1e-7)
-    np.testing.assert_allclose(np.exp(rows.shifted(offsets))[0], [0.25, 0.75], atol=1e-7)
+    log_proba, zeros = np.log(np.full((4, 2), 0.5)), np.zeros(4, dtype=int)
+    found = fit_intercepts(log_proba, zeros + 1, zeros, np.ones(4), 1, 1 / np.log(3))
+    np.testing.assert_allclose(found, [[-np.log(3) / 2, np.log(3) / 2]], atol=1e-7)
+    proba = np.exp(add_intercepts(log_proba, zeros, found))
+    np.testing.assert_allclose(proba[0], [0.25, 0.75], atol=1e-7)
 
 
-@pytest.mark.parametrize("ridge", [0.5, 4.0])
-def test_the_slow_twin_agrees(ridge):
-    rows = made_source_offsets(0)
-    slow = offsets_by_source(rows.log_proba, rows.y, rows.sources, rows.weights, ridge)
-    np.testing.assert_allclose(fit_offsets(rows, 4, ridge), slow, atol=1e-4)
+@pytest.mark.parametrize("penalty", [0.5, 4.0])
+def test_the_slow_twin_agrees(penalty):
+    rows = rows_of_sources(0)
+    slow = offsets_by_source(*rows, penalty)
+    np.testing.assert_allclose(fit_intercepts(*rows, 4, penalty), slow, atol=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 16.0]))
-def test_offsets_add_up_to_zero_never_lose_and_shrink(seed, ridge):
-    rows = made_source_offsets(seed)
-    none, some = np.zeros((5, 3)), fit_offsets(rows, 5, ridge)
+def test_intercepts_add_up_to_zero_never_lose_and_shrink(seed, penalty):
+    rows = rows_of_sources(seed)
+    log_proba, y, sources, weights = rows
+
+    def loss(intercepts):
+        log_p = add_intercepts(log_proba, sources, intercepts)
+        return -weights @ log_p[np.arange(len(y)), y]
+
+    none, some = np.zeros((5, 3)), fit_intercepts(*rows, 5, penalty)
     np.testing.assert_allclose(some.sum(axis=1), 0, atol=1e-6)
-    assert rows.loss(some) <= rows.loss(none) + 1e-9
+    assert loss(some) <= loss(none) + 1e-9
     assert (some[4] == 0).all()  # no row is of this source
-    assert np.abs(fit_offsets(rows, 5, 10 * ridge)).sum() <= np.abs(some).sum() + 1e-6
+    assert np.abs(fit_intercepts(*rows, 5, 10 * penalty)).sum() <= np.abs(some).sum() + 1e-6
 
 
-def test_an_infinite_pull_leaves_no_offsets():
-    assert (fit_offsets(made_source_offsets(1), 4, np.inf) == 0).all()
+def test_an_infinite_penalty_leaves_no_intercepts():
+    assert (fit_intercepts(*rows_of_sources(1), 4, np.inf) == 0).all()
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, {16.0, np.inf}), (2.0, {1.0})])
-def test_the_pull_is_chosen_by_what_helps_elsewhere(shift, expected):
-    rows = made_source_offsets(3, n_rows=400, shift=shift)
-    folds = deal_folds(rows.y, 5, np.random.default_rng(0))
-    assert choose_ridge(rows, 4, folds) in expected
-
-
-def test_rows_are_taken_with_all_that_is_known_of_them():
-    rows = made_source_offsets(4)
-    some = rows.take(np.array([5, 1]))
-    assert isinstance(some, Spoken)
-    assert some.y.tolist() == rows.y[[5, 1]].tolist()
-    np.testing.assert_array_equal(some.log_proba, rows.log_proba[[5, 1]])
+def test_the_penalty_is_chosen_by_what_helps_elsewhere(shift, expected):
+    rows = rows_of_sources(3, n_rows=400, shift=shift)
+    folds = deal_folds(rows[1], 5, np.random.default_rng(0))
+    assert choose_intercept_penalty(*rows, 4, folds) in expected

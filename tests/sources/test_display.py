@@ -3,7 +3,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.sources import AuditedSource, SourceAudit, SourceDisplay, draw_calibration_fan
+from ensemblage.sources import (
+    AuditedSource,
+    SourceAudit,
+    SourceAuditDisplay,
+    draw_calibration_curves,
+)
 from ensemblage.sources._display import calibrated_rate
 
 
@@ -16,24 +21,24 @@ def no_window():
     plt.close("all")
 
 
-def source(name, left_out, slope=1.0, offset=0.0, suspect=False):
+def source(name, left_out, slope=1.0, offset=0.0, inverted=False):
     figures = (0.1, 0.3, left_out, 0.5, left_out, left_out - 0.05, left_out + 0.05, 0.4, 0.6)
     return AuditedSource(
-        name, 10, *figures, slope, 0.8, 1.2, offset, -0.9, 0.9, 0.85, suspect=suspect
+        name, 10, *figures, slope, 0.8, 1.2, offset, -0.9, 0.9, 0.85, inverted=inverted
     )
 
 
 def made(*sources, bound=0.5):
     return SourceAudit(
-        sources=sources, label="ill", error=0.1, log_loss=0.3, new_error=0.3, new_error_low=0.1,
-        new_error_high=0.5, new_log_loss=0.5, error_bound=bound, recognised=0.9,
-        recognised_by_chance=0.5, shifts=(), worst="north", remedy="it is hard.",
+        sources=sources, reference_class="ill", error=0.1, log_loss=0.3, new_error=0.3,
+        new_error_low=0.1, new_error_high=0.5, new_log_loss=0.5, error_upper_90=bound, source_accuracy=0.9,
+        source_majority_rate=0.5, column_shifts=(), worst="north", recommendation="it is hard.",
     )  # fmt: skip
 
 
 def test_the_worst_is_on_top_and_bounds_are_drawn():
-    audit = made(source("north", 0.2), source("south", 0.4, suspect=True))
-    forest, fan = SourceDisplay(audit).plot().axes_
+    audit = made(source("north", 0.2), source("south", 0.4, inverted=True))
+    forest, fan = SourceAuditDisplay(audit).plot().axes_
     assert [each.get_text() for each in forest.get_yticklabels()] == ["north", "south"]
     lines = [line.get_xdata() for line in forest.lines]
     assert [0.35, 0.45] in [np.round(each, 2).tolist() for each in lines if len(each) == 2]
@@ -48,7 +53,7 @@ def test_names_stand_in_the_corners_apart_from_the_lines_and_from_each_other():
     sources = [
         source(f"s{k}", 0.2, offset=offset) for k, offset in enumerate([0.5, -0.5, 0.4, -0.1])
     ]
-    fan = SourceDisplay(made(*sources)).plot().axes_[1]
+    fan = SourceAuditDisplay(made(*sources)).plot().axes_[1]
     places = {each.get_text(): each.xyann for each in fan.texts}
     assert len(set(places.values())) == 4
     assert {name: x < y for name, (x, y) in places.items()} == {
@@ -60,14 +65,14 @@ def test_a_page_gives_its_own_ink():
     from matplotlib.figure import Figure
 
     ax = Figure().subplots()
-    draw_calibration_fan(made(source("north", 0.2), source("south", 0.2)), ax, ink="#010203")
+    draw_calibration_curves(made(source("north", 0.2), source("south", 0.2)), ax, ink="#010203")
     assert {each.get_color() for each in [*ax.lines[1:], *ax.texts]} == {"#010203"}
 
 
 def test_without_a_bound_there_is_no_line_for_it():
     many = [source(f"s{k}", 0.2, offset=k / 10) for k in range(12)]
-    with_bound = SourceDisplay(made(*many)).plot()
-    without = SourceDisplay(made(*many, bound=1.0)).plot()
+    with_bound = SourceAuditDisplay(made(*many)).plot()
+    without = SourceAuditDisplay(made(*many, bound=1.0)).plot()
     assert len(with_bound.axes_[0].lines) == len(without.axes_[0].lines) + 1
     assert "s0" not in {each.get_text() for each in without.axes_[1].texts}
     assert without.figure_.get_figheight() > 4
@@ -86,7 +91,7 @@ def test_from_an_estimator_on_given_axes():
 
     X, y, sources = make_multi_source(3, n_samples=150, random_state=0, return_sources=True)
     axes = plt.subplots(1, 2)[1]
-    display = SourceDisplay.from_estimator(
+    display = SourceAuditDisplay.from_estimator(
         LogisticRegression(), X, y, sources, axes=axes, random_state=0
     )
     assert display.figure_ is axes[0].figure

@@ -5,25 +5,26 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import LogisticRegression
 
-from ensemblage.sources import _pooling_solvers as _pooling_search
-from ensemblage.sources._pooling_solvers import INF as POOLING_SEARCH_INF
+from ensemblage.sources import _pooling_solvers
 from ensemblage.sources._pooling_solvers import (
-    Grid,
+    DEVIATION_GRID,
+    INF,
     Penalties,
-    Pooled,
-    SharedAndOwn,
-    SourcedRows,
+    PooledCoefs,
+    PoolingData,
     SourceRows,
     add_source_losses,
-    choose_penalties,
-    fit_pooled,
-    held_out_loss,
+    fit_logistic,
+    logistic_cv_loss,
+    mean_log_loss,
     search_folds,
-    solve_pooled,
-    source_products,
+    search_penalties,
+    solve_ridge,
     squared_error,
 )
 from reference.source_losses import source_loss
+
+N_SOURCES = 3
 
 
 def made(seed, n_logits, n_sources=3, n_rows=12):
@@ -70,19 +71,20 @@ def test_finite_and_without_slope_along_what_does_not_matter(seed, n_logits, siz
         np.testing.assert_allclose(slopes.sum(axis=1), 0, atol=1e-9)
 
 
-INF = np.inf
-
-
-def made_pooled_normal(seed, n_rows=60, n_sources=3):
+def numeric_rows(seed, n_rows=60):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.normal(size=(n_rows, 2)), np.ones(n_rows)])
-    sources = np.arange(n_rows) % n_sources
-    return rows, rng.normal(size=n_rows) + rows[:, 0], rng.uniform(0.5, 2.0, n_rows), sources
+    y, weights = rng.normal(size=n_rows) + rows[:, 0], rng.uniform(0.5, 2.0, n_rows)
+    return PoolingData(rows, y, np.arange(n_rows) % N_SOURCES, weights, N_SOURCES)
 
 
-def loss(parts, penalties, shared, own):
+def grams(data):
+    return data.grams(np.arange(len(data.y)))
+
+
+def loss(data, penalties, shared, own):
     """The sum that is minimised, one row at a time."""
-    rows, y, weights, sources = parts
+    rows, y, sources, weights, _ = data
     total = 0.0
     for x, truth, weight, s in zip(rows, y, weights, sources, strict=True):
         total += 0.5 * weight * (truth - x @ (shared + own[s])) ** 2
@@ -92,91 +94,83 @@ def loss(parts, penalties, shared, own):
 
 def test_two_sources_with_a_mean_each_by_hand():
     # means 0 and 4 of two rows each; B is free, deviations cost one: d = 2 * (mean - B) / 3
-    parts = (np.ones((4, 1)), np.array([0.0, 0.0, 4.0, 4.0]), np.ones(4), np.array([0, 0, 1, 1]))
-    found = solve_pooled(source_products(*parts, 2), SharedAndOwn(np.zeros(1), np.ones(1)))
-    assert found.shared == pytest.approx([2.0])
-    assert found.own[:, 0] == pytest.approx([-4 / 3, 4 / 3])
+    y, sources = np.array([0.0, 0.0, 4.0, 4.0]), np.array([0, 0, 1, 1])
+    data = PoolingData(np.ones((4, 1)), y, sources, np.ones(4), 2)
+    found = solve_ridge(grams(data), np.zeros(1), np.ones(1))
+    assert found.common == pytest.approx([2.0])
+    assert found.deviations[:, 0] == pytest.approx([-4 / 3, 4 / 3])
 
 
 @pytest.mark.parametrize("shared", [0.5, INF])
 @pytest.mark.parametrize("own", [2.0, INF])
 def test_no_other_coefficients_are_better(shared, own):
-    parts = made_pooled_normal(0)
-    penalties = SharedAndOwn(np.array([shared] * 2 + [0.0]), np.array([own] * 2 + [1.0]))
-    found = solve_pooled(source_products(*parts, 3), penalties)
-    masks = np.isfinite(penalties.shared), np.isfinite(penalties.own)
+    data = numeric_rows(0)
+    penalties = np.array([shared] * 2 + [0.0]), np.array([own] * 2 + [1.0])
+    found = solve_ridge(grams(data), *penalties)
+    masks = [np.isfinite(each) for each in penalties]
 
     def slow(values):
-        return loss(parts, penalties, values[:3] * masks[0], values[3:].reshape(3, 3) * masks[1])
+        return loss(data, penalties, values[:3] * masks[0], values[3:].reshape(3, 3) * masks[1])
 
     best = minimize(slow, np.zeros(12), method="BFGS", options={"gtol": 1e-7})
-    assert loss(parts, penalties, *found) == pytest.approx(best.fun, rel=1e-8)
-    np.testing.assert_array_equal(found.shared[~masks[0]], 0)
-    np.testing.assert_array_equal(found.own[:, ~masks[1]], 0)
+    assert loss(data, penalties, *found) == pytest.approx(best.fun, rel=1e-8)
+    np.testing.assert_array_equal(found.common[~masks[0]], 0)
+    np.testing.assert_array_equal(found.deviations[:, ~masks[1]], 0)
 
 
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_shared_and_own_balance_and_errors_add_up(seed):
-    parts = made_pooled_normal(seed)
-    rows, y, weights, sources = parts
-    data = source_products(*parts, 3)
-    penalties = SharedAndOwn(np.full(3, 0.7), np.full(3, 1.9))
-    found = solve_pooled(data, penalties)
+    data = numeric_rows(seed)
+    found = solve_ridge(grams(data), np.full(3, 0.7), np.full(3, 1.9))
     # at the minimum both slopes are the same sum over the rows
-    np.testing.assert_allclose(0.7 * found.shared, 1.9 * found.own.sum(axis=0), atol=1e-9)
-    coefs = found.shared + found.own
-    residuals = y - (rows * coefs[sources]).sum(axis=1)
-    assert squared_error(data, coefs) == pytest.approx(float(weights @ residuals**2))
+    np.testing.assert_allclose(0.7 * found.common, 1.9 * found.deviations.sum(axis=0), atol=1e-9)
+    residuals = data.y - (data.rows * found.coefs[data.sources]).sum(axis=1)
+    error = squared_error(grams(data), found.coefs)
+    assert error == pytest.approx(float(data.weights @ residuals**2))
 
 
-POOLED_FIT_INF = float("inf")
-
-
-N_SOURCES = 3
-
-
-def made_pooled_fit(n_classes):
+def class_rows(n_classes):
     rng = np.random.default_rng(0)
     X, sources = rng.normal(size=(120, 2)), np.arange(120) % N_SOURCES
     y = np.digitize(X[:, 0] + (sources - 1) * X[:, 1] + rng.normal(size=120), [-0.5, 0.5])
     labels = np.minimum(y, n_classes - 1)
     rows = np.column_stack([X, np.ones(len(X))])
-    return X, SourcedRows(rows, labels.astype(np.int64), sources, np.ones(len(X)))
+    return X, PoolingData(rows, labels.astype(np.int64), sources, np.ones(len(X)), N_SOURCES)
 
 
 def fitted(data, penalties, n_classes):
     n_logits = 1 if n_classes == 2 else n_classes
-    start = Pooled.nothing(N_SOURCES, n_logits, data.rows.shape[1])
-    return fit_pooled(data.by_source(N_SOURCES), penalties, start, tol=1e-9)[0]
+    start = PooledCoefs.zeros(N_SOURCES, n_logits, data.rows.shape[1])
+    return fit_logistic(data.by_source(), penalties, start, tol=1e-9)[0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_without_deviations_it_is_one_regression_with_indicators_of_the_sources(n_classes):
-    X, data = made_pooled_fit(n_classes)
-    found = fitted(data, Penalties(4.0, POOLED_FIT_INF), n_classes)
+    X, data = class_rows(n_classes)
+    found = fitted(data, Penalties(4.0, INF), n_classes)
     # a column times its weight is penalised by one over the weight squared
     indicators = 2.0 * np.eye(N_SOURCES)[data.sources]
     plain = LogisticRegression(C=1 / 4, tol=1e-10, max_iter=5000)
-    plain.fit(np.column_stack([X, indicators]), data.labels)
-    np.testing.assert_allclose(found.shared[:, :2], plain.coef_[:, :2], atol=1e-4)
-    np.testing.assert_allclose(found.own[..., :2], 0)
-    np.testing.assert_allclose(found.typical, found.shared + found.own.mean(axis=0))
+    plain.fit(np.column_stack([X, indicators]), data.y)
+    np.testing.assert_allclose(found.common[:, :2], plain.coef_[:, :2], atol=1e-4)
+    np.testing.assert_allclose(found.deviations[..., :2], 0)
+    np.testing.assert_allclose(found.mean, found.common + found.deviations.mean(axis=0))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_without_shared_coefficients_it_is_one_regression_per_source(n_classes):
-    X, data = made_pooled_fit(n_classes)
-    found = fitted(data, Penalties(POOLED_FIT_INF, 4.0), n_classes)
+    X, data = class_rows(n_classes)
+    found = fitted(data, Penalties(INF, 4.0), n_classes)
     for s in range(N_SOURCES):
         # the shared intercept as it was found, each source's own around it under its penalty
         own = data.sources == s
         rows = np.column_stack([X[own], 2.0 * np.ones(own.sum())])
-        fixed = np.broadcast_to(found.shared[:, -1], (own.sum(), len(found.shared)))
-        residual = data.labels[own]
+        fixed = np.broadcast_to(found.common[:, -1], (own.sum(), len(found.common)))
+        residual = data.y[own]
         plain = _regression_with_offsets(rows, residual, fixed, n_classes)
-        np.testing.assert_allclose(found.own[s][:, :2], plain[:, :2], atol=1e-4)
-        np.testing.assert_allclose(found.own[s][:, 2], 2.0 * plain[:, 2], atol=1e-4)
+        np.testing.assert_allclose(found.deviations[s][:, :2], plain[:, :2], atol=1e-4)
+        np.testing.assert_allclose(found.deviations[s][:, 2], 2.0 * plain[:, 2], atol=1e-4)
 
 
 def _regression_with_offsets(rows, labels, offsets, n_classes):
@@ -196,81 +190,78 @@ def _regression_with_offsets(rows, labels, offsets, n_classes):
 
 
 def test_at_the_minimum_shared_and_own_are_in_balance():
-    _, data = made_pooled_fit(2)
+    _, data = class_rows(2)
     found = fitted(data, Penalties(2.0, 3.0), 2)
     np.testing.assert_allclose(
-        2.0 * found.shared[:, :-1], 3.0 * found.own.sum(axis=0)[:, :-1], atol=1e-5
+        2.0 * found.common[:, :-1], 3.0 * found.deviations.sum(axis=0)[:, :-1], atol=1e-5
     )
 
 
 def test_twice_the_weight_is_a_row_twice():
-    _, data = made_pooled_fit(3)
+    _, data = class_rows(3)
     twice = np.concatenate([np.arange(120), np.arange(40)])
-    repeated = SourcedRows(*(part[twice] for part in data))
+    repeated = PoolingData(*(part[twice] for part in data[:4]), N_SOURCES)
     weighted = data._replace(weights=1.0 + (np.arange(120) < 40))
     penalties = Penalties(1.0, 1.0)
     a, b = fitted(repeated, penalties, 3), fitted(weighted, penalties, 3)
     np.testing.assert_allclose(a.coefs, b.coefs, atol=1e-6)
 
 
-def test_held_out_loss_of_nothing_known_is_that_of_equal_classes():
-    _, data = made_pooled_fit(3)
-    nothing = Pooled.nothing(N_SOURCES, 3, 3)
-    loss = held_out_loss(data.by_source(N_SOURCES), nothing.coefs)
+def test_the_log_loss_of_nothing_known_is_that_of_equal_classes():
+    _, data = class_rows(3)
+    nothing = PooledCoefs.zeros(N_SOURCES, 3, 3)
+    loss = mean_log_loss(data.by_source(), nothing.coefs)
     assert loss == pytest.approx(np.log(3), rel=1e-12)
 
 
-def made_pooling_search(spread, n_rows=400, n_sources=4):
+def sources_that_differ(spread, n_rows=400, n_sources=4):
     """Sources whose rules differ by as much as ``spread``."""
     rng = np.random.default_rng(1)
     X, sources = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % n_sources
     own = 1.0 + spread * rng.normal(size=(n_sources, 3))
     labels = ((X * own[sources]).sum(axis=1) + rng.logistic(size=n_rows) > 0).astype(np.int64)
     rows = np.column_stack([X, np.ones(n_rows)])
-    return SourcedRows(rows, labels, sources, np.ones(n_rows))
+    return PoolingData(rows, labels, sources, np.ones(n_rows), n_sources)
 
 
-FULL = Grid()
-
-
-def chosen(data, grid=FULL):
-    n_sources = int(data.sources.max()) + 1
-    start = Pooled.nothing(n_sources, 1, data.rows.shape[1])
-    return choose_penalties(data, start, search_folds(data, 5, np.random.default_rng(0)), grid)
+def chosen(data, **grids):
+    start = PooledCoefs.zeros(data.n_sources, 1, data.rows.shape[1])
+    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
+    return search_penalties(logistic_cv_loss(data, start, folds), data.n_sources, **grids)
 
 
 def test_the_more_sources_differ_the_smaller_the_penalty_on_what_is_their_own():
-    alike, apart = chosen(made_pooling_search(0.0)), chosen(made_pooling_search(2.0))
-    assert alike.own >= 10
-    assert apart.own <= 3
+    alike, apart = chosen(sources_that_differ(0.0)), chosen(sources_that_differ(2.0))
+    assert alike.deviation >= 10
+    assert apart.deviation <= 3
 
 
 def test_given_penalties_are_kept():
-    assert chosen(made_pooling_search(1.0), Grid(shared=(7.0,))).shared == 7.0
-    assert (
-        chosen(made_pooling_search(1.0), Grid(own=(POOLING_SEARCH_INF,))).own == POOLING_SEARCH_INF
-    )
+    data = sources_that_differ(1.0)
+    assert chosen(data, common_grid=(7.0,)).common == 7.0
+    assert chosen(data, deviation_grid=(INF,)).deviation == INF
+    assert chosen(data).deviation in DEVIATION_GRID
 
 
 def test_one_source_has_no_deviations():
-    assert chosen(made_pooling_search(1.0, n_sources=1)).own == POOLING_SEARCH_INF
+    assert chosen(sources_that_differ(1.0, n_sources=1)).deviation == INF
 
 
 def test_many_rows_are_drawn_by_source_and_class(monkeypatch):
-    monkeypatch.setattr(_pooling_search, "SEARCH_ROWS", 100)
-    data = made_pooling_search(1.0)
-    folds = search_folds(data, 5, np.random.default_rng(0))
+    monkeypatch.setattr(_pooling_solvers, "MAX_SEARCH_ROWS", 100)
+    data = sources_that_differ(1.0)
+    folds = search_folds(data.y, data.sources, 5, np.random.default_rng(0))
     some = np.concatenate([fold.test for fold in folds])
     assert len(some) == pytest.approx(100, abs=4)
     np.testing.assert_allclose(np.bincount(data.sources[some]), 25, atol=2)
 
 
 def test_rows_are_sorted_and_sources_without_rows_stay():
-    data = made_pooling_search(1.0, n_rows=8)
-    kept = data.by_source(5, np.array([7, 1, 2, 5]))
+    data = sources_that_differ(1.0, n_rows=8)._replace(n_sources=5)
+    kept = data.by_source(np.array([7, 1, 2, 5]))
     assert kept.starts.tolist() == [0, 0, 2, 3, 4, 4]
     np.testing.assert_array_equal(kept.rows, data.rows[[1, 5, 2, 7]])
 
 
 def test_penalties_are_a_pair():
-    assert Penalties(1.0, POOLING_SEARCH_INF) == (1.0, float("inf"))
+    assert Penalties(1.0, INF) == (1.0, float("inf"))

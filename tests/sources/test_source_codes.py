@@ -5,51 +5,51 @@ import pytest
 
 from ensemblage._core import deal_folds
 from ensemblage.sources import (
-    find_sources,
-    number_sources,
-    part_known_column,
-    part_sources,
-    source_classes,
+    class_source_pairs,
+    encode_sources,
+    lookup_sources,
+    split_fitted_column,
+    split_source_column,
 )
 
 
 def test_numbers_follow_the_sorted_names():
-    names, codes = number_sources(["b", "a", "b"], np.zeros((3, 1)))
+    names, codes = encode_sources(["b", "a", "b"], np.zeros((3, 1)))
     assert names.tolist() == ["a", "b"]
     assert codes.tolist() == [1, 0, 1]
-    assert find_sources(["a", "new", None, float("nan"), "b"], names, 5).tolist() == [
+    assert lookup_sources(["a", "new", None, float("nan"), "b"], names, 5).tolist() == [
         0,
         -1,
         -1,
         -1,
         1,
     ]
-    assert find_sources(None, names, 2).tolist() == [-1, -1]
+    assert lookup_sources(None, names, 2).tolist() == [-1, -1]
 
 
 def test_what_cannot_be_a_source_is_refused():
     X = np.zeros((3, 1))
     with pytest.raises(ValueError, match="missing for 1 of 3 rows: give these a source"):
-        number_sources(np.array(["a", None, "b"], dtype=object), X)
+        encode_sources(np.array(["a", None, "b"], dtype=object), X)
     with pytest.raises(TypeError, match="mixes values of type int and str: make them all text"):
-        number_sources(np.array(["a", 1, "b"], dtype=object), X)
+        encode_sources(np.array(["a", 1, "b"], dtype=object), X)
     with pytest.raises(ValueError, match=r"sources must tell of each row .* got shape \(\)"):
-        number_sources(None, X)
+        encode_sources(None, X)
     with pytest.raises(ValueError, match=r"in one column; got shape \(3, 2\)"):
-        number_sources([["a", "b"]] * 3, X)
+        encode_sources([["a", "b"]] * 3, X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        number_sources(["a"], X)
+        encode_sources(["a"], X)
     with pytest.raises(ValueError, match="sources has 1 entries, but there are 3 rows"):
-        find_sources(["a"], np.array(["a"]), 3)
+        lookup_sources(["a"], np.array(["a"]), 3)
 
 
 def test_a_class_that_is_rare_in_every_source_is_in_every_fold():
     # five rows of each source, one of them of the second class
     codes, labels = np.repeat(np.arange(20), 5), np.tile([0, 0, 0, 0, 1], 20)
-    for _, test in deal_folds(source_classes(codes, labels), 5, np.random.default_rng(0)):
+    for _, test in deal_folds(class_source_pairs(codes, labels), 5, np.random.default_rng(0)):
         assert labels[test].sum() == 4
         assert len(set(codes[test].tolist())) >= 16
-    unknown = source_classes(np.array([-1, 0, 0]), np.array([1, 0, 1]))
+    unknown = class_source_pairs(np.array([-1, 0, 0]), np.array([1, 0, 1]))
     assert sorted(unknown.tolist()) == [0, 1, 2]
 
 
@@ -58,30 +58,30 @@ DATA = {"age": [1.0, 2.0], "site": ["a", "b"]}
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_column_is_taken_out(frame):
-    rest, sources = part_sources(frame(DATA), "site")
+    rest, sources = split_source_column(frame(DATA), "site")
     assert list(rest.columns) == ["age"]
     assert list(sources) == ["a", "b"]
-    again, found = part_known_column(frame(DATA), None, "site")
+    again, found = split_fitted_column(frame(DATA), None, "site")
     assert list(again.columns) == ["age"]
     assert list(found) == ["a", "b"]
 
 
 def test_what_is_given_is_preferred_and_the_column_goes():
-    rest, sources = part_known_column(pd.DataFrame(DATA), ["c", "d"], "site")
+    rest, sources = split_fitted_column(pd.DataFrame(DATA), ["c", "d"], "site")
     assert list(rest.columns) == ["age"]
     assert sources == ["c", "d"]
 
 
 def test_rows_without_the_column_have_no_sources():
     X = np.zeros((2, 1))
-    rest, sources = part_known_column(X, None, "site")
+    rest, sources = split_fitted_column(X, None, "site")
     assert rest is X
     assert sources is None
-    assert part_sources(X, None).sources is None
+    assert split_source_column(X, None)[1] is None
 
 
 def test_another_name_is_refused():
     with pytest.raises(ValueError, match=r"sources='sit' is no column of X\..*'site'"):
-        part_sources(pd.DataFrame(DATA), "sit")
+        split_source_column(pd.DataFrame(DATA), "sit")
     with pytest.raises(ValueError, match="sources='site' is no column of X"):
-        part_sources(np.zeros((2, 1)), "site")
+        split_source_column(np.zeros((2, 1)), "site")

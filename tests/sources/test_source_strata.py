@@ -18,10 +18,10 @@ SOURCES = np.repeat(["north", "south", "west"], [40, 30, 25])
 def test_each_source_is_a_stratum_and_is_recognised():
     X = rows_from(SOURCES)
     strata = SourceStrata(random_state=0).fit(X, sources=SOURCES)
-    assert strata.sources_ == ["north", "south", "west"]
+    assert strata.stratum_names_ == ["north", "south", "west"]
     np.testing.assert_array_equal(strata.memberships_.sum(axis=0), [40, 30, 25])
     guesses = strata.transform(rows_from(SOURCES, seed=1)).argmax(axis=1)
-    assert (np.array(strata.sources_)[guesses] == SOURCES).mean() > 0.95
+    assert (np.array(strata.stratum_names_)[guesses] == SOURCES).mean() > 0.95
 
 
 def test_small_sources_share_a_stratum():
@@ -44,7 +44,7 @@ def test_training_affinities_come_from_gates_that_had_not_seen_the_row():
     X, sources = rng.normal(size=(60, 40)), np.repeat([0, 1], 30)
     strata = SourceStrata(random_state=0).fit(X, sources=sources)
     own = np.arange(60), sources
-    assert np.exp(strata.training_log_affinity_)[own].mean() < 0.6
+    assert np.exp(strata.out_of_fold_log_affinity_)[own].mean() < 0.6
     assert strata.transform(X)[own].mean() > 0.75
 
 

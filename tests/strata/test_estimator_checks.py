@@ -48,8 +48,8 @@ REGRESSORS = [
     StrataEnsembleRegressor(SMALL, [BayesianRidge(), SVR()], anchor=Ridge(), cv=2),
     StrataEnsembleRegressor(SMALL, fusion="stacking", cv="in-sample"),
     PartialPoolingRegressor(),
-    PartialPoolingRegressor(shared_penalty=1.0, own_penalty=1.0),
-    PartialPoolingRegressor(own_penalty=1.0),
+    PartialPoolingRegressor(common_penalty=1.0, deviation_penalty=1.0),
+    PartialPoolingRegressor(deviation_penalty=1.0),
     ScaledRidge(),
 ]
 

@@ -43,7 +43,7 @@ def test_a_gate_learns_what_each_place_has_of_its_own(groups):
 def test_known_sources_are_not_needed_at_prediction(groups, sources):
     X, y = groups
     model = fitted(X, y, SourceStrata(), fit={"sources": sources})
-    assert model.stratifier_.sources_ == ["north", "south", "west"]
+    assert model.stratifier_.stratum_names_ == ["north", "south", "west"]
     assert model.score(X, y) > 0.9
 
 

@@ -224,8 +224,8 @@ def test_small_sources_have_the_member_that_they_share():
     sites = SITES.astype(object).copy()
     sites[:12], sites[12:24] = "d", "e"
     strata = SourceStrata(random_state=0).fit(X, sources=sites.astype(str))
-    assert strata.sources_[-1] == "d + e"
-    assert strata.find_strata(["d", "a", "e", "new"], 4).tolist() == [3, 0, 3, -1]
+    assert strata.stratum_names_[-1] == "d + e"
+    assert strata.strata_of_sources(["d", "a", "e", "new"], 4).tolist() == [3, 0, 3, -1]
 
 
 def test_who_does_not_know_sources_says_so(model):

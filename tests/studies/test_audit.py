@@ -19,7 +19,7 @@ def test_words_names_and_progress(sites):
     told = []
     found = audit(sites, "logistic", n_splits=3, progress=lambda *place: told.append(place))
     assert [each.name for each in found.audit.sources] == ["north", "south", "west"]
-    assert {each.column for each in found.audit.shifts} == {"age", "job"}
+    assert {each.column for each in found.audit.column_shifts} == {"age", "job"}
     assert found.sentences[0].startswith("On a new source expect an error of 0.")
     assert found.data.sources == {"north": 60, "south": 60, "west": 60}
     assert told[0] == (0, 9)

@@ -146,7 +146,7 @@ class ResidualDisplay:
 
     See Also
     --------
-    SourceDisplay : The like for classes.
+    SourceAuditDisplay : The like for classes.
 
     Notes
     -----

@@ -74,7 +74,7 @@ from ensemblage.pool._targets import (
     PoolTarget,
     learn_level_spread,
 )
-from ensemblage.sources import part_sources
+from ensemblage.sources import split_source_column
 
 Doubles = NDArray[np.float64]
 
@@ -414,19 +414,19 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         fusion = make_fusion(self.fusion, grouped=groups is not None)
         clock = self._clock(halved=sources is not None)
         fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(recipes))
-        X, told = part_sources(X, sources)
+        X, told = split_source_column(X, sources)
         rows = self._read(X, y, sample_weight, groups, fold_seed)
         named = None if told is None else name_sources(told, X, rows, recipes, fusion)
         if named is not None:
-            rows = deal_by_source(rows, named.codes, self.cv, fold_seed)
+            rows = deal_by_source(rows, named[1], self.cv, fold_seed)
         plan = PoolPlan(recipes, seeds, fusion, clock, self.n_jobs)
         learned = learn_pool(plan, rows)
         self._store(describe_pool(learned, rows, cross_fitted(fusion, learned.verdict, rows)))
         self.__dict__.pop("known_sources_", None)
         if named is not None:
             self.source_column_ = sources if isinstance(sources, str) else None
-            plan = sources_plan(plan, self._clock(halved=True), source_seed, len(named.names))
-            self.known_sources_ = fit_known_sources(plan, rows, named, learned)
+            plan = sources_plan(plan, self._clock(halved=True), source_seed, len(named[0]))
+            self.known_sources_ = fit_known_sources(plan, rows, *named, learned)
             self.leaderboard_ = replace(self.leaderboard_, note=self.known_sources_.note)
         return self
 

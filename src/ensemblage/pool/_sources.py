@@ -47,22 +47,22 @@ from ensemblage.pool._leaderboard import HeldOutRecord, Leaderboard
 from ensemblage.pool._member_spec import Attempt, OutOfBag, PoolRows, Recipe, fit_fresh
 from ensemblage.pool._row_explanation import PoolDecision, hear
 from ensemblage.sources import (
-    Parted,
     PartialPoolingClassifier,
-    SourceCodes,
-    choose_ridge,
-    find_sources,
-    fit_offsets,
-    number_sources,
-    part_known_column,
-    source_classes,
-    spoken,
+    add_intercepts,
+    choose_intercept_penalty,
+    class_source_pairs,
+    encode_sources,
+    fit_intercepts,
+    lookup_sources,
+    source_folds,
+    split_fitted_column,
 )
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 PLACE = "sources"
+SMALLEST = 1e-12
 
 
 def check_coverage(coverage: Any) -> None:
@@ -163,8 +163,8 @@ class SharedPenalties(Recipe):
         model = fit_fresh(searching, rows, np.arange(len(rows.y)), seed)
         found = model.estimator_
         settled = clone(regression).set_params(
-            estimator__shared_penalty=found.shared_penalty_,
-            estimator__own_penalty=found.own_penalty_,
+            estimator__common_penalty=found.common_penalty_,
+            estimator__deviation_penalty=found.deviation_penalty_,
         )
         outputs = np.empty((1, len(rows.y), rows.n_outputs))
         for fold in rows.folds:
@@ -213,7 +213,7 @@ def leave_sources_out(
 
     The fusion stays as it is: choosing by new sources is no better than by ordinary folds.
     """
-    folds = source_groups(codes)
+    folds = source_folds(codes, MOST_GROUPS)
     chosen = [learned.verdict.candidates[k] for k in learned.verdict.counting]
     tasks = [_task(each, rows, fold) for each in chosen for fold in folds]
     tried = run_tasks(try_part, tasks, n_jobs)
@@ -236,20 +236,6 @@ def _task(candidate: Candidate, rows: PoolRows, fold: Fold) -> tuple[Recipe, Poo
         recipe.name, recipe.place, (recipe.build(held.chosen),), most_rows=recipe.most_rows
     )
     return alone, recipe.view(rows), fold, seed
-
-
-def source_groups(codes: Integers) -> list[Fold]:
-    """Leave sources out, in five groups of about the same number of rows; none for one source."""
-    sizes = np.bincount(codes[codes >= 0])
-    if len(sizes) < 2:
-        return []
-    groups, loads = np.zeros(len(sizes), dtype=int), np.zeros(min(MOST_GROUPS, len(sizes)))
-    for source in np.argsort(-sizes, kind="stable"):
-        groups[source] = loads.argmin()
-        loads[groups[source]] += sizes[source]
-    of_row = np.where(codes >= 0, groups[codes], -1)
-    numbers = range(len(loads))
-    return [Fold(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in numbers]
 
 
 @set_module("ensemblage.pool")
@@ -356,15 +342,15 @@ def explain_told(known: KnownSources, row: Doubles, code: int, classes: Any) -> 
 
 def name_sources(
     told: Any, X: Any, rows: PoolRows, recipes: Sequence[Recipe], fusion: Fusion
-) -> SourceCodes:
+) -> tuple[NDArray[Any], Integers]:
     """Give sources of the rows that are left numbers; refuse a pool without probabilities."""
     if not fusion.gives_probabilities(all(each.response == "predict_proba" for each in recipes)):
         raise ValueError(
             f"sources were given, but fusion={fusion!r} gives no probabilities with these "
             "members. Use fusion='logpool', or members with predict_proba."
         )
-    names, codes = number_sources(told, X, gaps=True)
-    return SourceCodes(names, codes if rows.numbers is None else codes[rows.numbers])
+    names, codes = encode_sources(told, X, allow_missing=True)
+    return names, codes if rows.numbers is None else codes[rows.numbers]
 
 
 def tell_sources(X: Doubles, codes: Integers, n_sources: int) -> Doubles:
@@ -374,15 +360,14 @@ def tell_sources(X: Doubles, codes: Integers, n_sources: int) -> Doubles:
 
 def shift(proba: Doubles, codes: Integers, offsets: Doubles) -> Doubles:
     """Add the sources' offsets to log probabilities."""
-    nobody = np.zeros(len(codes), dtype=np.intp)
-    return np.asarray(np.exp(spoken(proba, nobody, codes, None).shifted(offsets)))
+    return np.asarray(np.exp(add_intercepts(np.log(np.maximum(proba, SMALLEST)), codes, offsets)))
 
 
 def deal_by_source(rows: PoolRows, codes: Integers, cv: Any, seed: int) -> PoolRows:
     """Let folds keep the shares of sources and classes, where they are ours to make."""
     if rows.grouped or len(rows.folds) == 1 or not isinstance(cv, Integral):
         return rows
-    pairs = source_classes(codes, rows.y)
+    pairs = class_source_pairs(codes, rows.y)
     folds = deal_folds(pairs, min(int(cv), len(pairs)), np.random.default_rng(seed))
     return rows._replace(folds=folds)
 
@@ -395,33 +380,36 @@ def sources_plan(plan: PoolPlan, clock: Clock | None, seed: int, n_sources: int)
 
 
 def fit_known_sources(
-    plan: PoolPlan, rows: PoolRows, sources: SourceCodes, without: Learned
+    plan: PoolPlan, rows: PoolRows, names: NDArray[Any], all_codes: Integers, without: Learned
 ) -> KnownSources:
     """Fit a pool to the rows whose source is known, and learn what each source adds.
 
     ``without`` is the pool that does not know sources.
     """
-    known = np.flatnonzero(sources.codes != UNKNOWN_SOURCE)
-    codes = sources.codes[known]
-    told = _only(rows, known)._replace(X=tell_sources(rows.X[known], codes, len(sources.names)))
+    known = np.flatnonzero(all_codes != UNKNOWN_SOURCE)
+    codes, n_sources = all_codes[known], len(names)
+    told = _only(rows, known)._replace(X=tell_sources(rows.X[known], codes, n_sources))
     learned = learn_pool(plan, told)
     fused = cross_fitted(plan.fusion, learned.verdict, told)
     heard = learned.verdict.known
     folds = folds_of_known(heard, told)
-    said = spoken(fused, told.y[heard], codes[heard], told.weights_at(heard))
-    ridge = choose_ridge(said, len(sources.names), folds)
+    log_proba, own, y = np.log(np.maximum(fused, SMALLEST)), codes[heard], told.y[heard]
+    weights = np.ones(len(own)) if told.weights is None else told.weights[heard]
+    ridge = choose_intercept_penalty(log_proba, y, own, weights, n_sources, folds)
     pooled = np.empty_like(fused)
     for train, test in folds:
-        elsewhere = fit_offsets(said.take(train), len(sources.names), ridge)
-        pooled[test] = np.exp(said.take(test).shifted(elsewhere))
-    offsets = fit_offsets(said, len(sources.names), ridge)
+        elsewhere = fit_intercepts(
+            log_proba[train], y[train], own[train], weights[train], n_sources, ridge
+        )
+        pooled[test] = np.exp(add_intercepts(log_proba[test], own[test], elsewhere))
+    offsets = fit_intercepts(log_proba, y, own, weights, n_sources, ridge)
     pool = describe_pool(learned, told, pooled)
     given = np.arange(len(rows.y)) if rows.numbers is None else rows.numbers
-    rows_heard = sources.codes[np.searchsorted(given, pool.held_out.rows)]
+    rows_heard = all_codes[np.searchsorted(given, pool.held_out.rows)]
     left_out = None
     if plan.clock is None:
-        left_out = leave_sources_out(without, rows, sources.codes, plan.n_jobs)
-    return KnownSources(sources.names, pool, offsets, ridge, rows_heard, left_out)
+        left_out = leave_sources_out(without, rows, all_codes, plan.n_jobs)
+    return KnownSources(names, pool, offsets, ridge, rows_heard, left_out)
 
 
 def _only(rows: PoolRows, kept: Indices) -> PoolRows:
@@ -480,8 +468,8 @@ class SourceAnswersMixin(SourcedClassifierMixin):
                     "fit(..., sources=...), or leave them out."
                 )
             return X, np.full(_num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
-        parted: Parted = part_known_column(X, sources, self.source_column_)
-        return parted.X, find_sources(parted.sources, known.names, _num_samples(parted.X))
+        X, sources = split_fitted_column(X, sources, self.source_column_)
+        return X, lookup_sources(sources, known.names, _num_samples(X))
 
     def _scores_without(self, X: Any) -> Doubles:
         """Fuse what members say that do not know the source, (n_samples, n_classes)."""

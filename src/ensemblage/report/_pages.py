@@ -37,7 +37,7 @@ from ensemblage.report._blocks import (
 )
 from ensemblage.report._comparison import data_section
 from ensemblage.report._explanation import Explanation
-from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit, draw_calibration_fan
+from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit, draw_calibration_curves
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
 
 
@@ -58,10 +58,11 @@ def audit_page(document: AuditDocument) -> Page:
     sections = [
         Section("Errors, source by source", [_errors(found.sources)]),
         Section(
-            "Calibration when left out", [_offsets(found.sources, str(found.label)), _fan(found)]
+            "Calibration when left out",
+            [_offsets(found.sources, str(found.reference_class)), _fan(found)],
         ),
         Section("All figures", [found.table()]),
-        Section("Columns that differ between sources", [_shifts(found.shifts)]),
+        Section("Columns that differ between sources", [_shifts(found.column_shifts)]),
         *data_section(document.data),
     ]
     facts = FactsBlock(
@@ -72,8 +73,8 @@ def audit_page(document: AuditDocument) -> Page:
             ("error, new source", f"{found.new_error:.3f}"),
             ("95 % bounds of it", f"{found.new_error_low:.2f} to {found.new_error_high:.2f}"),
             *(
-                [("nine in ten new sources below", f"{found.error_bound:.3f}")]
-                if found.error_bound < 1
+                [("nine in ten new sources below", f"{found.error_upper_90:.3f}")]
+                if found.error_upper_90 < 1
                 else []
             ),
         ]
@@ -85,11 +86,11 @@ def audit_page(document: AuditDocument) -> Page:
 def _errors(sources: Sequence[AuditedSource]) -> BarsBlock:
     bars = [
         Bar(
-            each.name, each.expected, f"{each.expected:.3f}",
-            error=(each.expected_high - each.expected_low) / 2, reference=each.error,
-            strong=each.suspect,
+            each.name, each.shrunken_error, f"{each.shrunken_error:.3f}",
+            error=(each.shrunken_error_high - each.shrunken_error_low) / 2, reference=each.error,
+            strong=each.inverted,
         )
-        for each in sorted(sources, key=lambda each: -each.expected)
+        for each in sorted(sources, key=lambda each: -each.shrunken_error)
     ]  # fmt: skip
     caption = (
         "Share of wrong predictions to expect when the source is left out of training, as if it "
@@ -102,7 +103,7 @@ def _errors(sources: Sequence[AuditedSource]) -> BarsBlock:
 def _fan(audit: SourceAudit) -> FigureBlock:
     far = max(audit.sources, key=lambda each: abs(each.offset))
     return FigureBlock(
-        partial(draw_calibration_fan, audit, ink=INK), 3.7, 3.4,
+        partial(draw_calibration_curves, audit, ink=INK), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
         "The rate to expect in a source where the model, which has not seen it, says the "
         "probability below. On the diagonal it is right; a flat line is a model too sure.",
@@ -113,7 +114,7 @@ def _offsets(sources: Sequence[AuditedSource], label: str) -> BarsBlock:
     bars = [
         Bar(
             each.name, each.offset, signed_field(each.offset, 2).text,
-            error=(each.offset_high - each.offset_low) / 2, strong=each.suspect,
+            error=(each.offset_high - each.offset_low) / 2, strong=each.inverted,
         )
         for each in sorted(sources, key=lambda each: -each.offset)
     ]  # fmt: skip
@@ -133,7 +134,7 @@ def _shifts(shifts: Sequence[ColumnShift]) -> TableBlock:
     rows = [
         (
             Field(each.column), Field(f"{each.strength:.2f}", each.strength), Field(each.source),
-            Field(each.there), Field(each.elsewhere),
+            Field(each.in_source), Field(each.in_others),
         )
         for each in shifts
     ]  # fmt: skip

@@ -230,7 +230,7 @@ def describe_subject(subject: Subject) -> StrataDescription | None:
     told = describe_strata(
         subject.X, ensemble.stratifier_.transform(rows), names=subject.columns,
         kinds=subject.kinds or None,
-        labels=getattr(final_step(ensemble.stratifier_), "sources_", None),
+        labels=getattr(final_step(ensemble.stratifier_), "stratum_names_", None),
         wrong=None if subject.y is None or not of_classes
         else subject.model.predict(subject.X) != subject.y,
     )  # fmt: skip
@@ -387,7 +387,7 @@ def _of_stratum(values: NDArray[np.float64], stratum: int | None) -> float | Non
 def _member_name(stratifier: Any, stratum: int | None) -> str:
     if stratum is None:
         return "anchor"
-    sources = getattr(stratifier, "sources_", None)
+    sources = getattr(stratifier, "stratum_names_", None)
     return str(stratum) if sources is None else str(sources[stratum])
 
 

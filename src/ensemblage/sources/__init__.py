@@ -5,14 +5,11 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "AuditedSource",
-    "ColumnShift",
-    "Deviation",
     "PartialPoolingClassifier",
     "PartialPoolingRegressor",
     "RecalibratedClassifier",
     "SourceAudit",
-    "SourceDisplay",
+    "SourceAuditDisplay",
     "SourceStrata",
     "recalibrate",
     "source_audit",

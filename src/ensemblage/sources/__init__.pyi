@@ -1,42 +1,37 @@
 from ._audit import AuditedSource as AuditedSource
 from ._audit import ColumnShift as ColumnShift
-from ._audit import HeldOut as HeldOut
 from ._audit import SourceAudit as SourceAudit
-from ._audit import held_out as held_out
-from ._audit import ordinary_folds as ordinary_folds
+from ._audit import cross_predict as cross_predict
+from ._audit import errors as errors
 from ._audit import source_audit as source_audit
-from ._audit import source_folds as source_folds
 from ._calibration import RecalibratedClassifier as RecalibratedClassifier
+from ._calibration import add_intercepts as add_intercepts
 from ._calibration import as_log_proba as as_log_proba
-from ._calibration import calibrate_site as calibrate_site
-from ._calibration import choose_ridge as choose_ridge
-from ._calibration import fit_offsets as fit_offsets
+from ._calibration import choose_intercept_penalty as choose_intercept_penalty
+from ._calibration import fit_calibration as fit_calibration
+from ._calibration import fit_intercepts as fit_intercepts
 from ._calibration import recalibrate as recalibrate
-from ._calibration import spoken as spoken
-from ._display import SourceDisplay as SourceDisplay
-from ._display import draw_calibration_fan as draw_calibration_fan
+from ._display import SourceAuditDisplay as SourceAuditDisplay
+from ._display import draw_calibration_curves as draw_calibration_curves
 from ._partial_pooling import Deviation as Deviation
 from ._partial_pooling import PartialPoolingClassifier as PartialPoolingClassifier
 from ._partial_pooling import PartialPoolingRegressor as PartialPoolingRegressor
-from ._random_effects import new_bound as new_bound
-from ._source_codes import Parted as Parted
-from ._source_codes import SourceCodes as SourceCodes
-from ._source_codes import find_sources as find_sources
-from ._source_codes import number_sources as number_sources
-from ._source_codes import part_known_column as part_known_column
-from ._source_codes import part_sources as part_sources
-from ._source_codes import source_classes as source_classes
+from ._random_effects import upper_prediction_limit as upper_prediction_limit
+from ._source_codes import balanced_folds as balanced_folds
+from ._source_codes import class_source_pairs as class_source_pairs
+from ._source_codes import encode_sources as encode_sources
+from ._source_codes import lookup_sources as lookup_sources
+from ._source_codes import source_folds as source_folds
+from ._source_codes import split_fitted_column as split_fitted_column
+from ._source_codes import split_source_column as split_source_column
 from ._source_strata import SourceStrata as SourceStrata
 
 __all__ = [
-    "AuditedSource",
-    "ColumnShift",
-    "Deviation",
     "PartialPoolingClassifier",
     "PartialPoolingRegressor",
     "RecalibratedClassifier",
     "SourceAudit",
-    "SourceDisplay",
+    "SourceAuditDisplay",
     "SourceStrata",
     "recalibrate",
     "source_audit",

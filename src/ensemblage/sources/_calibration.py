@@ -43,46 +43,51 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 
-
 SMALLEST = 1e-12
-LOG_ODDS_OF_NONE = np.log(2)
-"""Before any row is seen, no change is twice as likely as one."""
+"""Probabilities are taken to be at least this."""
+PRIOR_LOG_ODDS_UNCHANGED = np.log(2)
+"""A priori, no change is twice as likely as one."""
+Z_THRESHOLD = 2.0
+"""A change of fewer standard deviations is not significant."""
+INTERCEPT_PENALTIES = (1.0, 4.0, 16.0, float("inf"))
+r"""Penalties :math:`\nu` on a source's intercepts to choose from; infinity leaves none."""
 
 
 class CalibrationPrior(NamedTuple):
-    """Standard deviations of a site's log slope and of its offsets, before any row is seen."""
+    """Prior standard deviations of a source's log slope and of its intercepts."""
 
     slope: float = 0.4
-    offset: float = 1.0
+    intercept: float = 1.0
 
 
-class SiteCalibration(NamedTuple):
-    """A slope and an offset per class, which add up to zero, and how sure they are.
+class Calibration(NamedTuple):
+    """A slope and an intercept per class, which add up to zero, and their uncertainty.
 
-    The covariance is of the log slope, then of the offsets; ``chance`` is that of a change at all,
-    and ``log_evidence`` the log probability of the labels, whatever the change.
+    The covariance is of the log slope, then of the intercepts; ``probability_of_change`` is that
+    of any change, and ``log_evidence`` the log marginal probability of the labels.
     """
 
     slope: float
-    offsets: Doubles
+    intercepts: Doubles
     covariance: Doubles
-    chance: float = 1.0
+    probability_of_change: float = 1.0
     log_evidence: float = 0.0
 
-    def cautious(self) -> SiteCalibration:
-        """Draw slope and offsets towards no change, by the chance that there is one."""
+    def shrunken(self) -> Calibration:
+        """Shrink slope and intercepts towards no change, by the probability of one."""
+        p = self.probability_of_change
         return self._replace(
-            slope=float(self.slope**self.chance), offsets=self.chance * self.offsets, chance=1.0
+            slope=float(self.slope**p), intercepts=p * self.intercepts, probability_of_change=1.0
         )
 
     def log_proba(self, log_proba: Doubles) -> Doubles:
         """Give calibrated log probabilities."""
-        return np.asarray(log_softmax(self.slope * log_proba + self.offsets, axis=1))
+        return np.asarray(log_softmax(self.slope * log_proba + self.intercepts, axis=1))
 
     @property
-    def deviations(self) -> Doubles:
-        """Log slope and offsets, in standard deviations from no change."""
-        values = np.concatenate([[np.log(self.slope)], self.offsets])
+    def z_scores(self) -> Doubles:
+        """Log slope and intercepts, in standard deviations from no change."""
+        values = np.concatenate([[np.log(self.slope)], self.intercepts])
         return np.asarray(values / np.sqrt(np.diag(self.covariance)))
 
 
@@ -98,13 +103,13 @@ def as_log_proba(probabilities: Doubles) -> Doubles:
     return np.asarray(log_softmax(logs, axis=1))
 
 
-def calibrate_site(
+def fit_calibration(
     log_proba: Doubles,
     labels: NDArray[np.intp],
     weights: Doubles,
     prior: CalibrationPrior = CalibrationPrior(),  # noqa: B008  a constant
-) -> SiteCalibration:
-    r"""Find slope b and offsets a of a site by their posterior mode.
+) -> Calibration:
+    r"""Fit slope b and intercepts a of a source by their posterior mode.
 
     .. math:: -\sum_m w_m \log \mathrm{softmax}(b \log p_m + a)_{y_m} +
         \frac{(\log b)^2}{2 \sigma_b^2} + \frac{\|a\|^2}{2 \sigma_a^2}
@@ -113,81 +118,73 @@ def calibrate_site(
     """
     each, n_classes = np.arange(len(labels)), log_proba.shape[1]
     if n_classes == 1:
-        return SiteCalibration(1.0, np.zeros(1), np.eye(2))
-    precision = np.full(n_classes + 1, prior.offset**-2.0)
+        return Calibration(1.0, np.zeros(1), np.eye(2))
+    precision = np.full(n_classes + 1, prior.intercept**-2.0)
     precision[0] = prior.slope**-2.0
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         stretched = np.exp(values[0]) * log_proba
         log_p = log_softmax(stretched + values[1:], axis=1)
-        gap = np.exp(log_p)
-        gap[each, labels] -= 1
-        gap *= weights[:, None]
-        slope = np.append((gap * stretched).sum(), gap.sum(axis=0)) + precision * values
+        residual = np.exp(log_p)
+        residual[each, labels] -= 1
+        residual *= weights[:, None]
+        slope = np.append((residual * stretched).sum(), residual.sum(axis=0)) + precision * values
         value = -weights @ log_p[each, labels] + 0.5 * precision @ values**2
         return float(value), slope
 
     best = minimize(loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B").x
-    covariance = np.linalg.inv(_information(log_proba, weights, best) + np.diag(precision))
+    covariance = np.linalg.inv(_fisher_information(log_proba, weights, best) + np.diag(precision))
     # by Laplace's approximation
-    volume = 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
-    evidence = float(volume - loss(best)[0])
-    chance = float(expit(evidence + loss(np.zeros(n_classes + 1))[0] - LOG_ODDS_OF_NONE))
-    slope = float(np.exp(best[0]))
-    return SiteCalibration(slope, best[1:], _centred(covariance), chance, evidence)
-
-
-def _centred(covariance: Doubles) -> Doubles:
-    """Leave out what all offsets have in common, of which no row can tell."""
-    n_classes = len(covariance) - 1
+    log_volume = 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision).sum())
+    evidence = float(log_volume - loss(best)[0])
+    log_odds = evidence + loss(np.zeros(n_classes + 1))[0] - PRIOR_LOG_ODDS_UNCHANGED
+    # no row can tell what all intercepts have in common
     centre = np.eye(n_classes + 1)
     centre[1:, 1:] -= 1 / n_classes
-    return np.asarray(centre @ covariance @ centre.T)
+    centred = np.asarray(centre @ covariance @ centre.T)
+    slope = float(np.exp(best[0]))
+    return Calibration(slope, best[1:], centred, float(expit(log_odds)), evidence)
 
 
-def _information(log_proba: Doubles, weights: Doubles, values: Doubles) -> Doubles:
-    """Fisher information of log slope and offsets."""
+def _fisher_information(log_proba: Doubles, weights: Doubles, values: Doubles) -> Doubles:
+    """Fisher information of the log slope and the intercepts, ``values``."""
     stretched = np.exp(values[0]) * log_proba
-    shares = np.exp(log_softmax(stretched + values[1:], axis=1))
-    # each class's score moves by its stretched log probability, and by its own offset
-    centred = stretched - (shares * stretched).sum(axis=1, keepdims=True)
+    proba = np.exp(log_softmax(stretched + values[1:], axis=1))
+    # each class's score moves by its stretched log probability, and by its own intercept
+    centred = stretched - (proba * stretched).sum(axis=1, keepdims=True)
     n_classes = log_proba.shape[1]
     out = np.zeros((n_classes + 1, n_classes + 1))
-    weighted = weights[:, None] * shares
+    weighted = weights[:, None] * proba
     out[0, 0] = (weighted * centred * stretched).sum()
     out[0, 1:] = out[1:, 0] = (weighted * centred).sum(axis=0)
-    out[1:, 1:] = np.diag(weighted.sum(axis=0)) - weighted.T @ shares
+    out[1:, 1:] = np.diag(weighted.sum(axis=0)) - weighted.T @ proba
     return out
-
-
-TELLING = 2.0
-"""A change of fewer standard deviations than these could be chance."""
 
 
 @set_module("ensemblage.sources")
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, BaseEstimator):
-    r"""Probabilities of a classifier, shifted and stretched to what the rows say.
+    r"""A classifier whose probabilities are recalibrated by a slope and an intercept per class.
 
-    For a model that comes from elsewhere use :func:`recalibrate`.
+    To adapt a fitted model to a new source use :func:`recalibrate`.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``. A ``FrozenEstimator`` is taken as it is; any other is fitted, and
-        calibrated on rows that it has not seen.
+        calibrated on its out-of-fold probabilities.
     cv : int, splitter or iterable, default=5
-        Folds by which rows are held out.
+        Folds of these.
 
     Attributes
     ----------
     slope_ : float
-        What log probabilities are multiplied by; below 1 the model was too sure.
-    offsets_ : ndarray of shape (n_classes,)
+        What log probabilities are multiplied by; below 1 the model was overconfident.
+    intercepts_ : ndarray of shape (n_classes,)
         What is then added to each class's.
-    deviations_ : ndarray of shape (n_classes + 1,)
-        Log slope and offsets, in standard deviations from no change.
-    telling_ : bool
-        Whether one of them is more than chance would make of so few rows.
+    z_scores_ : ndarray of shape (n_classes + 1,)
+        Log slope and intercepts, in standard deviations from no change.
+    significant_ : bool
+        Whether one of them is two standard deviations or more.
     estimator_ : classifier
         Fitted.
     classes_ : ndarray of shape (n_classes,)
@@ -199,13 +196,13 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
 
     Notes
     -----
-    The slope b and the offsets a are the mode of
+    The slope b and the intercepts a are the mode of
 
     .. math:: \sum_m w_m \log \mathrm{softmax}(b \log p_m + a)_{y_m} -
         \frac{(\log b)^2}{2 \cdot 0.4^2} - \frac{\|a\|^2}{2},
 
-    drawn towards no change by the chance that there is one, which the rows' evidence tells. So
-    few rows change little, and a class that they do not have keeps a probability.
+    shrunk towards no change by the posterior probability of a change. So few rows change little,
+    and a class that they do not have keeps a probability.
 
     Examples
     --------
@@ -229,7 +226,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
     @guarded_fit
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn slope and offsets.
+        """Fit slope and intercepts.
 
         Parameters
         ----------
@@ -251,22 +248,32 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         weights = read_weights(sample_weight, labels[:, None])
         if isinstance(self.estimator, FrozenEstimator):
             self.estimator_ = self.estimator
-            shares = self.estimator.predict_proba(X)
+            proba = self.estimator.predict_proba(X)
         else:
-            shares = self._fit_and_predict(X, labels, None if sample_weight is None else weights)
+            proba = self._fit_and_predict(X, labels, None if sample_weight is None else weights)
         self.classes_ = np.asarray(self.estimator_.classes_)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        codes = _codes(labels, self.classes_)
-        found = calibrate_site(as_log_proba(shares), codes, weights).cautious()
-        self.slope_, self.offsets_ = found.slope, found.offsets
-        self.deviations_ = found.deviations
-        self.telling_ = bool((np.abs(found.deviations) >= TELLING).any())
+        position = {label: code for code, label in enumerate(self.classes_.tolist())}
+        unknown = sorted({str(each) for each in labels.tolist() if each not in position})
+        if unknown:
+            raise ValueError(
+                f"y holds classes that the model does not know: {listing(unknown)}. It knows: "
+                f"{listing(map(str, self.classes_.tolist()))}."
+            )
+        codes = np.array([position[each] for each in labels.tolist()], dtype=np.intp)
+        found = fit_calibration(as_log_proba(proba), codes, weights).shrunken()
+        self.slope_, self.intercepts_, self.z_scores_ = (
+            found.slope,
+            found.intercepts,
+            found.z_scores,
+        )
+        self.significant_ = bool((np.abs(found.z_scores) >= Z_THRESHOLD).any())
         return self
 
     def _fit_and_predict(self, X: Any, labels: NDArray[Any], weights: Doubles | None) -> Doubles:
-        """Fit on all rows; give probabilities of rows that were held out."""
+        """Fit on all rows; give out-of-fold probabilities."""
         name = fit_parameter(self.estimator, "sample_weight") if weights is not None else None
         if weights is not None and name is None:
             raise TypeError(
@@ -277,20 +284,17 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self.estimator_ = clone(self.estimator).fit(X, labels, **params)
         if len(self.estimator_.classes_) < 2 or len(np.unique(labels)) < 2:
             return np.asarray(self.estimator_.predict_proba(X))
+        folds = self.cv
+        if isinstance(self.cv, Integral):
+            rarest = int(np.unique(labels, return_counts=True)[1].min())
+            folds = make_folds(labels, max(2, min(int(self.cv), rarest)), 0)
         with warnings.catch_warnings():
             # a class of one row is unknown where that row is held out, and keeps a probability
             warnings.filterwarnings("ignore", message="Number of classes in training fold")
-            shares = cross_val_predict(
-                self.estimator, X, labels, cv=self._folds(labels), method="predict_proba",
-                params=params,
-            )  # fmt: skip
-        return np.asarray(shares)
-
-    def _folds(self, labels: NDArray[Any]) -> Any:
-        if not isinstance(self.cv, Integral):
-            return self.cv
-        rarest = int(np.unique(labels, return_counts=True)[1].min())
-        return make_folds(labels, max(2, min(int(self.cv), rarest)), 0)
+            proba = cross_val_predict(
+                self.estimator, X, labels, cv=folds, method="predict_proba", params=params
+            )
+        return np.asarray(proba)
 
     def predict_proba(self, X: Any) -> Doubles:
         """Probability of each class.
@@ -307,8 +311,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         """
         check_is_fitted(self)
         logs = as_log_proba(self.estimator_.predict_proba(X))
-        change = SiteCalibration(self.slope_, self.offsets_, np.zeros((0, 0)))
-        return np.asarray(np.exp(change.log_proba(logs)))
+        return np.asarray(np.exp(log_softmax(self.slope_ * logs + self.intercepts_, axis=1)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class.
@@ -327,29 +330,27 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         return np.asarray(self.classes_[best])
 
     def _check_fitted(self) -> None:
-        """Refuse a change that no fit makes."""
-        expect_array(self, "offsets_", (len(self.classes_),))
-        expect_fitted(self, {"deviations_": "float (*)", "telling_": "flag"})
+        expect_array(self, "intercepts_", (len(self.classes_),))
+        expect_fitted(self, {"z_scores_": "float (*)", "significant_": "flag"})
         same = np.array_equal(self.classes_, self.estimator_.classes_)
         expect(same, "its classes are not its estimator's")
         expect(0 < float(self.slope_) < np.inf, "slope_ is not positive")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
+        tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 
 def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> RecalibratedClassifier:
-    """Adapt a fitted classifier to a site, from as few as twenty labelled rows.
+    """Adapt a fitted classifier to a new source, from as few as twenty labelled rows.
 
     Parameters
     ----------
     model : classifier
         Fitted elsewhere, with ``predict_proba``; it stays as it is.
     X : array-like of shape (n_samples, n_features)
-        Rows of the site.
+        Rows of the source.
     y : array-like of shape (n_samples,)
         Their classes, among the model's.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -358,8 +359,8 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     Returns
     -------
     RecalibratedClassifier
-        The model with a slope and an offset per class, both drawn towards no change; it warns if
-        the rows are too few to say that there is any.
+        The model with a slope and an intercept per class, both shrunk towards no change; it warns
+        if no change is significant.
 
     Examples
     --------
@@ -371,13 +372,13 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     >>> model = LogisticRegression().fit(X, X[:, 0] + rng.logistic(size=500) > 0)
     >>> site = X[:50]                       # here far more rows are positive
     >>> adapted = recalibrate(model, site, site[:, 0] + rng.logistic(size=50) > -2)
-    >>> adapted.offsets_.round(1)
+    >>> adapted.intercepts_.round(1)
     array([-0.7,  0.7])
     """
     check_is_fitted(model)
     adapted: RecalibratedClassifier = RecalibratedClassifier(FrozenEstimator(model))
     adapted.fit(X, y, sample_weight)
-    if not adapted.telling_:
+    if not adapted.significant_:
         warn_user(
             f"{_num_samples(X)} labelled rows do not tell the site from what the model expects; "
             "its probabilities are hardly changed.",
@@ -385,79 +386,59 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     return adapted
 
 
-def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Find labels among the model's classes."""
-    position = {label: code for code, label in enumerate(classes.tolist())}
-    strange = sorted({str(each) for each in labels.tolist() if each not in position})
-    if strange:
-        raise ValueError(
-            f"y holds classes that the model does not know: {listing(strange)}. It knows: "
-            f"{listing(map(str, classes.tolist()))}."
-        )
-    return np.array([position[each] for each in labels.tolist()], dtype=np.intp)
+def add_intercepts(log_proba: Doubles, sources: Integers, intercepts: Doubles) -> Doubles:
+    """Add the sources' intercepts, (n_sources, n_classes), to log probabilities of rows."""
+    return np.asarray(log_softmax(log_proba + intercepts[sources], axis=1))
 
 
-RIDGES = (1.0, 4.0, 16.0, float("inf"))
-r"""Pulls :math:`\nu` towards no offsets to choose from; infinity leaves none."""
-
-
-class Spoken(NamedTuple):
-    """Log probabilities of rows, (n_rows, n_classes), their classes, sources and weights."""
-
-    log_proba: Doubles
-    y: Indices
-    sources: Integers
-    weights: Doubles
-
-    def take(self, rows: Indices) -> Spoken:
-        """Give some of the rows."""
-        return Spoken(self.log_proba[rows], self.y[rows], self.sources[rows], self.weights[rows])
-
-    def shifted(self, offsets: Doubles) -> Doubles:
-        """Give log probabilities with their sources' offsets."""
-        return np.asarray(log_softmax(self.log_proba + offsets[self.sources], axis=1))
-
-    def loss(self, offsets: Doubles) -> float:
-        """Give the log loss, summed."""
-        log_p = self.shifted(offsets)
-        return float(-self.weights @ log_p[np.arange(len(self.y)), self.y])
-
-
-def spoken(proba: Doubles, y: Indices, sources: Integers, weights: Doubles | None) -> Spoken:
-    """Take logs of probabilities, none below 1e-12; rows without weights count the same."""
-    given = np.ones(len(y)) if weights is None else weights
-    return Spoken(np.log(np.maximum(proba, SMALLEST)), y, sources, given)
-
-
-def fit_offsets(rows: Spoken, n_sources: int, ridge: float) -> Doubles:
-    """Find all sources' offsets, (n_sources, n_classes); those of a source add up to zero."""
-    shape = (n_sources, rows.log_proba.shape[1])
-    if not np.isfinite(ridge):
+def fit_intercepts(
+    log_proba: Doubles,
+    y: Indices,
+    sources: Integers,
+    weights: Doubles,
+    n_sources: int,
+    penalty: float,
+) -> Doubles:
+    """Fit all sources' intercepts, (n_sources, n_classes); those of a source add up to zero."""
+    shape = (n_sources, log_proba.shape[1])
+    if not np.isfinite(penalty):
         return np.zeros(shape)
-    each = np.arange(len(rows.y))
+    each = np.arange(len(y))
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
-        offsets = values.reshape(shape)
-        log_p = rows.shifted(offsets)
-        gap = np.exp(log_p)
-        gap[each, rows.y] -= 1
-        gap *= rows.weights[:, None]
-        slope = np.stack([np.bincount(rows.sources, column, n_sources) for column in gap.T], axis=1)
-        value = -rows.weights @ log_p[each, rows.y] + ridge * float(values @ values)
-        return float(value), (slope + 2 * ridge * offsets).ravel()
+        intercepts = values.reshape(shape)
+        log_p = add_intercepts(log_proba, sources, intercepts)
+        residual = np.exp(log_p)
+        residual[each, y] -= 1
+        residual *= weights[:, None]
+        slope = np.stack([np.bincount(sources, column, n_sources) for column in residual.T], axis=1)
+        value = -weights @ log_p[each, y] + penalty * float(values @ values)
+        return float(value), (slope + 2 * penalty * intercepts).ravel()
 
     options: Any = {"ftol": 1e-14, "gtol": 1e-8}
     best = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(best.x.reshape(shape))
 
 
-def choose_ridge(rows: Spoken, n_sources: int, folds: Sequence[Fold]) -> float:
-    """Take the pull with the least loss on rows that offsets have not seen; of equals the most."""
+def choose_intercept_penalty(
+    log_proba: Doubles,
+    y: Indices,
+    sources: Integers,
+    weights: Doubles,
+    n_sources: int,
+    folds: Sequence[Fold],
+) -> float:
+    """Take the penalty with the least log loss on test rows; of equals the largest."""
+
+    def fold_loss(fold: Fold, penalty: float) -> float:
+        train, test = fold
+        learned = (log_proba[train], y[train], sources[train], weights[train])
+        intercepts = fit_intercepts(*learned, n_sources, penalty)
+        log_p = add_intercepts(log_proba[test], sources[test], intercepts)
+        return float(-weights[test] @ log_p[np.arange(len(test)), y[test]])
+
     losses = {
-        ridge: sum(
-            rows.take(fold.test).loss(fit_offsets(rows.take(fold.train), n_sources, ridge))
-            for fold in folds
-        )
-        for ridge in reversed(RIDGES)
+        penalty: sum(fold_loss(fold, penalty) for fold in folds)
+        for penalty in reversed(INTERCEPT_PENALTIES)
     }
     return min(losses, key=losses.__getitem__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,23 @@ from scipy.special import expit, logit
 from ensemblage._core import require, set_module
 from ensemblage.sources._audit import AuditedSource, SourceAudit, source_audit
 
-DARK, LIGHT, WARNING = "0.25", "0.7", "tab:red"
+DARK = "0.25"
+LIGHT = "0.7"
+WARNING = "tab:red"
 ROW_INCHES = 0.28
-NAME_PLACES = (0.3, 0.6, 0.45, 0.75)
-"""Where the names of the sources furthest from the diagonal stand, apart from each other."""
+"""Height of a source in the forest plot."""
+NAME_POSITIONS = (0.3, 0.6, 0.45, 0.75)
+"""Probabilities at which the lines furthest from the diagonal are labelled."""
 
 
 @set_module("ensemblage.sources")
-class SourceDisplay:
-    """Two pictures of an audit: a forest plot of errors, and a fan of calibrations.
+class SourceAuditDisplay:
+    """A forest plot of the sources' errors, and their calibration curves.
 
     Parameters
     ----------
     audit : SourceAudit
-        What :func:`source_audit` found.
+        Result of :func:`source_audit`.
 
     Attributes
     ----------
@@ -35,23 +37,23 @@ class SourceDisplay:
 
     See Also
     --------
-    source_audit : Finds the figures.
+    source_audit : The audit.
 
     Notes
     -----
-    Left: errors when left out, with 95 % bounds in which small sources are drawn towards the
-    others, and the error by ordinary folds as a tick; lines are the promise for a new source and
-    what nine in ten stay below. Right: the rate to expect of each source where the model, which has
-    not seen it, says the probability below; on the diagonal it is right.
+    Left: errors when left out, with 95 % limits in which small sources are shrunk towards the
+    others, and the error by cross-validation as a tick; lines are the expected error for a new
+    source and its upper 90 % prediction limit. Right: the rate to expect of each source where the
+    model, which has not seen it, predicts the probability below; on the diagonal it is calibrated.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from ensemblage.datasets import make_multi_source
-    >>> from ensemblage.sources import SourceDisplay, source_audit
+    >>> from ensemblage.sources import SourceAuditDisplay, source_audit
     >>> X, y, sources = make_multi_source(3, n_samples=300, random_state=0, return_sources=True)
     >>> audit = source_audit(LogisticRegression(), X, y, sources, random_state=0)
-    >>> SourceDisplay(audit).plot().axes_.shape
+    >>> SourceAuditDisplay(audit).plot().axes_.shape
     (2,)
     """
 
@@ -61,8 +63,8 @@ class SourceDisplay:
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, sources: Any, *, axes: Any = None, **options: Any
-    ) -> SourceDisplay:
-        """Audit a classifier and draw what was found.
+    ) -> SourceAuditDisplay:
+        """Audit a classifier and draw the result.
 
         Parameters
         ----------
@@ -81,12 +83,12 @@ class SourceDisplay:
 
         Returns
         -------
-        SourceDisplay
+        SourceAuditDisplay
             Drawn.
         """
         return cls(source_audit(estimator, X, y, sources, **options)).plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> SourceDisplay:
+    def plot(self, *, axes: Any = None) -> SourceAuditDisplay:
         """Draw.
 
         Parameters
@@ -96,15 +98,15 @@ class SourceDisplay:
 
         Returns
         -------
-        SourceDisplay
+        SourceAuditDisplay
             Itself, with ``axes_`` and ``figure_`` set.
         """
-        plt = require("matplotlib.pyplot", "SourceDisplay", extra="plot")
+        plt = require("matplotlib.pyplot", "SourceAuditDisplay", extra="plot")
         if axes is None:
             height = max(4.0, 1.0 + ROW_INCHES * len(self.audit.sources))
             axes = plt.subplots(1, 2, figsize=(11, height), layout="constrained")[1]
         draw_source_errors(self.audit, axes[0])
-        draw_calibration_fan(self.audit, axes[1])
+        draw_calibration_curves(self.audit, axes[1])
         self.axes_, self.figure_ = np.asarray(axes), axes[0].figure
         return self
 
@@ -113,12 +115,17 @@ def draw_source_errors(audit: SourceAudit, ax: Any) -> None:
     """Draw the errors of all sources with their bounds, the worst on top."""
     shown = sorted(audit.sources, key=lambda each: each.left_out_error)
     ax.axvline(audit.new_error, color=LIGHT, zorder=0)
-    if audit.error_bound < 1:
-        ax.axvline(audit.error_bound, color=LIGHT, linestyle="--", zorder=0)
+    if audit.error_upper_90 < 1:
+        ax.axvline(audit.error_upper_90, color=LIGHT, linestyle="--", zorder=0)
     for place, each in enumerate(shown):
         colour = _colour(each)
-        ax.plot([each.expected_low, each.expected_high], [place, place], color=colour, zorder=1)
-        ax.plot(each.expected, place, "s", color=colour, markersize=5)
+        ax.plot(
+            [each.shrunken_error_low, each.shrunken_error_high],
+            [place, place],
+            color=colour,
+            zorder=1,
+        )
+        ax.plot(each.shrunken_error, place, "s", color=colour, markersize=5)
         ax.plot(each.left_out_error, place, "o", markeredgecolor=colour, markerfacecolor="none")
         ax.plot(each.error, place, "|", color=DARK, markersize=10)
     ax.set_yticks(range(len(shown)), [each.name for each in shown])
@@ -126,41 +133,37 @@ def draw_source_errors(audit: SourceAudit, ax: Any) -> None:
     ax.set_title(f"New source: {audit.new_error:.3f}; ordinary folds: {audit.error:.3f}")
 
 
-def draw_calibration_fan(audit: SourceAudit, ax: Any, ink: str = DARK) -> None:
+def draw_calibration_curves(audit: SourceAudit, ax: Any, ink: str = DARK) -> None:
     """Draw the rate to expect of each source against what the model says.
 
     Those furthest off have their names in the corners, above or below all lines.
     """
-    said = np.linspace(0.01, 0.99, 99)
+    predicted = np.linspace(0.01, 0.99, 99)
     ax.plot([0, 1], [0, 1], color=LIGHT, zorder=0)
     for each in audit.sources:
-        ax.plot(said, calibrated_rate(each, said), color=_colour(each, ink), linewidth=1)
-    named = list(zip(_furthest(audit.sources), NAME_PLACES, strict=False))
+        ax.plot(predicted, calibrated_rate(each, predicted), color=_colour(each, ink), linewidth=1)
+    furthest = sorted(audit.sources, key=lambda each: -abs(each.offset))
+    named = list(zip(furthest, NAME_POSITIONS, strict=False))
     above = sorted((pair for pair in named if pair[0].offset >= 0), key=lambda pair: -pair[1])
     below = sorted((pair for pair in named if pair[0].offset < 0), key=lambda pair: pair[1])
     for place, side, first, step, pairs in (
         (0.04, "left", 0.93, -0.08, above), (0.96, "right", 0.04, 0.08, below)
     ):  # fmt: skip
-        for k, (each, said_there) in enumerate(pairs):
+        for k, (each, position) in enumerate(pairs):
             colour = _colour(each, ink)
             ax.annotate(
-                each.name, (said_there, calibrated_rate(each, said_there)),
+                each.name, (position, calibrated_rate(each, position)),
                 (place, first + k * step), ha=side, fontsize="small", color=colour,
                 arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5},
             )  # fmt: skip
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.label!s}")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=f"what the model says of {audit.reference_class!s}")
     ax.set(ylabel="rate to expect there", title="Calibration when left out")
 
 
-def calibrated_rate(source: AuditedSource, said: Any) -> Any:
+def calibrated_rate(source: AuditedSource, predicted: Any) -> Any:
     """Rate of the class in a source where the model says a probability (two classes)."""
-    return expit(source.slope * logit(said) + source.offset)
-
-
-def _furthest(sources: Sequence[AuditedSource]) -> list[AuditedSource]:
-    """Order sources by how far their rate is from one half where the model says so."""
-    return sorted(sources, key=lambda each: -abs(each.offset))
+    return expit(source.slope * logit(predicted) + source.offset)
 
 
 def _colour(source: AuditedSource, ink: str = DARK) -> str:
-    return WARNING if source.suspect else ink
+    return WARNING if source.inverted else ink

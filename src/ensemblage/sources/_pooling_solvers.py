@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,9 +12,25 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ensemblage._core import Fold, compiled, deal_folds
-from ensemblage.sources._source_codes import source_classes
+from ensemblage.sources._source_codes import class_source_pairs
 
 Doubles = NDArray[np.float64]
+
+CURVATURE = 0.25
+"""Upper bound on the curvature of a row's logistic loss, for steps of about equal length."""
+INTERCEPT_PENALTY = 1.0
+"""On the deviation of a source's intercept: its prior variance is one."""
+INF = float("inf")
+COMMON_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
+"""Penalties on common coefficients to choose from."""
+DEVIATION_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, INF)
+"""Penalties on deviations to choose from."""
+SEARCH_TOL = 1e-3
+"""Largest slope per unit of weight in the search."""
+MAX_SEARCH_ROWS = 20_000
+"""Penalties say how coefficients vary, whatever the number of rows: so many are enough."""
+MAX_ROUNDS = 4
+"""Rounds of the coordinate search."""
 
 
 class SourceRows(NamedTuple):
@@ -69,7 +86,38 @@ def add_source_losses(data: SourceRows, coefs: Doubles, slopes: Doubles) -> floa
     return total
 
 
-class SourceProducts(NamedTuple):
+class Penalties(NamedTuple):
+    r"""On common coefficients, :math:`\lambda_0`, and on deviations, :math:`\lambda_1`.
+
+    Infinity leaves them out.
+    """
+
+    common: float
+    deviation: float
+
+
+class PooledCoefs(NamedTuple):
+    """Common coefficients, (..., n_features + 1), and deviations from them, (n_sources, ...)."""
+
+    common: Doubles
+    deviations: Doubles
+
+    @classmethod
+    def zeros(cls, n_sources: int, n_logits: int, width: int) -> PooledCoefs:
+        return cls(np.zeros((n_logits, width)), np.zeros((n_sources, n_logits, width)))
+
+    @property
+    def coefs(self) -> Doubles:
+        """What is used for the rows of each source."""
+        return self.common + self.deviations
+
+    @property
+    def mean(self) -> Doubles:
+        """The mean over the sources; used where the source is not known."""
+        return np.asarray(self.common + self.deviations.mean(axis=0))
+
+
+class GramStatistics(NamedTuple):
     """All that squared errors need to know of the rows of each source.
 
     ``grams`` are :math:`X^T W X`, of shape (n_sources, width, width), ``moments`` :math:`X^T W y`,
@@ -82,29 +130,43 @@ class SourceProducts(NamedTuple):
     weights: Doubles
 
 
-class SharedAndOwn(NamedTuple):
-    """Of shared coefficients, (width,), and of sources' deviations, (width,) or one row each."""
+class PoolingData(NamedTuple):
+    """Rows in any order, a one behind their columns, with their target, sources and weights.
 
-    shared: Doubles
-    own: Doubles
+    ``y`` are class codes, or a standardised numeric target.
+    """
+
+    rows: Doubles
+    y: NDArray[Any]
+    sources: NDArray[np.int64]
+    weights: Doubles
+    n_sources: int
+
+    def by_source(self, chosen: NDArray[np.intp] | None = None) -> SourceRows:
+        """Sort the rows, or those chosen, by source."""
+        order = np.argsort(self.sources if chosen is None else self.sources[chosen], kind="stable")
+        order = order if chosen is None else chosen[order]
+        starts = np.searchsorted(self.sources[order], np.arange(self.n_sources + 1))
+        rows = np.ascontiguousarray(self.rows[order])
+        return SourceRows(rows, self.y[order], self.weights[order], starts.astype(np.int64))
+
+    def grams(self, chosen: NDArray[np.intp]) -> GramStatistics:
+        """Add up the products of some rows, by source."""
+        rows, y, weights = self.rows[chosen], self.y[chosen], self.weights[chosen]
+        sources, width = self.sources[chosen], self.rows.shape[1]
+        grams, moments = np.zeros((self.n_sources, width, width)), np.zeros((self.n_sources, width))
+        for s in range(self.n_sources):
+            own = sources == s
+            weighted = rows[own] * weights[own, None]
+            grams[s], moments[s] = weighted.T @ rows[own], weighted.T @ y[own]
+        sums = [np.bincount(sources, each, self.n_sources) for each in (weights * y**2, weights)]
+        return GramStatistics(grams, moments, *(np.asarray(each, dtype=float) for each in sums))
 
 
-def source_products(
-    rows: Doubles, y: Doubles, weights: Doubles, sources: NDArray[np.int64], n_sources: int
-) -> SourceProducts:
-    """Add up the products of the rows of each source; rows are of shape (n_rows, width)."""
-    width = rows.shape[1]
-    grams, moments = np.zeros((n_sources, width, width)), np.zeros((n_sources, width))
-    for s in range(n_sources):
-        own = sources == s
-        heavy = rows[own] * weights[own, None]
-        grams[s], moments[s] = heavy.T @ rows[own], heavy.T @ y[own]
-    added = [np.bincount(sources, each, n_sources) for each in (weights * y**2, weights)]
-    return SourceProducts(grams, moments, *(np.asarray(each, dtype=float) for each in added))
-
-
-def solve_pooled(data: SourceProducts, penalties: SharedAndOwn) -> SharedAndOwn:
-    r"""Minimise squared errors with penalties on shared coefficients B and deviations D.
+def solve_ridge(
+    data: GramStatistics, common_penalty: Doubles, deviation_penalty: Doubles
+) -> PooledCoefs:
+    r"""Minimise squared errors with penalties on common coefficients B and deviations D.
 
     .. math:: \tfrac12 \sum_m w_m (y_m - x_m \cdot (B + D_{s(m)}))^2 + \tfrac12 B^T \Lambda_0 B +
         \tfrac12 \sum_s D_s^T \Lambda_1 D_s .
@@ -116,249 +178,177 @@ def solve_pooled(data: SourceProducts, penalties: SharedAndOwn) -> SharedAndOwn:
 
     and :math:`D_s = S_s (b_s - A_s B)`.
     """
-    width = len(penalties.shared)
-    shared, own = np.isfinite(penalties.shared), np.isfinite(penalties.own)
-    inner = data.grams[:, own][:, :, own] + np.diag(penalties.own[own])
-    cross = data.grams[:, own][:, :, shared]
+    width = len(common_penalty)
+    common, own = np.isfinite(common_penalty), np.isfinite(deviation_penalty)
+    inner = data.grams[:, own][:, :, own] + np.diag(deviation_penalty[own])
+    cross = data.grams[:, own][:, :, common]
     solved = np.linalg.solve(inner, np.concatenate([cross, data.moments[:, own, None]], axis=2))
     of_cross, of_moments = solved[..., :-1], solved[..., -1]
-    turned = cross.transpose(0, 2, 1)
-    left = (data.grams[:, shared][:, :, shared] - turned @ of_cross).sum(axis=0)
-    right = (data.moments[:, shared] - (turned @ of_moments[..., None])[..., 0]).sum(axis=0)
-    found = SharedAndOwn(np.zeros(width), np.zeros((len(data.grams), width)))
-    best = np.linalg.lstsq(left + np.diag(penalties.shared[shared]), right)[0]
-    found.shared[shared] = best
-    found.own[:, own] = of_moments - of_cross @ best
+    transposed = cross.transpose(0, 2, 1)
+    left = (data.grams[:, common][:, :, common] - transposed @ of_cross).sum(axis=0)
+    right = (data.moments[:, common] - (transposed @ of_moments[..., None])[..., 0]).sum(axis=0)
+    found = PooledCoefs(np.zeros(width), np.zeros((len(data.grams), width)))
+    best = np.linalg.lstsq(left + np.diag(common_penalty[common]), right)[0]
+    found.common[common] = best
+    found.deviations[:, own] = of_moments - of_cross @ best
     return found
 
 
-def squared_error(data: SourceProducts, coefs: Doubles) -> float:
+def fit_ridge(data: GramStatistics, penalties: Penalties) -> tuple[PooledCoefs, Doubles]:
+    """Also give standard deviations of the deviations, per residual standard deviation."""
+    width = data.moments.shape[1]
+    common, own = (np.full(width, each) for each in penalties)
+    common[-1], own[-1] = 0.0, INTERCEPT_PENALTY
+    sd = np.zeros((len(data.grams), width - 1))
+    if np.isfinite(penalties.deviation):
+        inverse = np.linalg.inv(data.grams + np.diag(own))
+        sd = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)[:, :-1])
+    return solve_ridge(data, common, own), sd
+
+
+def squared_error(data: GramStatistics, coefs: Doubles) -> float:
     """Weighted sum of squared errors under each source's coefficients, (n_sources, width)."""
-    bent = (coefs[:, None, :] @ data.grams @ coefs[:, :, None])[:, 0, 0]
-    each = data.squares - 2 * (coefs * data.moments).sum(axis=1) + bent
+    quadratic = (coefs[:, None, :] @ data.grams @ coefs[:, :, None])[:, 0, 0]
+    each = data.squares - 2 * (coefs * data.moments).sum(axis=1) + quadratic
     return float(np.maximum(each, 0.0).sum())
 
 
-# an upper bound on the curvature of a row's loss, for steps of about equal length
-CURVATURE = 0.25
-# the prior variance of a source's own intercept is one
-INTERCEPT_PENALTY = 1.0
+def ridge_cv_loss(data: PoolingData, folds: Sequence[Fold]) -> Callable[[Penalties], float]:
+    """Give the mean squared error on test rows as a function of the penalties."""
+    parts = [(data.grams(train), data.grams(test)) for train, test in folds]
+    parts = [each for each in parts if all(side.weights.sum() > 0 for side in each)]
+
+    def loss(penalties: Penalties) -> float:
+        fits = [(fit_ridge(train, penalties)[0].coefs, test) for train, test in parts]
+        total = sum(squared_error(test, coefs) for coefs, test in fits)
+        return total / sum(float(test.weights.sum()) for _, test in parts)
+
+    return loss
 
 
-class Penalties(NamedTuple):
-    r"""On shared coefficients, :math:`\lambda_0`, and on deviations, :math:`\lambda_1`.
-
-    Infinity leaves them out.
-    """
-
-    shared: float
-    own: float
-
-
-class Pooled(NamedTuple):
-    """Shared coefficients (n_logits, n_features + 1) and deviations (n_sources, ...) from them."""
-
-    shared: Doubles
-    own: Doubles
-
-    @classmethod
-    def nothing(cls, n_sources: int, n_logits: int, width: int) -> Pooled:
-        """Give the coefficients of a model that knows nothing."""
-        return cls(np.zeros((n_logits, width)), np.zeros((n_sources, n_logits, width)))
-
-    @property
-    def coefs(self) -> Doubles:
-        """What is used for the rows of each source."""
-        return self.shared + self.own
-
-    @property
-    def typical(self) -> Doubles:
-        """The mean over the sources; used where the source is not known."""
-        return np.asarray(self.shared + self.own.mean(axis=0))
-
-
-class _Entries(NamedTuple):
-    """Penalty of every coefficient, shared ones first, and which of them are free."""
-
-    penalty: Pooled
-    free: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, start: Pooled, penalties: Penalties) -> _Entries:
-        shared = np.full_like(start.shared, penalties.shared)
-        shared[:, -1] = 0.0
-        own = np.full_like(start.own, penalties.own)
-        own[..., -1] = INTERCEPT_PENALTY
-        ridge = np.concatenate([shared.ravel(), own.ravel()])
-        return cls(Pooled(shared, own), np.isfinite(ridge))
-
-
-def fit_pooled(
-    data: SourceRows, penalties: Penalties, start: Pooled, *, tol: float = 1e-4, max_iter: int = 500
-) -> tuple[Pooled, int]:
-    r"""Minimise the penalised loss, from a start of the right shapes.
+def fit_logistic(
+    data: SourceRows,
+    penalties: Penalties,
+    start: PooledCoefs,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+) -> tuple[PooledCoefs, int]:
+    r"""Minimise the penalised loss from a start of the right shapes; also give the iterations.
 
     .. math:: -\sum_m w_m \log p(y_m \mid x_m; B + D_{s(m)}) + \tfrac{\lambda_0}{2} \|B\|^2 +
         \tfrac{\lambda_1}{2} \sum_s \|D_s\|^2 + \tfrac12 \sum_s \|d_s\|^2
 
-    with deviations d of the intercepts; ``tol`` bounds the slope per unit of weight. Also gives the
-    number of steps.
+    with deviations d of the intercepts; ``tol`` bounds the slope per unit of weight.
     """
-    entries = _Entries.of(start, penalties)
-    free, split = entries.free, start.shared.size
-    ridge = np.where(free, np.concatenate([part.ravel() for part in entries.penalty]), 0.0)
-    scale = 1 / np.sqrt(_masses(data, start) * CURVATURE + ridge)
+    common = np.full_like(start.common, penalties.common)
+    common[:, -1] = 0.0
+    own = np.full_like(start.deviations, penalties.deviation)
+    own[..., -1] = INTERCEPT_PENALTY
+    penalty = np.concatenate([common.ravel(), own.ravel()])
+    free, split = np.isfinite(penalty), start.common.size
+    penalty = np.where(free, penalty, 0.0)
+    scale = 1 / np.sqrt(_effective_weights(data, start) * CURVATURE + penalty)
     full = np.zeros(len(free))
 
-    def unpack(values: Doubles) -> Pooled:
+    def unpack(values: Doubles) -> PooledCoefs:
         full[free] = values * scale[free]
-        return Pooled(
-            full[:split].reshape(start.shared.shape), full[split:].reshape(start.own.shape)
+        return PooledCoefs(
+            full[:split].reshape(start.common.shape), full[split:].reshape(start.deviations.shape)
         )
 
     def loss(values: Doubles) -> tuple[float, Doubles]:
         found = unpack(values)
-        slopes = np.zeros_like(found.own)
+        slopes = np.zeros_like(found.deviations)
         total = add_source_losses(data, found.coefs, slopes)
-        slope = np.concatenate([slopes.sum(axis=0).ravel(), slopes.ravel()]) + ridge * full
-        return total + 0.5 * float(ridge @ full**2), (slope * scale)[free]
+        slope = np.concatenate([slopes.sum(axis=0).ravel(), slopes.ravel()]) + penalty * full
+        return total + 0.5 * float(penalty @ full**2), (slope * scale)[free]
 
     first = np.concatenate([part.ravel() for part in start])[free] / scale[free]
     options: Any = {"maxiter": max_iter, "gtol": tol * np.sqrt(data.weights.sum()), "ftol": 1e-12}
     best = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    shared, own = unpack(best.x)
-    return Pooled(shared.copy(), own.copy()), max(int(best.nit), 1)
+    found = unpack(best.x)
+    return PooledCoefs(*(part.copy() for part in found)), max(int(best.nit), 1)
 
 
-def _masses(data: SourceRows, start: Pooled) -> Doubles:
+def _effective_weights(data: SourceRows, start: PooledCoefs) -> Doubles:
     """Weight of the rows that each coefficient is used for; at least that of one mean row."""
     weights = np.array([data.weights[a:b].sum() for a, b in pairwise(data.starts)])
     least = data.weights.mean()
-    shared = np.full(start.shared.size, weights.sum())
-    per_source = start.own[0].size
-    return np.concatenate([shared, np.repeat(np.maximum(weights, least), per_source)])
+    common = np.full(start.common.size, weights.sum())
+    per_source = start.deviations[0].size
+    return np.concatenate([common, np.repeat(np.maximum(weights, least), per_source)])
 
 
-def held_out_loss(data: SourceRows, coefs: Doubles) -> float:
-    """Log loss of rows, per unit of weight."""
+def mean_log_loss(data: SourceRows, coefs: Doubles) -> float:
+    """Log loss per unit of weight."""
     total: float = add_source_losses(data, coefs, np.zeros_like(coefs))
     return total / float(data.weights.sum())
 
 
-INF = float("inf")
-SHARED = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, INF)
-OWN = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, INF)
-SEARCH_TOL = 1e-3
-SEARCH_ROWS = 20_000
-"""Penalties say how coefficients vary, whatever the number of rows: so many are enough."""
-MAX_TURNS = 4
+def logistic_cv_loss(
+    data: PoolingData, start: PooledCoefs, folds: Sequence[Fold]
+) -> Callable[[Penalties], float]:
+    """Give the log loss on test rows as a function of the penalties.
 
+    Each fit starts where the last one ended: the order of calls is part of the figures.
+    """
+    parts = [
+        tuple(data.by_source(side) for side in fold)
+        for fold in folds
+        if all(data.weights[side].sum() > 0 for side in fold)
+    ]
+    at = [start] * len(parts)
 
-class SourcedRows(NamedTuple):
-    """Rows in any order, a one behind their columns, with numbers of classes and sources."""
-
-    rows: NDArray[np.float64]
-    labels: NDArray[np.int64]
-    sources: NDArray[np.int64]
-    weights: NDArray[np.float64]
-
-    def by_source(self, n_sources: int, chosen: NDArray[np.intp] | None = None) -> SourceRows:
-        """Sort the rows, or those chosen, by source."""
-        order = np.argsort(self.sources if chosen is None else self.sources[chosen], kind="stable")
-        order = order if chosen is None else chosen[order]
-        starts = np.searchsorted(self.sources[order], np.arange(n_sources + 1))
-        rows = np.ascontiguousarray(self.rows[order])
-        return SourceRows(rows, self.labels[order], self.weights[order], starts.astype(np.int64))
-
-
-class Grid(NamedTuple):
-    """Penalties to choose from; one value where it is given."""
-
-    shared: tuple[float, ...] = SHARED
-    own: tuple[float, ...] = OWN
-
-
-class _Part(NamedTuple):
-    """Rows to learn from and rows to judge by."""
-
-    train: SourceRows
-    test: SourceRows
-
-
-class _WarmFits:
-    """Held-out log loss at penalties; fits start where the last one ended."""
-
-    def __init__(self, parts: list[_Part], start: Pooled) -> None:
-        self.parts = parts
-        self.at = [start] * len(parts)
-
-    def __call__(self, penalties: Penalties) -> float:
-        """Average the log loss over the held-out rows."""
+    def loss(penalties: Penalties) -> float:
         total = weight = 0.0
-        for k, (train, test) in enumerate(self.parts):
-            self.at[k], _ = fit_pooled(train, penalties, self.at[k], tol=SEARCH_TOL)
+        for k, (train, test) in enumerate(parts):
+            at[k], _ = fit_logistic(train, penalties, at[k], tol=SEARCH_TOL)
             own = float(test.weights.sum())
-            total += own * held_out_loss(test, self.at[k].coefs)
+            total += own * mean_log_loss(test, at[k].coefs)
             weight += own
         return total / weight
 
+    return loss
 
-class _Search:
-    """Held-out loss at penalties, each looked at once."""
 
-    def __init__(self, judge: Callable[[Penalties], float], grid: Grid) -> None:
-        self.judge = judge
-        self.grid = grid
-        self.losses: dict[Penalties, float] = {}
+def search_penalties(
+    loss: Callable[[Penalties], float],
+    n_sources: int,
+    common_grid: Sequence[float] = COMMON_GRID,
+    deviation_grid: Sequence[float] = DEVIATION_GRID,
+) -> Penalties:
+    """Coordinate search from two ends: sources differ in their intercepts only, or in all.
 
-    def loss(self, penalties: Penalties) -> float:
-        """Look up the loss, or find it out."""
-        if penalties not in self.losses:
-            self.losses[penalties] = self.judge(penalties)
-        return self.losses[penalties]
+    Of equally good penalties the largest are taken.
+    """
+    loss = cache(loss)
 
-    def best(self, candidates: Iterable[Penalties]) -> Penalties:
-        """Choose; of equals the more severe, which come last."""
-        return min(reversed(list(candidates)), key=self.loss)
+    def best(candidates: Iterable[Penalties]) -> Penalties:
+        return min(reversed(list(candidates)), key=loss)
 
-    def turn(self, found: Penalties) -> Penalties:
-        """Choose one penalty at a time, until neither changes."""
-        for _ in range(MAX_TURNS):
+    def coordinate_search(found: Penalties) -> Penalties:
+        for _ in range(MAX_ROUNDS):
             before = found
-            found = self.best(Penalties(found.shared, own) for own in self.grid.own)
-            found = self.best(Penalties(shared, found.own) for shared in self.grid.shared)
+            found = best(Penalties(found.common, each) for each in deviation_grid)
+            found = best(Penalties(each, found.deviation) for each in common_grid)
             if found == before:
                 break
         return found
 
-
-def choose_penalties(
-    data: SourcedRows, start: Pooled, folds: Sequence[Fold], grid: Grid
-) -> Penalties:
-    """Take the penalties with the least log loss on held-out rows."""
-    n_sources = len(start.own)
-    parts = [
-        _Part(*(data.by_source(n_sources, side) for side in fold))
-        for fold in folds
-        if all(data.weights[side].sum() > 0 for side in fold)
-    ]
-    return search_penalties(_WarmFits(parts, start), n_sources, grid)
-
-
-def search_penalties(judge: Callable[[Penalties], float], n_sources: int, grid: Grid) -> Penalties:
-    """Search from two ends: sources that differ in their intercepts only, and in everything."""
-    search = _Search(judge, grid)
     if n_sources == 1:  # deviations would be a second name for the same coefficients
-        return search.best(Penalties(shared, INF) for shared in grid.shared)
-    together = search.best(Penalties(shared, grid.own[-1]) for shared in grid.shared)
-    apart = search.best(Penalties(grid.shared[-1], own) for own in grid.own)
-    return search.best([search.turn(apart), search.turn(together)])
+        return best(Penalties(each, INF) for each in common_grid)
+    together = best(Penalties(each, deviation_grid[-1]) for each in common_grid)
+    apart = best(Penalties(common_grid[-1], each) for each in deviation_grid)
+    return best([coordinate_search(apart), coordinate_search(together)])
 
 
-def search_folds(data: SourcedRows, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+def search_folds(
+    labels: NDArray[np.int64], sources: NDArray[np.int64], n_folds: int, rng: np.random.Generator
+) -> list[Fold]:
     """Deal rows so that sources and classes keep their shares; of many, only some."""
-    chosen, pairs = np.arange(len(data.labels)), source_classes(data.sources, data.labels)
-    if len(chosen) > SEARCH_ROWS:
-        chosen = deal_folds(pairs, -(-len(chosen) // SEARCH_ROWS), rng)[0].test
+    chosen, pairs = np.arange(len(labels)), class_source_pairs(sources, labels)
+    if len(chosen) > MAX_SEARCH_ROWS:
+        chosen = deal_folds(pairs, -(-len(chosen) // MAX_SEARCH_ROWS), rng)[0].test
     folds = deal_folds(pairs[chosen], n_folds, rng)
     return [Fold(chosen[train], chosen[test]) for train, test in folds]

@@ -12,77 +12,75 @@ from scipy.stats import t as student
 
 Doubles = NDArray[np.float64]
 
-
-PLACE = 0.975
-"""Where the upper bound lies: both hold with a probability of 95 %."""
-GRID = 100
-"""So many standard deviations between sources are weighed."""
+UPPER_975 = 0.975
+"""Quantile of the upper limit: both limits hold with a probability of 95 %."""
+N_TAUS = 100
+"""Standard deviations between sources on the grid."""
+EXTRA_DEGREES = 8
+"""Degrees of freedom beyond the number of sources, for skewed estimates."""
 
 
 class Shrunk(NamedTuple):
-    """Estimates after all are known, with bounds; and what they vary around, and how much."""
+    """Shrunken estimates with 95 % limits, (n_sources,) each."""
 
     values: Doubles
     low: Doubles
     high: Doubles
-    mean: float
-    spread: float
 
 
 def shrink(estimates: Doubles, variances: Doubles, *, skewed: bool = False) -> Shrunk:
-    r"""Draw estimates with known variances v towards each other.
+    r"""Shrink estimates with known variances v towards their common mean.
 
-    The sources' true values are :math:`N(\mu, \tau^2)`, flat before any row is seen in
-    :math:`\mu` and :math:`\tau`. Given :math:`\tau`, all is normal: a source has mean
+    The sources' true values are :math:`N(\mu, \tau^2)`, with flat priors of :math:`\mu` and
+    :math:`\tau`. Given :math:`\tau`, all is normal: a source has mean
     :math:`(1 - B) x + B \hat\mu` and variance :math:`(1 - B) v + B^2 / \sum_s w_s`, with
     :math:`w = 1 / (v + \tau^2)` and :math:`B = v w`. Over :math:`\tau` it is averaged on a grid.
-    An estimate of infinite variance tells nothing, and gets what the others say. Bounds hold with
-    a probability of 95 %; those of estimates that are skewed of few rows are wider by Student's t
-    with eight degrees of freedom more than sources (`benchmarks/study_audit.py`).
+    An estimate of infinite variance gets what the others say. Limits of estimates that are skewed
+    when rows are few are wider, by Student's t (`studies/study_audit.py`).
     """
     known = np.isfinite(variances)
     x, v = np.where(known, estimates, 0.0), np.where(known, variances, 1e12)
-    reach = max(float(x[known].std()) if known.any() else 0.0, float(np.sqrt(v.min())), 1e-12)
-    taus = 6 * reach * (np.arange(GRID) + 0.5) / GRID
+    scale = max(float(x[known].std()) if known.any() else 0.0, float(np.sqrt(v.min())), 1e-12)
+    taus = 6 * scale * (np.arange(N_TAUS) + 0.5) / N_TAUS
     weights = 1 / (v + taus[:, None] ** 2)
     total = weights.sum(axis=1)
     means = weights @ x / total
-    gaps = x - means[:, None]
-    shares = softmax(0.5 * (np.log(weights) - weights * gaps**2).sum(axis=1) - 0.5 * np.log(total))
-    pull = v * weights
-    centres = x - pull * gaps
-    within = (1 - pull) * v + pull**2 / total[:, None]
-    values = shares @ centres
-    variance = shares @ (within + (centres - values) ** 2)
-    reach = student.ppf(PLACE, len(x) + 8) if skewed else norm.ppf(PLACE)
-    half = reach * np.sqrt(variance)
-    return Shrunk(values, values - half, values + half, float(shares @ means), float(shares @ taus))
+    residuals = x - means[:, None]
+    log_posterior = 0.5 * (np.log(weights) - weights * residuals**2).sum(axis=1)
+    posterior = softmax(log_posterior - 0.5 * np.log(total))
+    shrinkage = v * weights
+    centres = x - shrinkage * residuals
+    within = (1 - shrinkage) * v + shrinkage**2 / total[:, None]
+    values = posterior @ centres
+    variance = posterior @ (within + (centres - values) ** 2)
+    z = student.ppf(UPPER_975, len(x) + EXTRA_DEGREES) if skewed else norm.ppf(UPPER_975)
+    half = z * np.sqrt(variance)
+    return Shrunk(values, values - half, values + half)
 
 
-def shrink_shares(hits: Doubles, rows: Doubles) -> Shrunk:
-    """Draw shares of rows towards each other, on the scale of angles, where variances are known.
+def shrink_shares(hits: Doubles, n_rows: Doubles) -> Shrunk:
+    """Shrink shares of rows, on the scale of angles, where variances are known.
 
     A share h of n rows has the angle arcsin(sqrt((h + 3/8) / (n + 3/4))), whose variance is
-    1 / (4 n + 2) whatever the share (Anscombe, 1948). Mean and spread stay angles.
+    1 / (4 n + 2) whatever the share (Anscombe, 1948).
     """
-    angles = np.arcsin(np.sqrt((hits + 0.375) / (rows + 0.75)))
-    found = shrink(angles, 1 / (4 * rows + 2), skewed=True)
-    values, low, high = (np.sin(np.clip(each, 0, np.pi / 2)) ** 2 for each in found[:3])
-    return Shrunk(values, low, high, found.mean, found.spread)
+    angles = np.arcsin(np.sqrt((hits + 0.375) / (n_rows + 0.75)))
+    found = shrink(angles, 1 / (4 * n_rows + 2), skewed=True)
+    return Shrunk(*(np.sin(np.clip(each, 0, np.pi / 2)) ** 2 for each in found))
 
 
-def mean_bounds(values: Doubles) -> tuple[float, float]:
-    """Bounds of the mean that sources as these have, by Student's t.
+def mean_limits(values: Doubles) -> tuple[float, float]:
+    """Give 95 % confidence limits of the mean over sources such as these, by Student's t.
 
     Models without one source share the others, so that n sources tell no more than n - 1.
     """
     n = len(values)
-    half = float(student.ppf(PLACE, n - 1) * values.std(ddof=1) / np.sqrt(n - 1))
+    half = float(student.ppf(UPPER_975, n - 1) * values.std(ddof=1) / np.sqrt(n - 1))
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def new_bound(values: Doubles, probability: float) -> float:
-    """Bound below which a new source's value lies, as often as asked for."""
+def upper_prediction_limit(values: Doubles, probability: float) -> float:
+    """Limit below which a new source's value lies with a probability."""
     n = len(values)
-    reach = student.ppf(probability, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n)
-    return float(values.mean() + reach)
+    half = student.ppf(probability, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return float(values.mean() + half)

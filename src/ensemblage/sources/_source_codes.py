@@ -1,8 +1,8 @@
-"""Names of sources as integer codes, and folds that leave sources out."""
+"""Names of sources as integer codes, a frame's source column, and folds over sources."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,66 +10,51 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from ensemblage._core import UNKNOWN_SOURCE, suggestion
+from ensemblage._core import UNKNOWN_SOURCE, Fold, deal_folds, suggestion
 
-"""Number of a source that is missing, or was not there in training."""
-
-
-class SourceCodes(NamedTuple):
-    """Sources, sorted, and the number of each row's."""
-
-    names: NDArray[Any]
-    codes: NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
-def number_sources(sources: Any, X: Any, *, gaps: bool = False) -> SourceCodes:
-    """Give training rows' sources numbers; refuse names that cannot be sorted.
+def encode_sources(
+    sources: Any, X: Any, *, allow_missing: bool = False
+) -> tuple[NDArray[Any], Integers]:
+    """Give the names of the sources, sorted, and each training row's code.
 
-    A row whose source is missing is refused, or is ``UNKNOWN`` where ``gaps`` are allowed.
+    A row whose source is missing is refused, or has the code ``UNKNOWN_SOURCE``.
     """
     column = _one_per_row(sources)
     check_consistent_length(X, column)
-    missing = np.fromiter(map(_is_gap, column.tolist()), dtype=bool, count=len(column))
-    if missing.all() or (missing.any() and not gaps):
+    missing = np.fromiter(map(_is_missing, column.tolist()), dtype=bool, count=len(column))
+    if missing.all() or (missing.any() and not allow_missing):
         raise ValueError(
             f"sources is missing for {missing.sum()} of {len(missing)} rows: give these a source "
             "of their own, or leave them out."
         )
     known = column[~missing]
     try:
-        names, numbers = np.unique(known, return_inverse=True)
+        names, known_codes = np.unique(known, return_inverse=True)
     except TypeError:
         kinds = sorted({type(each).__name__ for each in known.tolist()})
         raise TypeError(
             f"sources mixes values of type {' and '.join(kinds)}: make them all text."
         ) from None
     codes = np.full(len(column), UNKNOWN_SOURCE, dtype=np.int64)
-    codes[~missing] = numbers
-    return SourceCodes(names, codes)
+    codes[~missing] = known_codes
+    return names, codes
 
 
-def source_classes(codes: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Give each pair of class and source a number, so that folds keep the shares of both.
-
-    Pairs of one class follow each other: dealt in turn, a class that is rare in every source does
-    not end up in one fold.
-    """
-    pairs = labels * (int(codes.max()) + 2) + codes
-    return np.asarray(np.unique(pairs, return_inverse=True)[1])
-
-
-def find_sources(sources: Any, names: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
-    """Look up the sources of new rows; ``UNKNOWN`` for gaps and new names, or if none are given."""
+def lookup_sources(sources: Any, names: NDArray[Any], n_rows: int) -> Integers:
+    """Give new rows' codes; ``UNKNOWN_SOURCE`` where the source is missing, new or not given."""
     if sources is None:
         return np.full(n_rows, UNKNOWN_SOURCE, dtype=np.int64)
     column = _one_per_row(sources).tolist()
     if len(column) != n_rows:
         raise ValueError(f"sources has {len(column)} entries, but there are {n_rows} rows.")
-    known = {name: number for number, name in enumerate(names.tolist())}
-    found = (
-        UNKNOWN_SOURCE if _is_gap(each) else known.get(each, UNKNOWN_SOURCE) for each in column
+    known = {name: code for code, name in enumerate(names.tolist())}
+    codes = (
+        UNKNOWN_SOURCE if _is_missing(each) else known.get(each, UNKNOWN_SOURCE) for each in column
     )
-    return np.fromiter(found, dtype=np.int64, count=n_rows)
+    return np.fromiter(codes, dtype=np.int64, count=n_rows)
 
 
 def _one_per_row(sources: Any) -> NDArray[Any]:
@@ -81,37 +66,30 @@ def _one_per_row(sources: Any) -> NDArray[Any]:
     return np.asarray(column_or_1d(sources))
 
 
-def _is_gap(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     # NaN and pandas' missing dates are the values that do not equal themselves
     return value is None or bool(value != value)  # noqa: PLR0124
 
 
-class Parted(NamedTuple):
-    """Rows without their sources, and these, one per row; None where they are not known."""
-
-    X: Any
-    sources: Any
-
-
-def part_sources(X: Any, sources: Any) -> Parted:
-    """Take the sources out of the rows, if they are the name of a column; refuse another name."""
+def split_source_column(X: Any, sources: Any) -> tuple[Any, Any]:
+    """Give rows and sources; where ``sources`` names a column of a frame, it is taken out."""
     if not isinstance(sources, str):
-        return Parted(X, sources)
+        return X, sources
     columns = _columns(X)
     if sources not in columns:
         raise ValueError(
             f"sources={sources!r} is no column of X.{suggestion(sources, columns)} Give the name "
             "of a column of a frame, or one source per row."
         )
-    return _without(X, sources)
+    return _take_out(X, sources)
 
 
-def part_known_column(X: Any, sources: Any, column: str | None) -> Parted:
-    """Take the column out of which ``fit`` took the sources; what is given besides is preferred."""
+def split_fitted_column(X: Any, sources: Any, column: str | None) -> tuple[Any, Any]:
+    """Take out the column that held the sources in ``fit``; sources that are given go first."""
     if column is None or isinstance(sources, str) or column not in _columns(X):
-        return part_sources(X, sources)
-    rest, found = _without(X, column)
-    return Parted(rest, found if sources is None else sources)
+        return split_source_column(X, sources)
+    rest, found = _take_out(X, column)
+    return rest, found if sources is None else sources
 
 
 def _columns(X: Any) -> list[str]:
@@ -119,6 +97,43 @@ def _columns(X: Any) -> list[str]:
     return [str(each) for each in frame.columns] if isinstance(frame, nw.DataFrame) else []
 
 
-def _without(X: Any, column: str) -> Parted:
+def _take_out(X: Any, column: str) -> tuple[Any, Any]:
     frame = nw.from_native(X, eager_only=True)
-    return Parted(frame.drop(column).to_native(), frame[column].to_numpy())
+    return frame.drop(column).to_native(), frame[column].to_numpy()
+
+
+def source_folds(codes: Integers, max_folds: int) -> list[Fold]:
+    """Leave each source out, or groups of them of about equal size; no folds of one source.
+
+    Rows of unknown source are in every training part.
+    """
+    counts = np.bincount(codes[codes >= 0])
+    if len(counts) < 2:
+        return []
+    group, sizes = np.zeros(len(counts), dtype=int), np.zeros(min(max_folds, len(counts)))
+    for source in np.argsort(-counts, kind="stable"):
+        group[source] = sizes.argmin()
+        sizes[group[source]] += counts[source]
+    groups = np.where(codes >= 0, group[codes], -1)
+    return [
+        Fold(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(len(sizes))
+    ]
+
+
+def balanced_folds(labels: Integers, codes: Integers, n_folds: int, seed: int) -> list[Fold]:
+    """Deal rows so that every fold has all sources and classes.
+
+    Pairs are numbered by source first; those of ``class_source_pairs`` are other folds.
+    """
+    pairs = np.unique(codes * (labels.max() + 1) + labels, return_inverse=True)[1]
+    return deal_folds(pairs, n_folds, np.random.default_rng(seed))
+
+
+def class_source_pairs(codes: Integers, labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Give each row's pair of class and source a code, so that folds keep the shares of both.
+
+    Pairs of one class follow each other: dealt in turn, a class that is rare in every source does
+    not end up in one fold.
+    """
+    pairs = labels * (int(codes.max()) + 2) + codes
+    return np.asarray(np.unique(pairs, return_inverse=True)[1])

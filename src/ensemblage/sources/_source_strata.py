@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from ensemblage._core import (
     validate_numbers,
     warn_user,
 )
-from ensemblage.sources._source_codes import find_sources, number_sources
+from ensemblage.sources._source_codes import encode_sources, lookup_sources
 from ensemblage.strata import ScaledLogisticRegression
 
 Floats = NDArray[np.floating[Any]]
@@ -42,20 +42,12 @@ Indices = NDArray[np.intp]
 
 
 SMALLEST = 1e-12
+"""Probabilities are taken to be at least this."""
 GATE_FOLDS = 5
 
 
-class Merged(NamedTuple):
-    """Sources as strata, the small ones merged."""
-
-    codes: Indices
-    """Stratum of each row."""
-    names: list[list[Any]]
-    """Sources of each stratum."""
-
-
-def merge_small(sources: NDArray[Any], min_rows: int) -> Merged:
-    """Put sources with fewer rows into one stratum, the last.
+def merge_small(sources: NDArray[Any], min_rows: int) -> tuple[Indices, list[list[Any]]]:
+    """Give each row's stratum, and each stratum's sources; small sources share the last.
 
     If they are too few together, the next larger sources join them until they are not.
     """
@@ -73,17 +65,17 @@ def merge_small(sources: NDArray[Any], min_rows: int) -> Merged:
     rest = np.setdiff1d(np.arange(len(names)), kept)
     if len(rest) > 0:
         merged.append(list(names[rest]))
-    return Merged(stratum[codes], merged)
+    return stratum[codes], merged
 
 
 @set_module("ensemblage.sources")
 class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
-    """One stratum per known source, and a gate that learns to recognise the source.
+    """One stratum per known source, and a gate that predicts the source from the columns.
 
     Where you know in training which hospital, sensor or site a row came from, pass it as
-    ``sources``: each source becomes a stratum, and a classifier learns to tell from the columns
-    where a row comes from, so that the source need not be known at prediction. Where it is, an
-    ensemble on these strata listens to the source's own member more than to the gate.
+    ``sources``: each source becomes a stratum, and a classifier predicts the source from the
+    columns, so that it need not be known at prediction. Where it is, an ensemble on these strata
+    gives the source's own member more weight than the gate does.
 
     Parameters
     ----------
@@ -91,7 +83,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         Sources with fewer rows share one stratum; if these have fewer together, the smallest of
         the other sources joins them, and so on.
     gate : classifier, default=None
-        Learns the source from the columns, with ``predict_proba``;
+        Predicts the source from the columns, with ``predict_proba``;
         :class:`ScaledLogisticRegression` if not given.
     random_state : int, RandomState instance or None, default=None
         For the gate and its folds.
@@ -100,16 +92,16 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
     ----------
     memberships_ : ndarray of shape (n_samples, n_strata)
         One for the row's own source, else zero.
-    sources_ : list of str
+    stratum_names_ : list of str
         Name of each stratum; of merged sources the names, joined.
-    names_ : ndarray of shape (n_sources,)
+    sources_ : ndarray of shape (n_sources,)
         The sources, sorted.
-    strata_of_names_ : ndarray of shape (n_sources,)
-        Number of the stratum that each is in.
+    source_strata_ : ndarray of shape (n_sources,)
+        Index of the stratum that each is in.
     gate_ : classifier
         Fitted.
-    training_log_affinity_ : ndarray of shape (n_samples, n_strata)
-        Log probabilities of the sources of the training rows, from gates that had not seen them.
+    out_of_fold_log_affinity_ : ndarray of shape (n_samples, n_strata)
+        Out-of-fold log probabilities of the strata of the training rows.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -132,7 +124,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
     >>> rng = np.random.default_rng(0)
     >>> X = np.repeat([[0.0], [9.0]], 30, axis=0) + rng.normal(size=(60, 1))
     >>> strata = SourceStrata().fit(X, sources=np.repeat(["north", "south"], 30))
-    >>> strata.sources_
+    >>> strata.stratum_names_
     ['north', 'south']
     >>> bool(strata.transform([[9.5]])[0, 1] > 0.95)
     True
@@ -158,9 +150,10 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         X: ArrayLike,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
         sources: Any = None,
     ) -> Self:
-        """Make a stratum of each source, and learn to recognise them.
+        """Make a stratum of each source, and fit the gate.
 
         Parameters
         ----------
@@ -185,15 +178,13 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
                 "Pass fit(..., sources=...).",
             )
             sources = np.zeros(len(rows), dtype=int)
-        number_sources(sources, rows)  # refuses gaps, and names that cannot be sorted
+        encode_sources(sources, rows)  # refuses missing sources, and names that cannot be sorted
         sources = column_or_1d(sources)
-        weights = None
-        if sample_weight is not None:
-            weights = read_weights(sample_weight, rows)
+        weights = None if sample_weight is None else read_weights(sample_weight, rows)
         codes, merged = merge_small(sources, self.min_rows)
-        self.sources_ = [" + ".join(map(str, names)) for names in merged]
-        self.names_, first = np.unique(sources, return_index=True)
-        self.strata_of_names_ = codes[first].astype(np.int64)
+        self.stratum_names_ = [" + ".join(map(str, names)) for names in merged]
+        self.sources_, first = np.unique(sources, return_index=True)
+        self.source_strata_ = codes[first].astype(np.int64)
         self.memberships_ = np.eye(len(merged), dtype=rows.dtype)[codes]
         self._fit_gate(rows, codes, weights)
         return self
@@ -202,18 +193,18 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         default = ScaledLogisticRegression(max_iter=1000)
         gate_seed, fold_seed = draw_seeds(self.random_state, 2)
         gate = set_seed(clone(default if self.gate is None else self.gate), gate_seed)
-        if len(self.sources_) == 1:
+        if len(self.stratum_names_) == 1:
             self.gate_ = None
-            self.training_log_affinity_ = np.zeros((len(rows), 1), dtype=rows.dtype)
+            self.out_of_fold_log_affinity_ = np.zeros((len(rows), 1), dtype=rows.dtype)
             return
         name = fit_parameter(gate, "sample_weight")
         passed: dict[Any, Any] = {} if weights is None else {name: weights}
         n_folds = max(2, min(GATE_FOLDS, int(np.bincount(codes).min())))
         folds = make_folds(codes, n_folds, fold_seed)
-        held_out = cross_val_predict(
+        proba = cross_val_predict(
             gate, rows, codes, cv=folds, method="predict_proba", params=passed
         )
-        self.training_log_affinity_ = np.log(np.maximum(held_out, SMALLEST)).astype(rows.dtype)
+        self.out_of_fold_log_affinity_ = np.log(np.maximum(proba, SMALLEST)).astype(rows.dtype)
         self.gate_ = gate.fit(rows, codes, **passed)
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -236,7 +227,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         shares: Floats = self.gate_.predict_proba(rows).astype(rows.dtype, copy=False)
         return shares
 
-    def find_strata(self, sources: Any, n_rows: int) -> NDArray[np.int64]:
+    def strata_of_sources(self, sources: Any, n_rows: int) -> NDArray[np.int64]:
         """Look up the stratum of each row's source.
 
         Parameters
@@ -252,8 +243,8 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
             -1 where the source is missing or new.
         """
         check_is_fitted(self)
-        found = find_sources(sources, self.names_, n_rows)
-        return np.where(found == UNKNOWN_SOURCE, UNKNOWN_SOURCE, self.strata_of_names_[found])
+        found = lookup_sources(sources, self.sources_, n_rows)
+        return np.where(found == UNKNOWN_SOURCE, UNKNOWN_SOURCE, self.source_strata_[found])
 
     def log_affinity(self, X: ArrayLike) -> Floats:
         """Log probability that each row comes from each source.
@@ -271,18 +262,16 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         return np.log(np.maximum(np.asarray(self.transform(X)), SMALLEST))
 
     def _check_fitted(self) -> None:
-        """Refuse memberships that no fit makes."""
-        expect_fitted(self, {"sources_": "words (*)", "names_": "labels (*)"})
-        shape = (None, len(self.sources_))
+        expect_fitted(self, {"stratum_names_": "words (*)", "sources_": "labels (*)"})
+        shape = (None, len(self.stratum_names_))
         expect_array(self, "memberships_", shape, low=0, high=1)
-        expect_array(self, "training_log_affinity_", shape, high=0)
-        same = len(self.memberships_) == len(self.training_log_affinity_)
-        expect(same, "memberships_ and training_log_affinity_ are of other rows")
+        expect_array(self, "out_of_fold_log_affinity_", shape, high=0)
+        same = len(self.memberships_) == len(self.out_of_fold_log_affinity_)
+        expect(same, "memberships_ and out_of_fold_log_affinity_ are of other rows")
         gate = getattr(self.gate_, "classes_", np.zeros(1))
-        expect(len(gate) == len(self.sources_), "gate_ is of other sources")
-        last = len(self.sources_) - 1
-        of_names = (len(self.names_),)
-        expect_array(self, "strata_of_names_", of_names, "integer", low=0, high=last)
+        expect(len(gate) == len(self.stratum_names_), "gate_ is of other sources")
+        last = len(self.stratum_names_) - 1
+        expect_array(self, "source_strata_", (len(self.sources_),), "integer", low=0, high=last)
 
     @property
     def _n_features_out(self) -> int:

@@ -110,7 +110,7 @@ def rows_context(
 ) -> FusionContext:
     """Tell a fusion what it needs to know of rows.
 
-    A stratifier that learned to tell strata apart has ``training_log_affinity_`` of its training
+    A stratifier that learned to tell strata apart has ``out_of_fold_log_affinity_`` of its training
     rows, which is more honest than to ask it about them again.
     """
     affinity, strata = None, None
@@ -131,7 +131,7 @@ def closest_strata(stratifier: Any, X: Any, *, in_training: bool = False) -> NDA
 
 def _log_affinity(stratifier: Any, X: Any, *, in_training: bool) -> Doubles:
     last = final_step(stratifier)
-    affinity = getattr(last, "training_log_affinity_", None) if in_training else None
+    affinity = getattr(last, "out_of_fold_log_affinity_", None) if in_training else None
     if affinity is None:
         affinity = last.log_affinity(rows_at_final_step(stratifier, X))
     return np.asarray(affinity)

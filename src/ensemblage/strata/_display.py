@@ -276,7 +276,7 @@ class StrataDisplay:
         points, axis_names = project(_as_numbers(rows), names)
         return cls(
             points, memberships, affinity=affinity, classes=y, axis_names=axis_names,
-            stratum_names=getattr(stratifier, "sources_", None),
+            stratum_names=getattr(stratifier, "stratum_names_", None),
         )  # fmt: skip
 
     def plot(

@@ -410,7 +410,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         check_is_fitted(self)
         rows = read_rows(self, X)
         memberships = np.asarray(self.stratifier_.transform(rows), dtype=float)
-        sources = getattr(final_step(self.stratifier_), "sources_", None)
+        sources = getattr(final_step(self.stratifier_), "stratum_names_", None)
         told = describe_strata(X if table is None else table, memberships, labels=sources)
         target = self._target()
         if y is None:

@@ -445,7 +445,7 @@ def answer_given(
 
 def given_strata(ensemble: Any, sources: Any, n_rows: int) -> Indices:
     """Look up the strata of rows whose sources are given, -1 for those that are not known."""
-    strata_of = getattr(final_step(ensemble.stratifier_), "find_strata", None)
+    strata_of = getattr(final_step(ensemble.stratifier_), "strata_of_sources", None)
     if strata_of is None:
         kind = type(final_step(ensemble.stratifier_)).__name__
         raise ValueError(

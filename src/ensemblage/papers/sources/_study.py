@@ -30,16 +30,16 @@ from ensemblage.papers._declaration import (
 from ensemblage.papers._summaries import by_repeat, complete_scores, failed, grouped, mean_rows
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.sources import (
-    HeldOut,
     PartialPoolingClassifier,
     SourceStrata,
     as_log_proba,
-    calibrate_site,
-    held_out,
-    new_bound,
-    ordinary_folds,
-    source_classes,
+    balanced_folds,
+    class_source_pairs,
+    cross_predict,
+    errors,
+    fit_calibration,
     source_folds,
+    upper_prediction_limit,
 )
 from ensemblage.strata import ScaledLogisticRegression, StrataEnsembleClassifier
 from ensemblage.studies import CellResult, ResultRow, ResultTable, make_model
@@ -90,7 +90,7 @@ class KnownTask(NamedTuple):
 
     def folds(self) -> list[Fold]:
         """Deal the training rows, so that classes and sources keep their shares."""
-        pairs = source_classes(self.train.sources, self.train.y)
+        pairs = class_source_pairs(self.train.sources, self.train.y)
         return deal_folds(pairs, N_FOLDS, np.random.default_rng(self.seed))
 
 
@@ -220,7 +220,7 @@ METHODS: dict[str, Callable[[KnownTask], Answer]] = {
     "partial-pooling": _pooled,
     "pooled": lambda task: _logistic(task, _without(task)),
     "one-hot": lambda task: _logistic(task, _with_indicators(task)),
-    "one-per-source": lambda task: _pooled(task, shared_penalty=np.inf),
+    "one-per-source": lambda task: _pooled(task, common_penalty=np.inf),
     "interactions": lambda task: _logistic(task, _with_interactions(task), LogisticRegression),
     "lightgbm-with-source": lambda task: _lightgbm(task, _with_numbers(task), with_source=True),
     "lightgbm-without-source": lambda task: _lightgbm(task, _without(task), with_source=False),
@@ -266,34 +266,35 @@ def new_scores(method: str, found: SourceSet, source: int, seed: int) -> Mapping
     model = make_model(method, found.data.columns, seed)
     X, y = found.data.X[rest], found.labels[rest].astype(np.int64)
     sources = np.unique(found.sources[rest], return_inverse=True)[1].astype(np.int64)
-    inside = held_out(model, X, y, ordinary_folds(y, sources, 5, seed))
+    inside = cross_predict(model, X, y, balanced_folds(y, sources, 5, seed))
     said = {"ordinary": _source_errors(inside, y, sources).mean()}
     thresholds = {"ordinary": _threshold(inside, y)}
     if sources.max() > 0:
-        outside = held_out(model, X, y, source_folds(sources, MOST_LEFT_OUT))
-        errors = _source_errors(outside, y, sources)
-        said |= {"left_out": errors.mean(), "bound": min(1.0, new_bound(errors, 0.9))}
+        outside = cross_predict(model, X, y, source_folds(sources, MOST_LEFT_OUT))
+        by_source = _source_errors(outside, y, sources)
+        bound = min(1.0, upper_prediction_limit(by_source, 0.9))
+        said |= {"left_out": by_source.mean(), "bound": bound}
         thresholds["left_out"] = _threshold(outside, y)
-    shares = HeldOut(model.fit(X, y).predict_proba(found.data.X[own]))
+    proba = model.fit(X, y).predict_proba(found.data.X[own])
     labels = found.labels[own].astype(np.int64)
-    said["truth"] = shares.errors(labels).mean()
+    said["truth"] = errors(proba, labels).mean()
     if "bound" in said:
         said["held"] = float(said["truth"] <= said["bound"])
-    true = shares.shares[np.arange(len(labels)), labels]
+    true = proba[np.arange(len(labels)), labels]
     said |= {f"covered_{name}": (true >= least).mean() for name, least in thresholds.items()}
     said["novelty"] = _novelty(found, rest, own)
-    adapted = _adapted(as_log_proba(shares.shares), labels, seed)
+    adapted = _adapted(as_log_proba(proba), labels, seed)
     return {name: float(value) for name, value in (said | adapted).items()}
 
 
-def _source_errors(held: HeldOut, y: NDArray[np.int64], sources: NDArray[np.int64]) -> Doubles:
-    wrong = np.bincount(sources, held.errors(y).astype(float))
+def _source_errors(proba: Doubles, y: NDArray[np.int64], sources: NDArray[np.int64]) -> Doubles:
+    wrong = np.bincount(sources, errors(proba, y).astype(float))
     return np.asarray(wrong / np.bincount(sources))
 
 
-def _threshold(held: HeldOut, y: NDArray[np.int64]) -> float:
+def _threshold(proba: Doubles, y: NDArray[np.int64]) -> float:
     """Probability that the true class of nine rows in ten has."""
-    true = held.shares[np.arange(len(y)), y]
+    true = proba[np.arange(len(y)), y]
     return float(np.quantile(true, 1 - COVERAGE * (1 + 1 / len(y)), method="lower"))
 
 
@@ -308,7 +309,7 @@ def _adapted(log_proba: Doubles, y: NDArray[np.int64], seed: int) -> dict[str, f
         for _ in range(DRAWS):
             order = rng.permutation(len(y))
             few, others = order[:n_rows], order[n_rows:]
-            change = calibrate_site(log_proba[few], y[few], np.ones(n_rows)).cautious()
+            change = fit_calibration(log_proba[few], y[few], np.ones(n_rows)).shrunken()
             before.append(-log_proba[others, y[others]].mean())
             after.append(-change.log_proba(log_proba[others])[np.arange(len(others)), y[others]])
         found[f"before_{n_rows}"] = float(np.mean(before))
