@@ -39,11 +39,10 @@ from ensemblage.pool._sources import (
     new_source_threshold,
     reach,
     shift,
-    source_groups,
     source_recipes,
     tell_sources,
 )
-from ensemblage.sources import PartialPoolingClassifier
+from ensemblage.sources import PartialPoolingClassifier, source_folds
 from pool.sourced import SITES, X, Y
 from reference.conformal import slow_new_threshold
 
@@ -155,16 +154,16 @@ def test_columns_that_do_not_fit_are_found_out():
 
 def test_sources_are_left_out_in_groups_of_like_size():
     codes = np.repeat(np.arange(7), [10, 10, 10, 4, 3, 2, 1])
-    folds = source_groups(codes)
+    folds = source_folds(codes, 5)
     assert len(folds) == 5
     for train, test in folds:
         assert not {*codes[train]} & {*codes[test]}
     assert sorted(len(fold.test) for fold in folds) == [5, 5, 10, 10, 10]
-    assert source_groups(np.zeros(4, dtype=int)) == []
+    assert source_folds(np.zeros(4, dtype=int), 5) == []
 
 
 def test_rows_of_unknown_source_are_learned_from_but_not_judged():
-    folds = source_groups(np.array([0, 0, 1, -1]))
+    folds = source_folds(np.array([0, 0, 1, -1]), 5)
     assert [fold.test.tolist() for fold in folds] == [[0, 1], [2]]
     assert [fold.train.tolist() for fold in folds] == [[2, 3], [0, 1, 3]]
 

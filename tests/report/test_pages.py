@@ -46,8 +46,8 @@ def source(name, error, inverted=False):
 
 AUDIT = SourceAudit(
     sources=(source("north", 0.2), source("south", 0.7, inverted=True)), reference_class=1,
-    error=0.1, log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8, new_log_loss=0.5,
-    error_upper_90=0.9, source_accuracy=0.9,
+    error=0.1, log_loss=0.3, new_error=0.45, new_error_low=0.1, new_error_high=0.8,
+    new_log_loss=0.5, error_upper_90=0.9, source_accuracy=0.9,
     source_majority_rate=0.5, column_shifts=(ColumnShift("age", 0.7, "north", "61", "40"),),
     worst="south", recommendation="check its labels and codes before anything else.",
 )  # fmt: skip
