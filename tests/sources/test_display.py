@@ -32,7 +32,8 @@ def made(*sources, bound=0.5):
     return SourceAudit(
         sources=sources, reference_class="ill", error=0.1, log_loss=0.3, new_error=0.3,
         new_error_low=0.1, new_error_high=0.5, new_log_loss=0.5, error_upper_90=bound,
-        source_accuracy=0.9, source_majority_rate=0.5, column_shifts=(), worst="north", recommendation="it is hard.",
+        source_accuracy=0.9, source_majority_rate=0.5, column_shifts=(), worst="north",
+        recommendation="it is hard.",
     )  # fmt: skip
 
 
