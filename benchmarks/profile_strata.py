@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.svm import SVC, SVR
 
 from ensemblage.datasets import make_multi_source
-from ensemblage.fusion import DensityGate, Gate, Stacking
+from ensemblage.fusion import AffinityGate, Stacking
 from ensemblage.strata import (
     HISS,
     ScaledLogisticRegression,
@@ -82,10 +82,10 @@ def profile(member, settings, n_rows, n_repeats, *, numbers=False):
         watch.watch(HISS, "fit", "strata"),
         watch.watch(member, "fit", "members"),
         watch.watch(member, asked, "answers"),
-        watch.watch(Gate, "fit", "fusion"),
-        watch.watch(Gate, "fit_parts", "fusion"),
-        watch.watch(DensityGate, "fit", "fusion"),
-        watch.watch(DensityGate, "fit_parts", "fusion"),
+        watch.watch(AffinityGate, "fit", "fusion"),
+        watch.watch(AffinityGate, "fit_subsets", "fusion"),
+        watch.watch(AffinityGate, "fit", "fusion"),
+        watch.watch(AffinityGate, "fit_subsets", "fusion"),
         watch.watch(Stacking, "fit", "fusion"),
         watch.watch(ensemble, "fit", "all"),
     ]

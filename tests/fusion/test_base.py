@@ -2,24 +2,80 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
-from ensemblage._core import take_rows
+from ensemblage._core import set_seed, take_rows
 from ensemblage.fusion import (
+    AffinityGate,
     AnchoredGate,
     FusedClassifierMixin,
     Fusion,
     FusionContext,
-    Gate,
-    LogPool,
+    LocalCompetence,
+    LogLinearPool,
+    Product,
     SourcedClassifierMixin,
+    Stacking,
+    Vote,
 )
+from ensemblage.strata import BootstrapStrata, StrataEnsembleClassifier
 from made_outputs import random_outputs
 
 
+class First(Fusion):
+    """Takes the first member."""
+
+    def __init__(self, inner=None, *, size=1):
+        self.inner = inner
+        self.size = size
+
+    def combine(self, outputs, context=None):
+        return outputs[0]
+
+
 def test_the_contract_itself_fuses_nothing():
-    with pytest.raises(NotImplementedError):
-        Fusion().combine(random_outputs(0))
+    with pytest.raises(TypeError, match="combine"):
+        Fusion()
+
+
+def test_parameters_are_those_of_an_estimator():
+    fusion = First(AffinityGate(2.0), size=3)
+    assert fusion.get_params() == {
+        "inner": fusion.inner, "size": 3, "inner__temperature": 2.0
+    }  # fmt: skip
+    copy = clone(fusion).set_params(size=4, inner__temperature=5.0)
+    assert (copy.size, copy.inner.temperature) == (4, 5.0)
+    assert (fusion.size, fusion.inner.temperature) == (3, 2.0)
+    assert repr(copy) == "First(inner=AffinityGate(temperature=5.0), size=4)"
+    assert repr(First()) == "First()"
+    with pytest.raises(ValueError, match="First has no parameter 'depth'; it has"):
+        fusion.set_params(depth=1)
+
+
+def test_parameters_of_a_fusion_are_searched():
+    X, y = load_iris(return_X_y=True)
+    ensemble = StrataEnsembleClassifier(
+        BootstrapStrata(2, random_state=0), GaussianNB(), fusion=LogLinearPool(), cv=2
+    )
+    search = GridSearchCV(ensemble, {"fusion__weight_penalty": [1.0, 5.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.fusion_.weight_penalty in {1.0, 5.0}
+    assert "weight_penalty" in ensemble.set_params(fusion__weight_penalty=3.0)._repr_html_()
+
+
+def test_seeds_reach_what_a_fusion_holds():
+    fusion = set_seed(Stacking(SVC()), 0)
+    assert isinstance(fusion.final_estimator.random_state, int)
+
+
+@pytest.mark.parametrize("fusion", [Vote(), Product(), LocalCompetence()], ids=repr)
+def test_rules_for_classes_refuse_a_numeric_target(fusion):
+    context = FusionContext(X=np.eye(3))
+    with pytest.raises(ValueError, match=f"fusion={type(fusion).__name__}.* is for classes"):
+        fusion.fit(np.ones((1, 3, 2)), np.arange(3.0), context, numeric=True)
 
 
 def as_decisions(outputs):
@@ -29,7 +85,9 @@ def as_decisions(outputs):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, as_decisions])
 @pytest.mark.parametrize(
-    "fusion", [Gate(), Gate(2.0), AnchoredGate(n_anchors=0), LogPool()], ids=repr
+    "fusion",
+    [AffinityGate(), AffinityGate(2.0), AnchoredGate(n_anchors=0), LogLinearPool()],
+    ids=repr,
 )
 def test_a_fit_on_parts_is_a_fit_on_each_part(fusion, form, weighted):
     rng = np.random.default_rng(0)
@@ -38,7 +96,7 @@ def test_a_fit_on_parts_is_a_fit_on_each_part(fusion, form, weighted):
     context = FusionContext(affinity if "affinity" in fusion.needs else None)
     weights = rng.integers(1, 4, 90) if weighted else None
     parts = [np.arange(0, 90, 2), np.arange(30), np.arange(30, 90)]
-    fitted = fusion.fit_parts(parts, outputs, y, context, sample_weight=weights)
+    fitted = fusion.fit_subsets(parts, outputs, y, context, sample_weight=weights)
     for part, each in zip(parts, fitted, strict=True):
         near = context.take(part)
         alone = clone(fusion).fit(
@@ -74,7 +132,7 @@ class Fixed(FusedClassifierMixin):
     def _scores(self, X):
         return self.scores
 
-    def _gives_probabilities(self):
+    def _returns_probabilities(self):
         return self.probable
 
 
@@ -119,7 +177,7 @@ class Told(SourcedClassifierMixin, BaseEstimator):
         given = np.zeros(len(X), dtype=int) if sources is None else np.asarray(sources)
         return np.eye(2)[given]
 
-    def _gives_probabilities(self):
+    def _returns_probabilities(self):
         return self.probable
 
 

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.svm import SVC
 
 from ensemblage.fusion import (
+    AffinityGate,
     AnchoredGate,
-    DensityGate,
-    DensityPool,
     FusionContext,
-    Gate,
     LocalCompetence,
+    LogLinearPool,
     Mean,
     Product,
     SoftmaxGate,
@@ -55,12 +55,13 @@ def test_the_temperature_with_the_least_loss_is_chosen():
     right = np.where(y[:, None] == [0, 1], 0.95, 0.05)
     outputs = np.stack([np.where((expert == k)[:, None], right, 0.5) for k in range(3)])
     sharp = 100 * (expert[:, None] == np.arange(3)) + rng.normal(size=(300, 3))
-    gate = Gate().fit(outputs, y, FusionContext(sharp))
+    gate = AffinityGate().fit(outputs, y, FusionContext(sharp))
     assert gate.temperature_ <= 16
     blurred = rng.normal(size=(300, 3)) * 100
-    assert Gate().fit(outputs, y, FusionContext(blurred)).temperature_ >= 64
-    assert Gate(3.0).fit(None, y).temperature_ == 3.0
-    assert not Gate(3.0).learns
+    assert AffinityGate().fit(outputs, y, FusionContext(blurred)).temperature_ >= 64
+    assert AffinityGate(3.0).fit(None, y).temperature_ == 3.0
+    assert not AffinityGate(3.0).requires_fit()
+    assert AffinityGate(3.0).requires_fit(numeric=True)
 
 
 def test_a_gate_takes_the_temperature_of_least_log_loss():
@@ -76,16 +77,16 @@ def test_a_gate_takes_the_temperature_of_least_log_loss():
         fused = gate_rule(outputs, affinity, temperature)
         return -np.log(fused[np.arange(n_samples), y]).mean()
 
-    found = Gate().fit(outputs, y, FusionContext(affinity)).temperature_
+    found = AffinityGate().fit(outputs, y, FusionContext(affinity)).temperature_
     assert found == min(2.0 ** np.arange(-1, 9), key=loss)
 
 
 def test_the_gates_weights_are_told_row_by_row():
     outputs = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-    gate = Gate(2.0).fit(None, np.array([0]))
+    gate = AffinityGate(2.0).fit(None, np.array([0]))
     odds = FusionContext(affinity=np.log([[0.2, 0.8]]))
     np.testing.assert_allclose(gate.row_weights(outputs, odds), [[1 / 3, 2 / 3]])
-    assert gate.importance(2) is None
+    assert gate.member_weights(2) is None
 
 
 def made(seed, n_rows=300):
@@ -100,21 +101,24 @@ def made(seed, n_rows=300):
 
 def test_each_row_listens_to_its_own_member_and_knows_its_spread():
     outputs, y, rows = made(0)
-    gate = DensityGate().fit(outputs, y, rows)
+    gate = AffinityGate().fit(outputs, y, rows, numeric=True)
     mean, variance = gate.combine(outputs, rows).T
     assert np.abs(mean - y).mean() < 0.15
     assert np.sqrt(variance).mean() == pytest.approx(0.1, rel=0.5)
     np.testing.assert_allclose(gate.row_weights(outputs, rows).sum(axis=1), 1)
-    assert gate.importance(2) is None
+    assert gate.member_weights(2) is None
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
 def test_no_other_temperature_has_a_better_log_score(seed):
     outputs, y, rows = made(seed, n_rows=60)
+    gates = [
+        each.fit(outputs, y, rows, numeric=True)
+        for each in [AffinityGate(), *map(AffinityGate, TEMPERATURES.tolist())]
+    ]
     best, *others = [
-        normal_log_density(as_normals(gate.fit(outputs, y, rows).combine(outputs, rows)), y).sum()
-        for gate in [DensityGate(), *map(DensityGate, TEMPERATURES.tolist())]
+        normal_log_density(as_normals(gate.combine(outputs, rows)), y).sum() for gate in gates
     ]
     assert best >= max(others) - 1e-9
 
@@ -123,28 +127,31 @@ def test_parts_learn_as_if_alone():
     outputs, y, rows = made(1)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     parts = [np.arange(0, 200), np.arange(100, 300)]
-    together = DensityGate().fit_parts(parts, outputs, y, rows, sample_weight=weights)
+    together = AffinityGate().fit_subsets(
+        parts, outputs, y, rows, numeric=True, sample_weight=weights
+    )
     for part, gate in zip(parts, together, strict=True):
-        alone = DensityGate().fit(
-            outputs[:, part], y[part], rows.take(part), sample_weight=weights[part]
+        alone = AffinityGate().fit(
+            outputs[:, part], y[part], rows.take(part), numeric=True, sample_weight=weights[part]
         )
         assert gate.temperature_ == alone.temperature_
-        np.testing.assert_allclose(gate.factors_, alone.factors_)
+        np.testing.assert_allclose(gate.variance_factors_, alone.variance_factors_)
 
 
 def test_a_gate_of_densities_takes_an_anchor():
     outputs, y, rows = made(2)
     anchor = np.column_stack([y + 0.5, np.ones(len(y))])[None]
     every = np.concatenate([outputs, anchor])
-    fusion = AnchoredGate(DensityGate(), DensityPool(by_stratum=True)).fit(every, y, rows)
+    fusion = AnchoredGate(AffinityGate(), LogLinearPool(by_stratum=True))
+    fusion.fit(every, y, rows, numeric=True)
     assert fusion.needs == {"affinity", "strata"}
     assert fusion.combine(every, rows).shape == (300, 2)
-    assert fusion.importance(3)[2] < 0.5
+    assert fusion.member_weights(3)[2] < 0.5
     np.testing.assert_allclose(fusion.row_weights(every, rows).sum(axis=1), 1)
 
 
 # at x = log 2 the odds are 2 : 1 by the coefficient, doubled by the intercept
-GATE = SoftmaxGate(coef=np.array([[1.0], [0.0]]), intercept=np.array([np.log(2), 0.0]))
+GATE = SoftmaxGate.from_coefficients(np.array([[1.0], [0.0]]), np.array([np.log(2), 0.0]))
 
 
 ROW = FusionContext(X=np.array([[np.log(2)]]))
@@ -158,8 +165,9 @@ def test_by_hand():
 
 def test_it_needs_the_rows_and_learns_nothing():
     assert GATE.needs == {"X"}
-    assert not GATE.learns
-    assert GATE.importance(2) is None
+    assert not GATE.requires_fit()
+    assert clone(GATE) is GATE
+    assert GATE.member_weights(2) is None
 
 
 def test_an_anchored_gate_pools_each_kind_with_the_anchors():
@@ -170,7 +178,7 @@ def test_an_anchored_gate_pools_each_kind_with_the_anchors():
     outputs = np.concatenate([noise, right[None]])
     fusion = AnchoredGate(n_anchors=1).fit(outputs, y, near_context(0, 2, 200))
     assert len(fusion.gates_) == 2
-    shares = fusion.importance(5)
+    shares = fusion.member_weights(5)
     assert shares.argmax() == 4
     assert shares.sum() == pytest.approx(1)
     assert (fusion.combine(outputs, near_context(0, 2, 200)).argmax(axis=1) == y).all()
@@ -179,17 +187,17 @@ def test_an_anchored_gate_pools_each_kind_with_the_anchors():
 def test_an_anchored_gate_may_stack_instead():
     y = np.arange(40) % 2
     outputs = random_outputs(6, n_members=3, n_samples=40, n_classes=2)
-    fusion = AnchoredGate(Gate(1.0), Stacking(SVC()), n_anchors=1)
+    fusion = AnchoredGate(AffinityGate(1.0), Stacking(SVC()), n_anchors=1)
     fusion.fit(outputs, y, near_context(1, 2, 40))
-    assert not fusion.gives_probabilities(True)
-    assert fusion.importance(3) is None
+    assert not fusion.returns_probabilities(True)
+    assert fusion.member_weights(3) is None
 
 
 def test_shares_of_a_row_by_hand():
     # two kinds on two strata and an anchor, pooled equally: a third each, gates 1 : 4
     outputs = random_outputs(0, n_members=5, n_samples=1)
     odds = FusionContext(affinity=np.log([[0.2, 0.8]]))
-    fusion = AnchoredGate(Gate(1.0), Mean()).fit(outputs, np.array([0]), odds)
+    fusion = AnchoredGate(AffinityGate(1.0), Mean()).fit(outputs, np.array([0]), odds)
     expected = np.array([[0.2, 0.8, 0.2, 0.8, 1.0]]) / 3
     np.testing.assert_allclose(fusion.row_weights(outputs, odds), expected)
     by_hand = np.einsum("k,ksc->sc", expected[0], outputs)
@@ -197,11 +205,11 @@ def test_shares_of_a_row_by_hand():
 
 
 def test_the_pool_may_need_rows_but_is_told_no_affinity():
-    fusion = AnchoredGate(Gate(1.0), LocalCompetence(2))
+    fusion = AnchoredGate(AffinityGate(1.0), LocalCompetence(2))
     assert fusion.needs == {"affinity", "X"}
     outputs, context = random_outputs(1, n_samples=6), near_context(1, 2, 6)
     fusion.fit(outputs, np.arange(6) % 3, context._replace(X=np.eye(6)))
-    product = AnchoredGate(Gate(1.0), Product()).fit(outputs, np.arange(6) % 3, context)
+    product = AnchoredGate(AffinityGate(1.0), Product()).fit(outputs, np.arange(6) % 3, context)
     np.testing.assert_allclose(product.combine(outputs, context).sum(axis=1), 1)
 
 
@@ -232,7 +240,7 @@ def test_each_side_trusts_the_member_that_is_right_there():
     weights = fusion.row_weights(outputs, rows)
     assert weights.shape == (200, 2)
     assert ((weights[:, 0] > 0.5) == (X[:, 0] < 0)).mean() > 0.9
-    assert fusion.importance(2) is None
+    assert fusion.member_weights(2) is None
 
 
 def test_fewer_rows_than_neighbours():

@@ -16,8 +16,8 @@ from ensemblage.fusion._normal import (
     as_outputs,
     calibrated,
     product_loss,
-    spread_factors,
     squared_residuals,
+    variance_factors,
 )
 from reference import normal_fusion as literal
 
@@ -97,9 +97,9 @@ def test_the_loss_is_the_negative_log_likelihood_and_the_ridge():
 
 def test_factors_by_hand():
     squares = np.array([[1.0, 1.0, 7.0]])
-    np.testing.assert_allclose(spread_factors(squares, np.ones(3), None), [[3.0]])
+    np.testing.assert_allclose(variance_factors(squares, np.ones(3), None), [[3.0]])
     # drawn to 3 by twenty rows: (2 + 60) / 22 and (7 + 60) / 21
-    found = spread_factors(squares, np.ones(3), np.array([0, 0, 2]))
+    found = variance_factors(squares, np.ones(3), np.array([0, 0, 2]))
     np.testing.assert_allclose(found, [[62 / 22, 3.0, 67 / 21, 3.0]])
 
 
@@ -117,6 +117,6 @@ def test_variances_said_in_another_unit_come_to_the_same(seed, unit):
     found = []
     for factor in (1.0, unit):
         members = as_normals(outputs * [1.0, factor])
-        factors = spread_factors(squared_residuals(members, y), np.ones(30), strata)
+        factors = variance_factors(squared_residuals(members, y), np.ones(30), strata)
         found.append(as_outputs(calibrated(members, factors, FusionContext(strata=strata))))
     np.testing.assert_allclose(*found)

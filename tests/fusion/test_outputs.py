@@ -8,15 +8,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ensemblage.fusion import common_response, member_outputs, number_outputs, number_response
+from ensemblage.fusion import (
+    common_response_method,
+    member_outputs,
+    regressor_outputs,
+    regressor_response_method,
+)
 
 X = np.array([[0.0], [1.0], [4.0], [5.0]])
 
 
 def test_the_best_that_all_have():
-    assert common_response([LogisticRegression(), GaussianNB()]) == "predict_proba"
-    assert common_response([LogisticRegression(), SVC()]) == "decision_function"
-    assert common_response([SVC(), GaussianNB()]) == "predict"
+    assert common_response_method([LogisticRegression(), GaussianNB()]) == "predict_proba"
+    assert common_response_method([LogisticRegression(), SVC()]) == "decision_function"
+    assert common_response_method([SVC(), GaussianNB()]) == "predict"
 
 
 def test_classes_that_a_member_never_saw():
@@ -46,7 +51,7 @@ def test_a_constant_member_speaks_on_the_scale_of_the_others():
 def test_answers_that_are_no_numbers_are_refused():
     rows = np.array([[3.4e38], [0.0], [1.0], [2.0]], dtype=np.float32)
     bayes = GaussianNB().fit(rows, [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="GaussianNB answers with NaN or infinity"):
+    with pytest.raises(ValueError, match="GaussianNB predicts NaN or infinity"):
         member_outputs(bayes, rows, 2, "predict_proba")
 
 
@@ -55,7 +60,7 @@ def test_answers_that_are_no_numbers_are_refused():
 def test_classes_that_are_none_are_refused(response, classes):
     member = GaussianNB().fit(X, [0, 0, 1, 1])
     member.classes_ = np.array(classes)
-    with pytest.raises(ValueError, match="GaussianNB speaks of other classes than the 2"):
+    with pytest.raises(ValueError, match="GaussianNB predicts other classes than the 2"):
         member_outputs(member, X, 2, response)
 
 
@@ -66,26 +71,28 @@ Y = np.sin(NUMBER_OUTPUTS_X[:, 0])
 
 
 def test_members_that_tell_their_spread_are_asked_for_it():
-    assert number_response(Ridge()) == "predict"
-    assert number_response(BayesianRidge()) == "predict_std"
-    assert number_response(make_pipeline(StandardScaler(), BayesianRidge())) == "predict_std"
+    assert regressor_response_method(Ridge()) == "predict"
+    assert regressor_response_method(BayesianRidge()) == "predict_std"
+    assert (
+        regressor_response_method(make_pipeline(StandardScaler(), BayesianRidge())) == "predict_std"
+    )
 
 
 def test_a_spread_of_their_own_or_that_of_the_target():
     bayes = BayesianRidge().fit(NUMBER_OUTPUTS_X, Y)
     mean, spread = bayes.predict(NUMBER_OUTPUTS_X, return_std=True)
     np.testing.assert_allclose(
-        number_outputs(bayes, NUMBER_OUTPUTS_X, "predict_std", 4.0),
+        regressor_outputs(bayes, NUMBER_OUTPUTS_X, "predict_std", 4.0),
         np.column_stack([mean, spread**2]),
     )
-    plain = number_outputs(Ridge().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict", 4.0)
+    plain = regressor_outputs(Ridge().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict", 4.0)
     assert plain[:, 1].tolist() == [4.0] * 10
 
 
 def test_nobody_is_sure():
     process = GaussianProcessRegressor().fit(NUMBER_OUTPUTS_X, Y)
-    assert number_outputs(process, NUMBER_OUTPUTS_X, "predict_std", 4.0)[:, 1].min() > 0
-    said = number_outputs(
+    assert regressor_outputs(process, NUMBER_OUTPUTS_X, "predict_std", 4.0)[:, 1].min() > 0
+    said = regressor_outputs(
         DummyRegressor().fit(NUMBER_OUTPUTS_X, Y), NUMBER_OUTPUTS_X, "predict_std", 4.0
     )
     assert (said[:, 1] == 4e-9).all()
@@ -94,4 +101,4 @@ def test_nobody_is_sure():
 def test_predictions_beyond_numbers_are_refused():
     steep = Ridge(alpha=0.0).fit(NUMBER_OUTPUTS_X, 1e150 * NUMBER_OUTPUTS_X[:, 0])
     with pytest.raises(ValueError, match="so far from the training rows that predictions overflow"):
-        number_outputs(steep, 1e6 * NUMBER_OUTPUTS_X, "predict", 4.0)
+        regressor_outputs(steep, 1e6 * NUMBER_OUTPUTS_X, "predict", 4.0)

@@ -1,13 +1,20 @@
 import pytest
 from sklearn.svm import SVC
 
-from ensemblage.fusion import AnchoredGate, Gate, LocalCompetence, Mean, Vote, resolve_fusion
+from ensemblage.fusion import (
+    AffinityGate,
+    AnchoredGate,
+    LocalCompetence,
+    Mean,
+    Vote,
+    resolve_fusion,
+)
 
 ALL = frozenset({"affinity", "X", "sources"})
 
 
 @pytest.mark.parametrize(
-    "name", ["gate", "local", "logpool", "mean", "product", "stacking", "vote"]
+    "name", ["gate", "local", "log_linear", "mean", "product", "stacking", "vote"]
 )
 def test_a_name_becomes_a_fusion(name):
     assert hasattr(resolve_fusion(name, offered=ALL), "combine")
@@ -16,7 +23,7 @@ def test_a_name_becomes_a_fusion(name):
 def test_parameters_reach_those_that_have_them():
     final = SVC()
     assert resolve_fusion("stacking", offered=ALL, final_estimator=final).final_estimator is final
-    assert resolve_fusion("product", offered=ALL, importance=[1, 2]).weights == [1, 2]
+    assert resolve_fusion("product", offered=ALL, member_weights=[1, 2]).weights == [1, 2]
     assert isinstance(resolve_fusion("mean", offered=ALL, final_estimator=final), Mean)
 
 
@@ -28,9 +35,9 @@ def test_a_fusion_is_given_back():
 @pytest.mark.parametrize(
     ("fusion", "what"),
     [
-        (Gate(), "affinity to strata"),
-        ("local", "the rows as numbers"),
-        (AnchoredGate(pool=LocalCompetence()), "as numbers and the rows' affinity"),
+        (AffinityGate(), "affinity to strata"),
+        ("local", "the rows as numeric features"),
+        (AnchoredGate(pool=LocalCompetence()), "as numeric features and the rows' affinity"),
     ],
 )
 def test_needs_that_cannot_be_met_are_refused(fusion, what):

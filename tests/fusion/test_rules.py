@@ -32,13 +32,13 @@ def test_fusions_are_their_rules():
     outputs = random_outputs(0)
     np.testing.assert_array_equal(Mean().fit(outputs, None).combine(outputs), mean_rule(outputs))
     np.testing.assert_array_equal(Vote().fit(outputs, None).combine(outputs), vote_rule(outputs))
-    assert Vote().gives_probabilities(False)
-    assert not Mean().gives_probabilities(False)
+    assert Vote().returns_probabilities(False)
+    assert not Mean().returns_probabilities(False)
 
 
 def test_every_member_has_the_same_share_of_every_row():
     outputs = random_outputs(0, n_members=4)
-    np.testing.assert_allclose(Mean().importance(4), 0.25)
+    np.testing.assert_allclose(Mean().member_weights(4), 0.25)
     np.testing.assert_allclose(Vote().row_weights(outputs), np.full((30, 4), 0.25))
 
 
@@ -99,5 +99,5 @@ def test_affinities_are_log_importances_per_row():
 
 
 def test_shares_of_the_members_are_their_importances():
-    np.testing.assert_allclose(Product([3, 1]).importance(2), [0.75, 0.25])
+    np.testing.assert_allclose(Product([3, 1]).member_weights(2), [0.75, 0.25])
     np.testing.assert_allclose(Product().row_weights(outputs(0)), np.full((6, 4), 0.25))

@@ -26,14 +26,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage.fusion import (
-    DensityMean,
-    DensityStacking,
+    Mean,
     MemberStackingClassifier,
     Stacking,
     as_columns,
-    members_of,
-    stack_features,
+    encoded_members,
     stack_members,
+    stacking_features,
 )
 from ensemblage.persistence import load, save
 from ensemblage.strata import HISS, StrataEnsembleClassifier
@@ -42,9 +41,9 @@ from made_outputs import random_outputs
 
 def test_stacked_features_keep_one_column_of_two():
     two = random_outputs(0, n_classes=2)
-    np.testing.assert_array_equal(stack_features(two), two[:, :, 1].T)
+    np.testing.assert_array_equal(stacking_features(two), two[:, :, 1].T)
     three = random_outputs(0)
-    np.testing.assert_array_equal(stack_features(three)[:, 3:6], three[1])
+    np.testing.assert_array_equal(stacking_features(three)[:, 3:6], three[1])
 
 
 def test_decision_values_of_two_classes_become_a_pair():
@@ -59,7 +58,7 @@ def test_stacking_finds_the_member_that_knows():
     guesses = rng.dirichlet([1, 1], 200)
     fusion = Stacking().fit(np.stack([guesses, knows]), y)
     assert (fusion.combine(np.stack([guesses, knows])).argmax(axis=1) == y).all()
-    assert fusion.gives_probabilities(False)
+    assert fusion.returns_probabilities(False)
 
 
 def test_stacking_without_probabilities_gives_decision_values():
@@ -67,7 +66,7 @@ def test_stacking_without_probabilities_gives_decision_values():
     fusion = Stacking(SVC()).fit(outputs, y, sample_weight=np.ones(30))
     scores = fusion.combine(outputs)
     np.testing.assert_allclose(scores[:, 0], -scores[:, 1])
-    assert not fusion.gives_probabilities(True)
+    assert not fusion.returns_probabilities(True)
 
 
 def test_row_weights_reach_the_final_estimator():
@@ -82,7 +81,7 @@ def test_linear_stacking_tells_the_share_of_each_member():
     y = rng.integers(0, 2, 200)
     knows = np.where(y[:, None] == [0, 1], 0.8, 0.2)
     fusion = Stacking().fit(np.stack([rng.dirichlet([1, 1], 200), knows]), y)
-    shares = fusion.importance(2)
+    shares = fusion.member_weights(2)
     assert shares[1] > shares[0]
     assert shares.sum() == pytest.approx(1)
     rows = np.stack([knows, knows])[:, :5]
@@ -98,39 +97,41 @@ def made(n_rows=200):
 
 def test_a_stack_learns_whom_to_trust_and_how_far_it_is_off():
     outputs, y = made()
-    stack = DensityStacking().fit(outputs, y)
+    stack = Stacking().fit(outputs, y, numeric=True)
     mean, variance = stack.combine(outputs).T
     assert np.mean((mean - y) ** 2) < 0.11
     assert variance[0] == pytest.approx(0.09, rel=0.3)
-    assert stack.importance(2)[0] > 0.8
+    assert stack.member_weights(2)[0] > 0.8
 
 
 def test_the_spread_of_a_stack_is_of_rows_that_it_has_not_seen():
     outputs, y = made()
-    by_heart = DensityStacking(DecisionTreeRegressor(random_state=0)).fit(outputs, y)
+    by_heart = Stacking(DecisionTreeRegressor(random_state=0)).fit(outputs, y, numeric=True)
     assert np.mean((by_heart.combine(outputs)[:, 0] - y) ** 2) < 1e-9
     assert by_heart.variance_ > 0.05
 
 
 def test_a_stack_without_coefficients_or_weights():
     outputs, y = made()
-    stack = DensityStacking(KNeighborsRegressor()).fit(outputs, y, sample_weight=np.ones(200))
-    assert stack.importance(2) is None
+    stack = Stacking(KNeighborsRegressor()).fit(
+        outputs, y, numeric=True, sample_weight=np.ones(200)
+    )
+    assert stack.member_weights(2) is None
 
 
 def test_weights_reach_mean_and_stack():
     outputs, y = made()
     weights = np.where(np.arange(200) < 100, 1.0, 0.0)
-    half = DensityMean().fit(outputs[:, :100], y[:100])
-    assert DensityMean().fit(outputs, y, sample_weight=weights).variance_ == half.variance_
-    heavy = DensityStacking().fit(outputs, y, sample_weight=weights)
+    half = Mean().fit(outputs[:, :100], y[:100], numeric=True)
+    assert Mean().fit(outputs, y, numeric=True, sample_weight=weights).variance_ == half.variance_
+    heavy = Stacking().fit(outputs, y, numeric=True, sample_weight=weights)
     assert heavy.final_estimator_.coef_[0] > 0.7
 
 
 def test_perfect_members_leave_a_variance_above_zero():
     outputs, y = made()
     outputs[:, :, 0] = y
-    assert DensityMean().fit(outputs, y).variance_ > 0
+    assert Mean().fit(outputs, y, numeric=True).variance_ > 0
 
 
 X, numbers = load_iris(return_X_y=True)
@@ -150,7 +151,7 @@ WORDS = np.array(["x", "y", "z"])[numbers]
 )
 @pytest.mark.parametrize("y", [WORDS, numbers + 1], ids=["words", "shifted"])
 def test_labels_numbers_and_floats_all_become_numbers(ensemble, y):
-    members = members_of(ensemble.fit(X, y))
+    members = encoded_members(ensemble.fit(X, y))
     assert len(members) == 3
     for member in members:
         found = member.predict(X)
@@ -162,7 +163,7 @@ def test_labels_numbers_and_floats_all_become_numbers(ensemble, y):
 def test_members_that_tell_one_class_from_the_rest_are_refused():
     each_class = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(X, numbers)
     with pytest.raises(ValueError, match="solve other problems"):
-        members_of(each_class)
+        encoded_members(each_class)
 
 
 def test_an_ensemble_without_members():
@@ -170,7 +171,7 @@ def test_an_ensemble_without_members():
     empty.estimators_ = []
     for model in (GaussianNB().fit(X, numbers), empty):
         with pytest.raises(ValueError, match="has no members that predict its classes: it has no"):
-            members_of(model)
+            encoded_members(model)
 
 
 LINEAR = LogisticRegression(max_iter=1000)
@@ -256,8 +257,8 @@ def test_each_bagged_member_sees_its_own_columns(wine):
         member.predict_proba(X[:, columns])
         for member, columns in zip(bagging.estimators_, bagging.estimators_features_, strict=True)
     ]
-    by_hand = LogisticRegression().fit(stack_features(np.stack(outputs)), y)
-    expected = by_hand.predict_proba(stack_features(np.stack(outputs)))
+    by_hand = LogisticRegression().fit(stacking_features(np.stack(outputs)), y)
+    expected = by_hand.predict_proba(stacking_features(np.stack(outputs)))
     np.testing.assert_allclose(stack_members(bagging, X, y).predict_proba(X), expected)
 
 

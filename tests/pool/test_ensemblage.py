@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage._core import DamagedStateError
-from ensemblage.fusion import DensityMean, Mean
+from ensemblage.fusion import Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import POOLS as ENSEMBLAGE_CLASSIFIER_POOLS
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor, resolve_pool
@@ -75,7 +75,7 @@ def test_a_forged_file_is_refused(fitted, tmp_path):
     path = tmp_path / "pool.skops"
     what = {"columns": list("abc"), "kinds": ["numeric"] * 3, "target": "class", "details": {}}
     save(forged, path, **what)
-    with pytest.raises(ValueError, match="forged or damaged LogPool"):
+    with pytest.raises(ValueError, match="forged or damaged LogLinearPool"):
         load(path)
 
 
@@ -656,9 +656,7 @@ def test_groups_are_never_on_both_sides():
 def test_saved_and_loaded_of_ensemblage_regressor(tmp_path, waves):
     X, y = waves
     pool = ["ridge", "svr", "forest", "boosting", "tree"]
-    model = EnsemblageRegressor(pool, cv=2, fusion=DensityMean(), random_state=0).fit(
-        X[:60], y[:60]
-    )
+    model = EnsemblageRegressor(pool, cv=2, fusion=Mean(), random_state=0).fit(X[:60], y[:60])
     save(model, tmp_path / "pool.skops")
     again = load(tmp_path / "pool.skops").model
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from ensemblage.fusion import LogPool, Mean, Stacking
+from ensemblage.fusion import LogLinearPool, Mean, Stacking
 from ensemblage.pool import (
     Boosting,
     Candidate,
@@ -241,21 +241,21 @@ def candidates(rows):
 
 
 def test_the_pool_has_biases_unless_rows_belong_together():
-    assert make_fusion("logpool", grouped=False).bias_ridge == 10.0
-    assert make_fusion("logpool", grouped=True).bias_ridge is None
+    assert make_fusion("log_linear", grouped=False).bias_penalty == 10.0
+    assert make_fusion("log_linear", grouped=True).bias_penalty is None
     assert isinstance(make_fusion("stacking", grouped=False), Stacking)
     assert isinstance(make_fusion(Mean(), grouped=False), Mean)
 
 
 def test_the_fusion_learns_who_knows(rows, candidates):
-    verdict = fuse(candidates, rows, make_fusion("logpool", grouped=False))
+    verdict = fuse(candidates, rows, make_fusion("log_linear", grouped=False))
     assert verdict.outputs.shape == (2, 150, 3)
-    assert verdict.fusion.importance(2)[0] > 0.99
+    assert verdict.fusion.member_weights(2)[0] > 0.99
     assert [each.recipe.name for each in verdict.without([0])] == ["guesses"]
 
 
 def test_only_those_who_count_are_fitted_to_all_rows(rows, candidates):
-    fusion = LogPool().fit(np.stack([each.held.outputs for each in candidates]), rows.y)
+    fusion = LogLinearPool().fit(np.stack([each.held.outputs for each in candidates]), rows.y)
     fusion.weights_ = np.array([0.0, 1.0])
     verdict = Verdict(candidates, fusion, np.zeros((2, 150, 3)), np.arange(150))
     members, failed = fit_counting(verdict, rows, None)
@@ -267,7 +267,7 @@ def test_only_those_who_count_are_fitted_to_all_rows(rows, candidates):
 
 
 def test_the_pool_is_judged_by_fusions_that_have_not_seen_the_row(rows, candidates):
-    fusion = make_fusion("logpool", grouped=False)
+    fusion = make_fusion("log_linear", grouped=False)
     verdict = fuse(candidates, rows, fusion)
     pooled = cross_fitted(fusion, verdict, rows)
     train, test = rows.folds[0]
@@ -279,7 +279,7 @@ def test_the_pool_is_judged_by_fusions_that_have_not_seen_the_row(rows, candidat
 
 def test_one_fold_is_dealt_out_for_the_fusion(rows, candidates):
     alone = rows._replace(folds=rows.folds[:1])
-    fusion = make_fusion("logpool", grouped=False)
+    fusion = make_fusion("log_linear", grouped=False)
     verdict = fuse(candidates, alone, fusion)
     assert verdict.known.tolist() == rows.folds[0].test.tolist()
     pooled = cross_fitted(fusion, verdict, alone)
@@ -288,7 +288,7 @@ def test_one_fold_is_dealt_out_for_the_fusion(rows, candidates):
 
 
 def test_lines_of_the_leaderboard(rows, candidates):
-    verdict = fuse(candidates, rows, make_fusion("logpool", grouped=False))
+    verdict = fuse(candidates, rows, make_fusion("log_linear", grouped=False))
     members, _ = fit_counting(verdict, rows, None)
     pooled = np.full((150, 3), 1 / 3)
     pool, best, worst = standings(verdict, members, rows, pooled)
@@ -303,7 +303,7 @@ def test_lines_of_the_leaderboard(rows, candidates):
 
 def plan_fitted_pool(pool, clock=None):
     recipes = resolve_pool(pool)
-    fusion = make_fusion("logpool", grouped=False)
+    fusion = make_fusion("log_linear", grouped=False)
     return PoolPlan(recipes, range(len(recipes)), fusion, clock, None)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ensemblage._core import NOTHING
-from ensemblage.fusion import LogPool, Mean
+from ensemblage.fusion import LogLinearPool, Mean
 from ensemblage.pool import (
     Contribution,
     Contributions,
@@ -63,7 +63,7 @@ def test_the_best_figures_are_marked():
 def verdict(rows):
     said = np.eye(3)[(rows.y + (np.arange(150) % 5 == 0)) % 3] * 0.7 + 0.1
     members = [candidate("knows", said), candidate("guesses", np.full((150, 3), 1 / 3))]
-    return fuse(members, rows, make_fusion("logpool", grouped=False))
+    return fuse(members, rows, make_fusion("log_linear", grouped=False))
 
 
 def test_it_keeps_what_was_said(rows, verdict):
@@ -92,7 +92,7 @@ def test_losses_by_hand(rows, verdict):
     right = np.arange(150) % 5 != 0
     expected = -np.log(np.where(right, 0.8, 0.1))
     np.testing.assert_allclose(row_losses(record, Mean(), [0]), expected, rtol=1e-6)
-    assert weighted_mean(record, row_losses(record, LogPool(), [0, 1])) < np.log(3)
+    assert weighted_mean(record, row_losses(record, LogLinearPool(), [0, 1])) < np.log(3)
 
 
 def test_weights_count_in_the_mean(rows, verdict):
@@ -115,7 +115,7 @@ def record(places=("rows", "columns", "columns"), weights=None):
 
 
 def test_a_place_that_knows_is_worth_most():
-    found = leave_places_out(record(), LogPool())
+    found = leave_places_out(record(), LogLinearPool())
     assert [each.place for each in found] == ["rows", "columns"]
     assert found[0].members == ("strata",)
     assert found[1].members == ("one", "two")
@@ -159,7 +159,7 @@ SECONDS = {"strata": 0.01, "one": 0.1, "two": 0.2}
 
 
 def test_who_costs_most_for_what_it_adds_goes_first():
-    points = frontier(record(), SECONDS, LogPool())
+    points = frontier(record(), SECONDS, LogLinearPool())
     assert points[0].members == ("strata", "one", "two")
     assert points[-1].members == ("strata",)
     assert points[0].latency == pytest.approx(0.31)
@@ -170,10 +170,10 @@ def test_who_costs_most_for_what_it_adds_goes_first():
 def test_the_loss_is_that_of_the_fusion_fitted_again():
     kept = record()
     outputs = kept.outputs[[0, 2]].astype(float)
-    fused = LogPool().fit(outputs, kept.y).combine(outputs)
+    fused = LogLinearPool().fit(outputs, kept.y).combine(outputs)
     expected = -np.log(fused[np.arange(200), kept.y]).mean()
-    points = frontier(kept, {"strata": 0.01, "two": 0.2}, LogPool())
+    points = frontier(kept, {"strata": 0.01, "two": 0.2}, LogLinearPool())
     assert points[0].members == ("strata", "two")
     assert points[0].log_loss == pytest.approx(expected)
-    again = fuse_again(kept, ["strata", "two"], LogPool())
+    again = fuse_again(kept, ["strata", "two"], LogLinearPool())
     np.testing.assert_array_equal(again.combine(outputs), fused)

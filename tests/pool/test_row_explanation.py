@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemblage.fusion import LogPool, Stacking
+from ensemblage.fusion import LogLinearPool, Stacking
 from ensemblage.pool import PoolDecision, Voice
 from ensemblage.pool._row_explanation import hear
 from made_outputs import random_outputs
@@ -14,7 +14,9 @@ from made_outputs import random_outputs
 def test_pushes_and_bias_add_up_to_the_log_odds(seed):
     outputs = random_outputs(seed, n_samples=40)
     y = np.random.default_rng(seed).integers(0, 3, 40)
-    pool = LogPool(bias_ridge=1.0, tempered=True, floor=1e-3).fit(outputs, y)
+    pool = LogLinearPool(bias_penalty=1.0, temperature_scaling=True, prior_weight=1e-3).fit(
+        outputs, y
+    )
     decision = hear(["a", "b", "c"], outputs[:, :1], pool, np.array(["x", "y", "z"]))
     top, next_to_it = sorted(decision.probabilities)[:0:-1]
     pushed = sum(each.push for each in decision.voices) + decision.bias
@@ -26,7 +28,8 @@ def test_who_pushed_most_comes_first():
     y = np.arange(60) % 2
     knows = np.where(y[:, None] == [0, 1], 0.7, 0.3)
     outputs = np.stack([np.full((60, 2), 0.5), knows])
-    decision = hear(["dull", "keen"], outputs[:, :1], LogPool().fit(outputs, y), np.array([0, 1]))
+    fusion = LogLinearPool().fit(outputs, y)
+    decision = hear(["dull", "keen"], outputs[:, :1], fusion, np.array([0, 1]))
     assert [each.member for each in decision.voices] == ["keen", "dull"]
     assert (decision.prediction, decision.against) == (0, 1)
     assert decision.voices[0].weight == pytest.approx(1)

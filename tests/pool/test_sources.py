@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 from ensemblage._core import DamagedStateError, deal_folds
 from ensemblage.evaluation import Scored
-from ensemblage.fusion import LogPool, Mean
+from ensemblage.fusion import LogLinearPool, Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import (
     EnsemblageClassifier,
@@ -170,7 +170,7 @@ def test_rows_of_unknown_source_are_learned_from_but_not_judged():
 
 def test_scores_are_of_pools_that_have_not_met_the_source(rows):
     plan = PoolPlan(
-        resolve_pool([GaussianNB()]), [0], make_fusion("logpool", grouped=False), None, 1
+        resolve_pool([GaussianNB()]), [0], make_fusion("log_linear", grouped=False), None, 1
     )
     learned = learn_pool(plan, rows)
     codes = np.arange(150) % 2
@@ -202,7 +202,7 @@ def test_members_are_told_the_source(model):
     told = tell_sources(X[:2], np.array([2, 0]), 3)
     assert told[:, 3:].tolist() == [[0, 0, 1], [1, 0, 0]]
     assert {each.place for each in known.leaderboard[1:]} == {"sources"}
-    assert isinstance(known.pool.fusion, LogPool)
+    assert isinstance(known.pool.fusion, LogLinearPool)
     # with c the rule is reversed: who does not know it cannot be good
     assert known.leaderboard[0].log_loss < model.leaderboard_[0].log_loss - 0.05
     assert "answered by another pool" in str(model.leaderboard_)

@@ -339,7 +339,7 @@ def test_strata_without_places_say_so(data):
     assert isinstance(drawn, MapBlock)
 
 
-NUMBER_FUSIONS = ["gate", "logpool", "mean"]
+NUMBER_FUSIONS = ["gate", "log_linear", "mean"]
 
 
 @pytest.fixture(scope="module")

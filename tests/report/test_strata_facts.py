@@ -123,7 +123,7 @@ def test_a_row_that_is_not_there_is_named(data):
 
 
 @pytest.mark.parametrize("anchor", [None, SVC(kernel="linear")])
-@pytest.mark.parametrize("fusion", ["gate", "mean", "logpool"])
+@pytest.mark.parametrize("fusion", ["gate", "mean", "log_linear"])
 def test_columns_add_up_to_the_weighted_log_odds(data, anchor, fusion):
     X, y, _ = data
     model = fitted(X, y, HISS(3, 0.4), anchor=anchor, fusion=fusion)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from ensemblage.fusion import FusionContext, Gate, Mean
+from ensemblage.fusion import AffinityGate, FusionContext, Mean
 from ensemblage.strata import (
     HISS,
     ClassTarget,
@@ -52,9 +52,10 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
     moved = [(train, test - 20) for train, test in folds]
     few = rows(y[known], moved, weights[known])
-    alone = fused_error(Gate(), outputs[:, known], few, FusionContext(affinity[known]))
+    alone = fused_error(AffinityGate(), outputs[:, known], few, FusionContext(affinity[known]))
     outputs[:, :20] = np.nan
-    assert alone == fused_error(Gate(), outputs, rows(y, folds, weights), FusionContext(affinity))
+    every = rows(y, folds, weights)
+    assert alone == fused_error(AffinityGate(), outputs, every, FusionContext(affinity))
 
 
 def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from ensemblage.fusion import AnchoredGate, DensityGate
+from ensemblage.fusion import AffinityGate, AnchoredGate
 from ensemblage.persistence import load, save
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
@@ -71,7 +71,7 @@ def test_members_on_strata_learn_what_one_linear_model_cannot():
     assert rmse(LinearRegression().fit(X, Y)) > 1.0
 
 
-@pytest.mark.parametrize("fusion", ["gate", "logpool", "stacking", "mean"])
+@pytest.mark.parametrize("fusion", ["gate", "log_linear", "stacking", "mean"])
 @pytest.mark.parametrize("membership", ["hard", "soft"])
 def test_every_fusion_tells_mean_spread_and_interval(fusion, membership):
     model = fitted(STRATA, fusion=fusion, membership=membership, cv=3)
@@ -117,7 +117,7 @@ def test_members_with_a_spread_of_their_own_are_asked_for_it():
     model = fitted(STRATA, [BayesianRidge(), ScaledRidge()], anchor=PROCESS)
     assert model.responses_ == ["predict_std"] * 3 + ["predict"] * 3 + ["predict_std"]
     assert isinstance(model.fusion_, AnchoredGate)
-    assert isinstance(model.fusion_.gates_[0], DensityGate)
+    assert isinstance(model.fusion_.gates_[0], AffinityGate)
     assert rmse(model) < 0.4
 
 
@@ -249,7 +249,7 @@ def test_two_workers_give_the_same_bits(options):
         assert getattr(one, each)(X_NEW).tobytes() == getattr(two, each)(X_NEW).tobytes()
 
 
-@pytest.mark.parametrize("fusion", ["gate", "logpool", "stacking", "mean"])
+@pytest.mark.parametrize("fusion", ["gate", "log_linear", "stacking", "mean"])
 def test_saved_and_loaded(fusion, tmp_path):
     model = fitted(STRATA, fusion=fusion, anchor=RandomForestRegressor(5), cv=2)
     save(model, tmp_path / "model.skops")

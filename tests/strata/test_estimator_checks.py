@@ -34,7 +34,7 @@ ENSEMBLES = [
     StrataEnsembleClassifier(SMALL, cv=2, membership="soft"),
     StrataEnsembleClassifier(SMALL, fusion="mean"),
     StrataEnsembleClassifier(BALANCED, fusion="vote"),
-    StrataEnsembleClassifier(SMALL, fusion="logpool", cv=2),
+    StrataEnsembleClassifier(SMALL, fusion="log_linear", cv=2),
     StrataEnsembleClassifier(SMALL, [GaussianNB(), SVC()], anchor=LogisticRegression(), cv=2),
     StrataEnsembleClassifier(
         SMALL, SVC(kernel="linear"), fusion="stacking", final_estimator=SVC(), cv="in-sample"
@@ -44,7 +44,7 @@ REGRESSORS = [
     StrataEnsembleRegressor(),
     StrataEnsembleRegressor(SMALL, cv=2, membership="soft"),
     StrataEnsembleRegressor(SMALL, fusion="mean", cv=2),
-    StrataEnsembleRegressor(SMALL, fusion="logpool", cv=2),
+    StrataEnsembleRegressor(SMALL, fusion="log_linear", cv=2),
     StrataEnsembleRegressor(SMALL, [BayesianRidge(), SVR()], anchor=Ridge(), cv=2),
     StrataEnsembleRegressor(SMALL, fusion="stacking", cv="in-sample"),
     PartialPoolingRegressor(),

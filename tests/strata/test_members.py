@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from ensemblage._core import Fold
 from ensemblage.bayes import BayesNetClassifier
-from ensemblage.fusion import AnchoredGate, Gate, Mean
+from ensemblage.fusion import AffinityGate, AnchoredGate, Mean
 from ensemblage.strata import (
     HISS,
     ClassTarget,
@@ -106,7 +106,7 @@ def test_a_class_is_named_as_the_user_writes_it():
 
 
 def test_the_default_is_one_kind_of_member_behind_the_fusion_itself():
-    gate = Gate()
+    gate = AffinityGate()
     recipe = make_recipe(None, None, gate)
     assert [type(kind.blueprint.estimator) for kind in recipe.kinds] == [ScaledLogisticRegression]
     assert recipe.anchors == ()
@@ -123,7 +123,7 @@ def test_each_kind_is_asked_for_the_best_that_it_has():
     ("estimator", "anchor", "n_anchors"), [(None, "svm", 1), ([SVC(), SVC()], None, 0)]
 )
 def test_a_gate_beside_others_is_anchored(estimator, anchor, n_anchors):
-    fusion = make_recipe(estimator, anchor, Gate(3.0)).fusion
+    fusion = make_recipe(estimator, anchor, AffinityGate(3.0)).fusion
     assert isinstance(fusion, AnchoredGate)
     assert (fusion.gate.temperature, fusion.n_anchors) == (3.0, n_anchors)
 

@@ -7,7 +7,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.svm import SVC
 
 from ensemblage._core import DamagedStateError
-from ensemblage.fusion import SHARES, Normals, normal_log_density
+from ensemblage.fusion import SHARE_GRID, Normals, normal_log_density
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
@@ -144,7 +144,7 @@ def test_neither_error_nor_log_score_is_worse_than_without(seed):
     one = Normals(mean, np.full(400, errors[0]))
     told = normal_log_density(Normals(mean, variance), y).sum()
     assert told >= normal_log_density(one, y).sum() - 1e-9
-    assert word.share in SHARES
+    assert word.share in SHARE_GRID
 
 
 TARGET = ClassTarget(np.array([0, 1]))

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ensemblage.datasets import make_hidden_features, make_quarter_circle
-from ensemblage.fusion import Gate, LocalCompetence, Mean, SoftmaxGate, product_rule
+from ensemblage.fusion import AffinityGate, LocalCompetence, Mean, SoftmaxGate, product_rule
 from ensemblage.persistence import load, save
 from ensemblage.subspace import (
     JointSubspaceClassifier,
@@ -129,7 +129,7 @@ def test_automatic_fusion_takes_the_gate_where_it_pays():
     X, y = make_quarter_circle(150, random_state=0)
     ensemble = JointSubspaceClassifier(5, fusion="auto", **QUICK).fit(X, y)
     assert isinstance(ensemble.fusion_, SoftmaxGate)
-    assert ensemble.fusion_.coef.shape == (5, 2)
+    assert ensemble.fusion_.coef_.shape == (5, 2)
     assert any(name.startswith("gate") for name in ensemble.development_scores_)
 
 
@@ -206,7 +206,7 @@ def test_wrong_parameters(wine, options, message):
 
 def test_a_fusion_that_needs_strata_is_refused(wine):
     with pytest.raises(ValueError, match="needs the rows' affinity to strata"):
-        JointSubspaceClassifier(fusion=Gate()).fit(*wine)
+        JointSubspaceClassifier(fusion=AffinityGate()).fit(*wine)
 
 
 def test_wrong_data(wine):

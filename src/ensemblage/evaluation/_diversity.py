@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import encoded_rows, final_step, rows_at_final_step, set_module
-from ensemblage.fusion import members_of
+from ensemblage.fusion import encoded_members
 
 Doubles = NDArray[np.float64]
 
@@ -29,11 +29,11 @@ def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
     if hasattr(ensemble, "member_outputs"):
         return np.asarray(ensemble.classes_[ensemble.member_outputs(X).argmax(axis=2)])
     try:
-        members = members_of(ensemble)
+        members = encoded_members(ensemble)
     except ValueError as error:
         raise ValueError(f"{error} Or give the members' labels to from_predictions.") from None
     X = encoded_rows(ensemble, X)
-    if not any(hasattr(member.foreign, "feature_names_in_") for member in members):
+    if not any(hasattr(member.wrapped, "feature_names_in_") for member in members):
         X = X if hasattr(X, "tocsr") else np.asarray(X)
     return np.asarray(ensemble.classes_[np.stack([member.predict(X) for member in members])])
 

@@ -1,34 +1,37 @@
-"""The contract of a fusion: members' outputs and what is known of the rows to one output."""
+"""The contract of a fusion, and predictions of classifiers that use one."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 
-from ensemblage._core import DocLinkMixin, Fold, set_module, take_rows
+from ensemblage._core import Fold, expect, set_module, take_rows
 
 Doubles = NDArray[np.float64]
 
 
 @set_module("ensemblage.fusion")
 class FusionContext(NamedTuple):
-    """What is known of the rows beside what members say of them; None where it is not known.
+    """What is known of the rows beside the members' outputs; None where it is not known.
 
     Parameters
     ----------
     affinity : ndarray of shape (n_samples, n_strata), default=None
-        How close each row is to each stratum, in logs.
+        Log affinity of each row to each stratum.
     X : array-like of shape (n_samples, n_features), default=None
         The rows themselves, as members see them.
     sources : ndarray of shape (n_samples,), default=None
         Where each row comes from.
     strata : ndarray of shape (n_samples,), default=None
-        Number of the stratum that each row is closest to.
+        Index of the stratum that each row is closest to.
 
     Examples
     --------
@@ -48,94 +51,79 @@ class FusionContext(NamedTuple):
         Parameters
         ----------
         rows : ndarray of int or bool
-            Row numbers, or a mask.
+            Row indices, or a mask.
 
         Returns
         -------
         FusionContext
-            What is not known stays so.
+            Fields that are None stay so.
         """
         return FusionContext(*(None if each is None else take_rows(each, rows) for each in self))
 
 
-NOTHING_KNOWN = FusionContext()
-
-
-def fused_outputs(
-    fusion: Fusion,
-    outputs: Doubles,
-    y: NDArray[Any],
-    folds: list[Fold],
-    context: FusionContext = NOTHING_KNOWN,
-    *,
-    sample_weight: Doubles | None = None,
-) -> Doubles:
-    """Fuse held-out outputs, in each fold as the other folds teach; NaN where that is not known."""
-    fused = np.full(outputs.shape[1:], np.nan)
-    finite = np.isfinite(outputs)
-    known = (finite.all() or finite.all(axis=(0, 2))) & (
-        np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
-    )
-    tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
-    rows = np.flatnonzero(known)
-    if not known.all():
-        outputs, y, context = outputs[:, known], y[known], context.take(known)
-        sample_weight = None if sample_weight is None else sample_weight[known]
-    usable = _usable_folds(y, tests)
-    fitted = fusion.fit_parts(
-        [fold.train for fold in usable], outputs, y, context, sample_weight=sample_weight
-    )
-    for (_, judge), each in zip(usable, fitted, strict=True):
-        fused[rows[judge]] = each.combine(outputs[:, judge], context.take(judge))
-    return fused
-
-
-def _usable_folds(y: NDArray[Any], tests: list[NDArray[np.bool_]]) -> list[Fold]:
-    """Rows to learn from and to judge by; folds that lack a class to learn are left out."""
-    folds = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
-    folds = [fold for fold in folds if len(fold.test) > 0 and len(fold.train) > 0]
-    if y.dtype.kind == "f":  # numbers, of which none has to be there
-        return folds
-    n_classes = len(np.unique(y))
-    return [fold for fold in folds if len(np.unique(y[fold.train])) == n_classes]
+EMPTY_CONTEXT = FusionContext()
 
 
 @set_module("ensemblage.fusion")
-class Fusion(DocLinkMixin, BaseEstimator):
-    """Contract of a fusion.
+class Fusion(ABC):
+    """Contract of a fusion: members' outputs in, one output per row out.
 
     Member outputs have shape (n_members, n_samples, n_classes); with two classes decision values
-    are the pair (-d, d). Of a number there are two outputs, its mean and its variance.
+    are the pair (-d, d). For a numeric target there are two outputs, mean and variance. Parameters
+    are those of ``__init__``, as in a scikit-learn estimator: ``clone``, nested seeds and
+    ``fusion__<parameter>`` in a grid search work.
 
     Attributes
     ----------
-    learns : bool
-        Whether ``fit`` needs outputs on rows that the members have not seen.
     needs : frozenset of str
-        Fields of :class:`FusionContext` without which it can neither learn nor speak.
+        Fields of :class:`FusionContext` without which it can neither learn nor combine.
+    classes_only : bool
+        Whether a numeric target is refused.
+    numeric_ : bool
+        Whether it was fitted to a numeric target.
     """
 
-    learns: bool = False
     needs: frozenset[str] = frozenset()
+    classes_only: bool = False
+    numeric_: bool = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        """Tell whether ``fit`` needs outputs on rows that the members have not seen.
+
+        Parameters
+        ----------
+        numeric : bool, default=False
+            Whether the target is numeric.
+
+        Returns
+        -------
+        bool
+            False where there is nothing to learn.
+        """
+        return False
 
     def fit(
         self,
         outputs: Doubles | None,
         y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
-        """Learn from outputs and what is true.
+        """Learn from out-of-fold outputs and the target.
 
         Parameters
         ----------
         outputs : ndarray of shape (n_members, n_samples, n_classes)
             Members' outputs on rows that they have not seen; None will do if it learns nothing.
         y : ndarray of shape (n_samples,)
-            Class numbers, 0 to n_classes - 1; or the numbers to predict.
+            Class indices, 0 to n_classes - 1, or a numeric target.
         context : FusionContext, default=FusionContext()
             What else is known of the rows.
+        numeric : bool, default=False
+            Whether the target is numeric; the ensemble passes it.
         sample_weight : ndarray of shape (n_samples,), default=None
             Row weights.
 
@@ -144,48 +132,62 @@ class Fusion(DocLinkMixin, BaseEstimator):
         self : object
             Fitted fusion.
         """
+        return self._set_target(numeric)
+
+    def _set_target(self, numeric: bool) -> Self:
+        if numeric and self.classes_only:
+            raise ValueError(
+                f"fusion={self!r} is for classes. For a numeric target use 'gate', 'log_linear', "
+                "'mean' or 'stacking'."
+            )
+        self.numeric_ = numeric
         return self
 
-    def fit_parts(
+    def fit_subsets(
         self,
-        parts: list[NDArray[np.intp]],
+        subsets: list[NDArray[np.intp]],
         outputs: Doubles,
         y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> list[Self]:
-        """Fit one fusion on each part of the rows; this one stays as it is.
+        """Fit one fusion on each subset of the rows; this one stays as it is.
 
         Parameters
         ----------
-        parts : list of ndarray of int
-            Row numbers of each part.
+        subsets : list of ndarray of int
+            Row indices of each subset.
         outputs : ndarray of shape (n_members, n_samples, n_classes)
             Members' outputs on rows that they have not seen.
         y : ndarray of shape (n_samples,)
-            Class numbers, or the numbers to predict.
+            Class indices, or a numeric target.
         context : FusionContext, default=FusionContext()
             What else is known of the rows.
+        numeric : bool, default=False
+            Whether the target is numeric.
         sample_weight : ndarray of shape (n_samples,), default=None
             Row weights.
 
         Returns
         -------
         list of Fusion
-            Fitted, one per part.
+            Fitted, one per subset.
         """
         return [
             clone(self).fit(
-                outputs[:, part],
-                y[part],
-                context.take(part),
-                sample_weight=None if sample_weight is None else sample_weight[part],
+                outputs[:, subset],
+                y[subset],
+                context.take(subset),
+                numeric=numeric,
+                sample_weight=None if sample_weight is None else sample_weight[subset],
             )
-            for part in parts
+            for subset in subsets
         ]
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    @abstractmethod
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         """Fuse member outputs.
 
         Parameters
@@ -198,14 +200,13 @@ class Fusion(DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The largest entry of a row is the prediction.
+            The largest entry of a row is the predicted class.
         """
-        raise NotImplementedError  # look: ok
 
     def row_weights(
-        self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN
+        self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT
     ) -> Doubles | None:
-        """Tell each member's share in the answer for each row.
+        """Weight of each member for each row.
 
         Parameters
         ----------
@@ -217,13 +218,13 @@ class Fusion(DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_members) or None
-            None where there is no such number.
+            None where there are no such weights.
         """
-        shares = self.importance(len(outputs))
-        return None if shares is None else np.tile(shares, (outputs.shape[1], 1))
+        weights = self.member_weights(len(outputs))
+        return None if weights is None else np.tile(weights, (outputs.shape[1], 1))
 
-    def importance(self, n_members: int) -> Doubles | None:
-        """Share of each member in the result, where that is one number.
+    def member_weights(self, n_members: int) -> Doubles | None:
+        """Weight of each member, where it is the same for all rows.
 
         Parameters
         ----------
@@ -233,11 +234,11 @@ class Fusion(DocLinkMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_members,) or None
-            Adds up to one; None where there is no such number, or it differs from row to row.
+            Sums to one; None where there is no such weight, or it differs from row to row.
         """
         return np.full(n_members, 1 / n_members)
 
-    def gives_probabilities(self, from_probabilities: bool) -> bool:
+    def returns_probabilities(self, from_probabilities: bool) -> bool:
         """Tell whether fused outputs are probabilities.
 
         Parameters
@@ -252,26 +253,132 @@ class Fusion(DocLinkMixin, BaseEstimator):
         """
         return from_probabilities
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of ``__init__``.
 
-def at_most_one(probabilities: Doubles) -> Doubles:
-    """Take back what rounding adds to a sum of shares: scikit-learn's scorers refuse 1 + 2e-16."""
+        Parameters
+        ----------
+        deep : bool, default=True
+            Also give parameters of parameters, as ``<parameter>__<its parameter>``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        # without an __init__ of its own, a class has object's
+        init = type(self).__init__
+        names = [] if init is object.__init__ else list(signature(init).parameters)[1:]
+        params = {name: getattr(self, name) for name in names}
+        nested = {
+            f"{name}__{key}": each
+            for name, value in params.items()
+            if deep and hasattr(value, "get_params") and not isinstance(value, type)
+            for key, each in value.get_params().items()
+        }
+        return params | nested
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : dict
+            As ``get_params`` names them.
+
+        Returns
+        -------
+        self : object
+            The same fusion.
+        """
+        known = self.get_params(deep=False)
+        for key, value in params.items():
+            name, _, inner = key.partition("__")
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {list(known)}."
+                )
+            if inner:
+                getattr(self, name).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def _validate_params(self) -> None:
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+
+    def _check_fitted(self) -> None:
+        expect(isinstance(self.numeric_, bool), "numeric_ is not a truth value")
+
+    def __repr__(self) -> str:
+        defaults = signature(type(self)).parameters
+        params = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name].default)
+        }
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
+
+
+def cross_val_combine(
+    fusion: Fusion,
+    outputs: Doubles,
+    y: NDArray[Any],
+    folds: list[Fold],
+    context: FusionContext = EMPTY_CONTEXT,
+    *,
+    numeric: bool = False,
+    sample_weight: Doubles | None = None,
+) -> Doubles:
+    """Fuse out-of-fold outputs, each fold by a fusion fitted to the others; NaN where none is.
+
+    Folds whose training rows lack a class are left out.
+    """
+    fused = np.full(outputs.shape[1:], np.nan)
+    finite = np.isfinite(outputs)
+    known = (finite.all() or finite.all(axis=(0, 2))) & (
+        np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
+    )
+    rows = np.flatnonzero(known)
+    tests = [(np.bincount(test, minlength=len(y)) > 0)[known] for _, test in folds]
+    if not known.all():
+        outputs, y, context = outputs[:, known], y[known], context.take(known)
+        sample_weight = None if sample_weight is None else sample_weight[known]
+    splits = [Fold(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in tests]
+    splits = [split for split in splits if len(split.test) > 0 and len(split.train) > 0]
+    if not numeric:
+        n_classes = len(np.unique(y))
+        splits = [split for split in splits if len(np.unique(y[split.train])) == n_classes]
+    fitted = fusion.fit_subsets(
+        [split.train for split in splits],
+        outputs, y, context, numeric=numeric, sample_weight=sample_weight,
+    )  # fmt: skip
+    for (_, test), each in zip(splits, fitted, strict=True):
+        fused[rows[test]] = each.combine(outputs[:, test], context.take(test))
+    return fused
+
+
+def clip_rounding(probabilities: Doubles) -> Doubles:
+    """Undo what rounding adds to a sum of shares: scikit-learn's scorers refuse 1 + 2e-16."""
     return np.minimum(probabilities, 1.0)
 
 
 class FusedClassifierMixin(ClassifierMixin):
-    """Give classes, probabilities or decision values from fused scores.
+    """Predict classes, probabilities or decision values from fused scores.
 
-    Members are fitted on class numbers; a class that uses it fills in what is left open here.
+    Members are fitted on class indices; subclasses implement the two hooks.
     """
 
     classes_: NDArray[Any]
 
     def _scores(self, X: Any) -> Doubles:
-        """Fuse what members say of rows, (n_samples, n_classes)."""
+        """Fused outputs, (n_samples, n_classes)."""
         raise NotImplementedError  # look: ok
 
-    def _gives_probabilities(self) -> bool:
-        """Tell whether scores are probabilities; it is asked before ``fit`` too."""
+    def _returns_probabilities(self) -> bool:
+        """Tell whether scores are probabilities; called before ``fit`` too."""
         raise NotImplementedError  # look: ok
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -290,7 +397,7 @@ class FusedClassifierMixin(ClassifierMixin):
         winners = self._scores(X).argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
-    @available_if(lambda self: self._gives_probabilities())
+    @available_if(lambda self: self._returns_probabilities())
     def predict_proba(self, X: Any) -> Doubles:
         """Predict class probabilities, where the fusion gives them.
 
@@ -304,9 +411,9 @@ class FusedClassifierMixin(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return at_most_one(self._scores(X))
+        return clip_rounding(self._scores(X))
 
-    @available_if(lambda self: not self._gives_probabilities())
+    @available_if(lambda self: not self._returns_probabilities())
     def decision_function(self, X: Any) -> Doubles:
         """Fused decision values, where the fusion gives no probabilities.
 
@@ -325,14 +432,13 @@ class FusedClassifierMixin(ClassifierMixin):
 
 
 class SourcedClassifierMixin(FusedClassifierMixin):
-    """Give classes and probabilities from fused scores, of rows whose sources may be given."""
+    """The same, of rows whose sources may be given."""
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
     __metadata_request__predict_proba: ClassVar[dict[str, bool]] = {"sources": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
 
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
-        """Fuse what members say of rows, (n_samples, n_classes)."""
         raise NotImplementedError  # look: ok
 
     def predict(self, X: Any, sources: Any = None) -> NDArray[Any]:
@@ -353,7 +459,7 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         winners = self._scores(X, sources).argmax(axis=1)
         return np.asarray(self.classes_[winners])
 
-    @available_if(lambda self: self._gives_probabilities())
+    @available_if(lambda self: self._returns_probabilities())
     def predict_proba(self, X: Any, sources: Any = None) -> Doubles:
         """Predict class probabilities, where the fusion gives them.
 
@@ -362,15 +468,15 @@ class SourcedClassifierMixin(FusedClassifierMixin):
         X : array-like of shape (n_samples, n_features)
             Rows.
         sources : array-like of shape (n_samples,) or str, default=None
-            Where each row comes from: one per row, or, in a pool, the column of X that tells. A row
-            whose source is missing or new is answered as if none had been given.
+            Where each row comes from: one per row, or, in a pool, the name of a column of X. A row
+            whose source is missing or new is predicted as if none had been given.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             Probabilities.
         """
-        return at_most_one(self._scores(X, sources))
+        return clip_rounding(self._scores(X, sources))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
         """Share of rows whose class is predicted.

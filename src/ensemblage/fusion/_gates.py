@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval
 
-from ensemblage._core import expect, expect_array, expect_fitted, set_module
-from ensemblage.fusion._base import NOTHING_KNOWN, Fusion, FusionContext
-from ensemblage.fusion._log_linear import LogPool
+from ensemblage._core import expect_array, expect_fitted, set_module
+from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
+from ensemblage.fusion._log_linear import LogLinearPool
 from ensemblage.fusion._normal import (
-    BORROWED,
-    MIN_RESIDUAL_SHARE,
+    MIN_VARIANCE_FACTOR,
+    PRIOR_ROWS,
     Normals,
     as_normals,
     as_outputs,
@@ -30,147 +30,30 @@ from ensemblage.fusion._rules import product_rule
 
 Doubles = NDArray[np.float64]
 
-
+# From half the affinities' own scale to where almost all members have the same weight.
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
-"""From half the affinities' own scale to where almost all members count alike."""
+
+
+def gate_weights(affinity: Any, temperature: float = 1.0) -> Doubles:
+    r"""Weights :math:`g(x) = \mathrm{softmax}(a(x) / T)` of log affinities (n_rows, n_members)."""
+    return np.asarray(softmax(np.asarray(affinity) / temperature, axis=1))
 
 
 def gate_rule(outputs: Any, affinity: Any, temperature: float = 1.0) -> Doubles:
-    r"""Average the members' outputs, each row with its own weights.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_members, n_samples, n_classes)
-        Probabilities or decision values.
-    affinity : ndarray of shape (n_samples, n_members)
-        Log affinity :math:`a_k(x)` of each row to each member's stratum.
-    temperature : float, default=1.0
-        Above one the gate is softer than the affinities, below one sharper.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        :math:`\sum_k g_k(x) f_k(x)` with :math:`g(x) = \mathrm{softmax}(a(x) / T)`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> outputs = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
-    >>> gate_rule(outputs, np.log([[0.5, 0.5]]))
-    array([[0.6, 0.4]])
-    """
-    weights = softmax(np.asarray(affinity) / temperature, axis=1)
+    r"""Average of the members' outputs with weights per row, :math:`\sum_k g_k(x) f_k(x)`."""
+    weights = gate_weights(affinity, temperature)
     return np.asarray(np.einsum("sk,ksc->sc", weights, np.asarray(outputs)))
-
-
-@set_module("ensemblage.fusion")
-class Gate(Fusion):
-    r"""Members weighted by how close a row is to their strata; needs the rows' affinity.
-
-    Parameters
-    ----------
-    temperature : float or "auto", default="auto"
-        Softness :math:`T` of the gate; ``"auto"`` takes the one with the least loss on outputs for
-        rows that the members have not seen.
-
-    Attributes
-    ----------
-    temperature_ : float
-        The temperature in use.
-
-    See Also
-    --------
-    gate_rule : The rule itself.
-
-    Notes
-    -----
-    Densities in many dimensions differ by huge factors between strata; without a temperature
-    a row would listen to one member only.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ensemblage.fusion import FusionContext, Gate
-    >>> outputs = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
-    >>> gate = Gate(temperature=1.0).fit(outputs, np.array([0]))
-    >>> gate.combine(outputs, FusionContext(affinity=np.log([[0.5, 0.5]])))
-    array([[0.6, 0.4]])
-    """
-
-    needs = frozenset({"affinity"})
-
-    def __init__(self, temperature: Any = "auto") -> None:
-        self.temperature = temperature
-
-    @property
-    def learns(self) -> bool:  # type: ignore[override]  # a fixed temperature is nothing to learn
-        """Whether the temperature is learned."""
-        return isinstance(self.temperature, str)
-
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[np.intp],
-        context: FusionContext = NOTHING_KNOWN,
-        *,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        if isinstance(self.temperature, Real):
-            self.temperature_ = float(self.temperature)
-            return self
-        return self._choose(_log_likelihoods(outputs, y, context.affinity), sample_weight)
-
-    def _choose(self, logs: Doubles, sample_weight: Doubles | None) -> Self:
-        best = np.argmax([np.average(each, weights=sample_weight) for each in logs])
-        self.temperature_ = float(TEMPERATURES[best])
-        return self
-
-    def fit_parts(
-        self,
-        parts: list[NDArray[np.intp]],
-        outputs: Doubles,
-        y: NDArray[np.intp],
-        context: FusionContext = NOTHING_KNOWN,
-        *,
-        sample_weight: Doubles | None = None,
-    ) -> list[Self]:
-        gates: list[Self] = [clone(self) for _ in parts]
-        if isinstance(self.temperature, Real):
-            return [gate.fit(outputs, y) for gate in gates]
-        # each row is looked at once, not once per part
-        logs = _log_likelihoods(outputs, y, context.affinity)
-        weights = [None if sample_weight is None else sample_weight[part] for part in parts]
-        return [
-            gate._choose(logs[:, part], own)  # noqa: SLF001
-            for gate, part, own in zip(gates, parts, weights, strict=True)
-        ]
-
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return gate_rule(outputs, context.affinity, self.temperature_)
-
-    def row_weights(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return np.asarray(softmax(np.asarray(context.affinity) / self.temperature_, axis=1))
-
-    def importance(self, n_members: int) -> None:
-        return None
-
-    def _check_fitted(self) -> None:
-        """Refuse a temperature that no fit finds."""
-        expect_fitted(self, {"temperature_": "number 1e-300.."})
 
 
 def _log_likelihoods(outputs: Any, y: NDArray[np.intp], affinity: Any) -> Doubles:
     """Log probability of each row's own class, (n_temperatures, n_samples)."""
     outputs, affinity = np.asarray(outputs), np.asarray(affinity)
-    if are_probabilities(outputs.reshape(-1, outputs.shape[2])):
-        # a mean of probabilities is one: the other classes need not be looked at
-        return _log_shares(outputs[:, np.arange(len(y)), y].T, affinity)
-    fused = (gate_rule(outputs, affinity, temperature) for temperature in TEMPERATURES)
-    return np.stack([_log_softmax_at(y, each) for each in fused])
-
-
-def _log_shares(own: Doubles, affinity: Doubles) -> Doubles:
-    """Give the same, from members' probabilities of the row's own class (n_samples, n_members)."""
+    if not are_probabilities(outputs.reshape(-1, outputs.shape[2])):
+        fused = (gate_rule(outputs, affinity, temperature) for temperature in TEMPERATURES)
+        logs = (log_softmax(each, axis=1) for each in fused)
+        return np.stack([np.take_along_axis(each, y[:, None], axis=1)[:, 0] for each in logs])
+    # a mean of probabilities is one: the other classes need not be looked at
+    own = outputs[:, np.arange(len(y)), y].T
     weights = np.exp((affinity - affinity.max(axis=1, keepdims=True)) / TEMPERATURES[-1])
     shares, ones = np.empty((len(TEMPERATURES), len(own))), np.ones(affinity.shape[1])
     for share in shares[::-1]:
@@ -179,13 +62,37 @@ def _log_shares(own: Doubles, affinity: Doubles) -> Doubles:
     return np.asarray(np.log(np.maximum(shares, PROBABILITY_FLOOR)))
 
 
-def _log_softmax_at(y: NDArray[np.intp], decisions: Doubles) -> Doubles:
-    return np.asarray(np.take_along_axis(log_softmax(decisions, axis=1), y[:, None], axis=1)[:, 0])
+def _fit_variances(
+    outputs: Any, y: NDArray[Any], affinity: Any, temperatures: list[float], inside: Doubles
+) -> list[tuple[float, Doubles]]:
+    """Best temperature of each subset, and the members' variance factors at it.
+
+    ``inside`` holds row weights (n_subsets, n_rows), zero for rows that are not in the subset: a
+    subset learns from its own rows, but what does not depend on them is computed once.
+    """
+    members, y = as_normals(outputs), np.asarray(y, dtype=float)
+    squares = squared_residuals(members, y).T.copy()
+    means, variances = (np.ascontiguousarray(each.T) for each in members)
+    unit = inside.sum(axis=1, keepdims=True) / (inside > 0).sum(axis=1, keepdims=True)
+    losses, factors = [], []
+    for temperature in temperatures:
+        weights = gate_weights(affinity, temperature)
+        mean = np.einsum("nk,nk->n", weights, means)
+        between = np.einsum("nk,nk->n", weights, (means - mean[:, None]) ** 2)
+        sums, sizes = inside @ (weights * squares), inside @ weights
+        whole = sums.sum(axis=1, keepdims=True) / sizes.sum(axis=1, keepdims=True)
+        own = (sums / unit + PRIOR_ROWS * whole) / (sizes / unit + PRIOR_ROWS)
+        factors.append(np.maximum(own, MIN_VARIANCE_FACTOR))
+        weights *= variances
+        mixtures = Normals(mean, between + factors[-1] @ weights.T)
+        losses.append(-np.einsum("pn,pn->p", inside, normal_log_density(mixtures, y)))
+    best = np.argmin(losses, axis=0).tolist()
+    return [(temperatures[t], factors[t][k]) for k, t in enumerate(best)]
 
 
 @set_module("ensemblage.fusion")
-class DensityGate(Fusion):
-    r"""Mixture of members' normal densities, by how close a row is to their strata.
+class AffinityGate(Fusion):
+    r"""Members weighted by the affinity of a row to their strata.
 
     Parameters
     ----------
@@ -197,223 +104,181 @@ class DensityGate(Fusion):
     ----------
     temperature_ : float
         The temperature in use.
-    factors_ : ndarray of shape (n_members,)
+    variance_factors_ : ndarray of shape (n_members,)
         What each member's variances are multiplied by, so that they agree with its residuals on
-        the rows that listen to it.
-
-    See Also
-    --------
-    Gate : The same of classes.
+        the rows where it has weight. Numeric targets only.
 
     Notes
     -----
-    With :math:`g(x) = \mathrm{softmax}(a(x) / T)` of the log affinities, and members that say
-    :math:`N(\mu_k, s_k^2)`, it gives mean and variance of the mixture,
+    The weights are :math:`g(x) = \mathrm{softmax}(a(x) / T)` of the log affinities. Densities in
+    many dimensions differ by huge factors between strata; without a temperature one member would
+    have all the weight. Classes: :math:`\sum_k g_k(x) f_k(x)`. Of a numeric target, with members
+    that predict :math:`N(\mu_k, s_k^2)`, it gives mean and variance of the mixture,
 
     .. math:: \mu = \sum_k g_k \mu_k, \qquad s^2 = \sum_k g_k \big( s_k^2 + (\mu_k - \mu)^2 \big).
 
-    Each :math:`s_k^2` is the mean of the squared residuals weighted by :math:`g_k`, drawn towards
+    Each :math:`s_k^2` is the mean of the squared residuals weighted by :math:`g_k`, shrunk towards
     that of all members as by twenty rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ensemblage.fusion import DensityGate, FusionContext
-    >>> outputs = np.array([[[0.0, 1.0]] * 2, [[2.0, 1.0]] * 2])  # mean and variance
-    >>> near = FusionContext(affinity=np.log([[0.5, 0.5]] * 2))
-    >>> gate = DensityGate(temperature=1.0).fit(outputs, np.array([0.0, 2.0]), near)
-    >>> gate.combine(outputs, near)
-    array([[1., 3.],
-           [1., 3.]])
+    >>> from ensemblage.fusion import AffinityGate, FusionContext
+    >>> outputs = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
+    >>> gate = AffinityGate(temperature=1.0).fit(outputs, np.array([0]))
+    >>> gate.combine(outputs, FusionContext(affinity=np.log([[0.5, 0.5]])))
+    array([[0.6, 0.4]])
     """
 
-    learns = True
     needs = frozenset({"affinity"})
 
     def __init__(self, temperature: Any = "auto") -> None:
         self.temperature = temperature
 
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        return numeric or isinstance(self.temperature, str)
+
     def fit(
         self,
         outputs: Doubles | None,
         y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
-        every = np.arange(len(y))
-        found = self._fit_parts([every], np.asarray(outputs), y, context, sample_weight)
-        self.temperature_, self.factors_ = found[0]
-        return self
+        every = slice(None)
+        found = self._fit_each([every], outputs, y, context, numeric, sample_weight)
+        return self._store(*found[0], numeric)
 
-    def fit_parts(
+    def fit_subsets(
         self,
-        parts: list[NDArray[np.intp]],
+        subsets: list[NDArray[np.intp]],
         outputs: Doubles,
         y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> list[Self]:
-        gates: list[Self] = [clone(self) for _ in parts]
-        found = self._fit_parts(parts, outputs, y, context, sample_weight)
-        for gate, (temperature, factors) in zip(gates, found, strict=True):
-            gate.temperature_, gate.factors_ = temperature, factors
-        return gates
+        found = self._fit_each(subsets, outputs, y, context, numeric, sample_weight)
+        gates: list[Self] = [clone(self) for _ in subsets]
+        return [gate._store(*each, numeric) for gate, each in zip(gates, found, strict=True)]  # noqa: SLF001
 
-    def _fit_parts(
+    def _fit_each(
         self,
-        parts: list[NDArray[np.intp]],
-        outputs: Doubles,
-        y: Doubles,
+        subsets: list[Any],
+        outputs: Any,
+        y: NDArray[Any],
         context: FusionContext,
+        numeric: bool,
         sample_weight: Doubles | None,
-    ) -> list[tuple[float, Doubles]]:
-        """Give the best temperature of each part and the members' factors at it."""
+    ) -> list[tuple[float, Doubles | None]]:
+        """Temperature and variance factors by subset; each row is evaluated once, not by subset."""
         fixed = isinstance(self.temperature, Real)
         temperatures = [float(self.temperature)] if fixed else TEMPERATURES.tolist()
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        members, inside = as_normals(outputs), np.zeros((len(parts), len(y)))
-        for own, part in zip(inside, parts, strict=True):
-            own[part] = weights[part]
-        rows = _Rows.of(members, np.asarray(y, dtype=float), inside)
-        tried = [rows.judge(np.asarray(context.affinity), each) for each in temperatures]
-        best = np.argmin([losses for losses, _ in tried], axis=0)
-        return [(temperatures[t], tried[t][1][k]) for k, t in enumerate(best.tolist())]
+        if numeric:
+            inside = np.zeros((len(subsets), len(y)))
+            for own, subset in zip(inside, subsets, strict=True):
+                own[subset] = 1.0 if sample_weight is None else sample_weight[subset]
+            return [*_fit_variances(outputs, y, context.affinity, temperatures, inside)]
+        if fixed:
+            return [(temperatures[0], None)] * len(subsets)
+        logs = _log_likelihoods(outputs, y, context.affinity)
+        found: list[tuple[float, Doubles | None]] = []
+        for subset in subsets:
+            weights = None if sample_weight is None else sample_weight[subset]
+            means = [np.average(each, weights=weights) for each in logs[:, subset]]
+            found.append((temperatures[np.argmax(means)], None))
+        return found
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def _store(self, temperature: float, factors: Doubles | None, numeric: bool) -> Self:
+        self.temperature_ = temperature
+        if factors is not None:
+            self.variance_factors_ = factors
+        return self._set_target(numeric)
+
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        if not self.numeric_:
+            return gate_rule(outputs, context.affinity, self.temperature_)
         members = as_normals(outputs)
-        own = members._replace(variance=members.variance * self.factors_[:, None])
+        own = members._replace(variance=members.variance * self.variance_factors_[:, None])
         return as_outputs(normal_mixture(own, self.row_weights(outputs, context)))
 
-    def row_weights(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return np.asarray(softmax(np.asarray(context.affinity) / self.temperature_, axis=1))
+    def row_weights(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        return gate_weights(context.affinity, self.temperature_)
 
-    def importance(self, n_members: int) -> None:
+    def member_weights(self, n_members: int) -> None:
         return None
 
     def _check_fitted(self) -> None:
-        """Refuse variances that no fit makes."""
-        expect_fitted(self, {"temperature_": "number"})
-        expect(self.temperature_ > 0, "the temperature is not above zero")
-        expect_array(self, "factors_", [len(self.factors_)], low=0)
-
-
-class _Rows(NamedTuple):
-    """What members said of rows and what is true, rows first, and the rows' weights in parts.
-
-    A part learns from its rows alone, but what does not depend on that is worked out once.
-    """
-
-    mean: Doubles
-    variance: Doubles
-    squares: Doubles
-    y: Doubles
-    inside: Doubles
-    """Of shape (n_parts, n_rows), zero for rows that are not in the part."""
-
-    @classmethod
-    def of(cls, members: Normals, y: Doubles, inside: Doubles) -> _Rows:
-        mean, variance = (np.ascontiguousarray(each.T) for each in members)
-        return cls(mean, variance, squared_residuals(members, y).T.copy(), y, inside)
-
-    def judge(self, affinity: Doubles, temperature: float) -> tuple[Doubles, Doubles]:
-        """Give each part's log loss, and its members' factors, (n_parts, n_members)."""
-        shares = softmax(affinity / temperature, axis=1)
-        mean = np.einsum("nk,nk->n", shares, self.mean)
-        apart = np.einsum("nk,nk->n", shares, (self.mean - mean[:, None]) ** 2)
-        factors = self._factors(shares)
-        shares *= self.variance
-        told = Normals(mean, apart + factors @ shares.T)
-        return -np.einsum("pn,pn->p", self.inside, normal_log_density(told, self.y)), factors
-
-    def _factors(self, shares: Doubles) -> Doubles:
-        """Mean of the squared residuals of each member by its shares, drawn to that of all."""
-        unit = self.inside.sum(axis=1, keepdims=True) / (self.inside > 0).sum(axis=1, keepdims=True)
-        sums, sizes = self.inside @ (shares * self.squares), self.inside @ shares
-        whole = sums.sum(axis=1, keepdims=True) / sizes.sum(axis=1, keepdims=True)
-        own = (sums / unit + BORROWED * whole) / (sizes / unit + BORROWED)
-        return np.asarray(np.maximum(own, MIN_RESIDUAL_SHARE))
+        super()._check_fitted()
+        expect_fitted(self, {"temperature_": "number 1e-300.."})
+        if self.numeric_:
+            expect_array(self, "variance_factors_", [len(self.variance_factors_)], low=0)
 
 
 @set_module("ensemblage.fusion")
 class SoftmaxGate(Fusion):
-    r"""Members weighted by a softmax of the row; needs the rows themselves.
+    r"""Members weighted by a softmax of the features, which is learned together with them.
 
-    Its coefficients are learned together with the members, so it is made with them and learns
-    nothing of its own.
-
-    Parameters
-    ----------
-    coef : ndarray of shape (n_members, n_features)
-        Coefficients :math:`v_k` of the gate.
-    intercept : ndarray of shape (n_members,)
-        Intercepts :math:`c_k` of the gate.
-
-    See Also
-    --------
-    Gate : Where strata tell whom to listen to.
-
-    Notes
-    -----
-    .. math:: p(c \mid x) = \sum_k g_k(x)\, p_k(c \mid x), \quad
-        g(x) = \mathrm{softmax}_k(v_k \cdot x + c_k) .
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ensemblage.fusion import FusionContext, SoftmaxGate
-    >>> outputs = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
-    >>> gate = SoftmaxGate(coef=np.array([[1.0], [-1.0]]), intercept=np.zeros(2))
-    >>> gate.combine(outputs, FusionContext(X=np.array([[0.0]])))
-    array([[0.6, 0.4]])
+    The gate is :math:`g(x) = \mathrm{softmax}_k(v_k \cdot x + c_k)`, with coefficients ``coef_``
+    (n_members, n_features) and ``intercept_`` (n_members,).
     """
 
     needs = frozenset({"X"})
+    classes_only = True
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
 
-    def __init__(self, coef: Any, intercept: Any) -> None:
-        self.coef = coef
-        self.intercept = intercept
+    @classmethod
+    def from_coefficients(cls, coef: NDArray[Any], intercept: NDArray[Any]) -> SoftmaxGate:
+        gate = cls()
+        gate.coef_, gate.intercept_ = coef, intercept
+        return gate
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         fused = np.einsum("sk,ksc->sc", self.row_weights(outputs, context), np.asarray(outputs))
         return np.asarray(fused / fused.sum(axis=1, keepdims=True))
 
-    def row_weights(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        gate = np.asarray(context.X) @ np.asarray(self.coef).T + self.intercept
+    def row_weights(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        gate = np.asarray(context.X) @ self.coef_.T + self.intercept_
         return np.asarray(softmax(gate.astype(float), axis=1))
 
-    def importance(self, n_members: int) -> None:
+    def member_weights(self, n_members: int) -> None:
         return None
 
+    def __sklearn_clone__(self) -> Self:
+        return self  # fits of its own would have nothing to learn from
+
     def _check_fitted(self) -> None:
-        """Refuse coefficients that do not belong together."""
-        rules = {"coef": "float (members, columns)", "intercept": "float (members)"}
+        super()._check_fitted()
+        rules = {"coef_": "float (members, columns)", "intercept_": "float (members)"}
         expect_fitted(self, rules)
 
 
 @set_module("ensemblage.fusion")
 class AnchoredGate(Fusion):
-    """A gate over the strata's members, and a pool of what it says with the anchors.
+    """A gate over the strata's members, and a pool of its output with the anchors.
 
-    Anchors are members that learn all rows. They keep the ensemble from losing to a single
-    strong model where strata have nothing to add. Where several kinds of member learn each
-    stratum, each kind has a gate of its own. Outputs come kind by kind, anchors last.
+    Anchors are members that are fitted to all rows. They keep the ensemble from losing to a single
+    strong model where strata have nothing to add. Where several types of member are fitted to each
+    stratum, each type has a gate of its own. Outputs are ordered by type, anchors last.
 
     Parameters
     ----------
     gate : Fusion, default=None
-        Fuses the strata's members of one kind; :class:`Gate` if not given.
+        Fuses the strata's members of one type; :class:`AffinityGate` if not given.
     pool : Fusion, default=None
-        Fuses what the gates say with the anchors; :class:`LogPool` if not given. It is not told
-        the rows' affinity, which is to strata and not to what it pools.
+        Fuses the outputs of the gates with the anchors; :class:`LogLinearPool` if not given. Its
+        context has no affinity, which is to strata and not to what it pools.
     n_anchors : int, default=1
         The last so many members are anchors.
 
     Attributes
     ----------
     gates_ : list of Fusion
-        Fitted, one per kind of member.
+        Fitted, one per type of member.
     pool_ : Fusion
         Fitted.
 
@@ -430,9 +295,7 @@ class AnchoredGate(Fusion):
     True
     """
 
-    learns = True
-
-    def __init__(self, gate: Any = None, pool: Any = None, n_anchors: int = 1) -> None:
+    def __init__(self, gate: Any = None, pool: Any = None, *, n_anchors: int = 1) -> None:
         self.gate = gate
         self.pool = pool
         self.n_anchors = n_anchors
@@ -444,51 +307,55 @@ class AnchoredGate(Fusion):
         return frozenset({"affinity"} | self._unfitted_gate().needs | pool_needs)
 
     def _unfitted_gate(self) -> Fusion:
-        return Gate() if self.gate is None else self.gate
+        return AffinityGate() if self.gate is None else self.gate
 
     def _unfitted_pool(self) -> Fusion:
-        return LogPool() if self.pool is None else self.pool
+        return LogLinearPool() if self.pool is None else self.pool
+
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        return True
 
     def fit(
         self,
         outputs: Doubles | None,
-        y: NDArray[np.intp],
-        context: FusionContext = NOTHING_KNOWN,
+        y: NDArray[Any],
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
         outputs, gate = np.asarray(outputs), self._unfitted_gate()
         self.gates_ = [
-            clone(gate).fit(kind, y, context, sample_weight=sample_weight)
-            for kind in self._kinds(outputs, context)
+            clone(gate).fit(each, y, context, numeric=numeric, sample_weight=sample_weight)
+            for each in self._by_member_type(outputs, context)
         ]
         self.pool_ = clone(self._unfitted_pool()).fit(
-            self._pooled(outputs, context), y, _without_affinity(context),
-            sample_weight=sample_weight,
+            self._gated_and_anchors(outputs, context), y, context._replace(affinity=None),
+            numeric=numeric, sample_weight=sample_weight,
         )  # fmt: skip
-        return self
+        return self._set_target(numeric)
 
-    def _kinds(self, outputs: Doubles, context: FusionContext) -> Doubles:
-        """Split the strata's outputs to (n_kinds, n_strata, n_samples, n_classes)."""
+    def _by_member_type(self, outputs: Doubles, context: FusionContext) -> Doubles:
+        """Split the strata's outputs to (n_types, n_strata, n_samples, n_classes)."""
         n_gated = len(outputs) - self.n_anchors
         n_strata = np.asarray(context.affinity).shape[1]
         return outputs[:n_gated].reshape(-1, n_strata, *outputs.shape[1:])
 
-    def _pooled(self, outputs: Doubles, context: FusionContext) -> Doubles:
-        """Gates first, then anchors: (n_kinds + n_anchors, n_samples, n_classes)."""
-        pairs = zip(self.gates_, self._kinds(outputs, context), strict=True)
-        gated = [gate.combine(kind, context) for gate, kind in pairs]
+    def _gated_and_anchors(self, outputs: Doubles, context: FusionContext) -> Doubles:
+        """Stack gates and anchors, (n_types + n_anchors, n_samples, n_classes)."""
+        pairs = zip(self.gates_, self._by_member_type(outputs, context), strict=True)
+        gated = [gate.combine(each, context) for gate, each in pairs]
         return np.stack([*gated, *outputs[len(outputs) - self.n_anchors :]])
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        pooled = self._pooled(np.asarray(outputs), context)
-        combined: Doubles = self.pool_.combine(pooled, _without_affinity(context))
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        pooled = self._gated_and_anchors(np.asarray(outputs), context)
+        combined: Doubles = self.pool_.combine(pooled, context._replace(affinity=None))
         return combined
 
     def row_weights(
-        self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN
+        self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT
     ) -> Doubles | None:
-        """Tell each anchor's share in the pool, and each stratum's in its gate's.
+        """Weight of each anchor in the pool, and of each stratum in its gate times the gate's.
 
         Parameters
         ----------
@@ -500,20 +367,20 @@ class AnchoredGate(Fusion):
         Returns
         -------
         ndarray of shape (n_samples, n_members) or None
-            None where gate or pool has no such number.
+            None where gate or pool has no such weights.
         """
         outputs = np.asarray(outputs)
-        pooled = self._pooled(outputs, context)
-        shares = self.pool_.row_weights(pooled, _without_affinity(context))
-        pairs = zip(self.gates_, self._kinds(outputs, context), strict=True)
-        gated = [gate.row_weights(kind, context) for gate, kind in pairs]
+        pooled = self._gated_and_anchors(outputs, context)
+        shares = self.pool_.row_weights(pooled, context._replace(affinity=None))
+        pairs = zip(self.gates_, self._by_member_type(outputs, context), strict=True)
+        gated = [gate.row_weights(own, context) for gate, own in pairs]
         if shares is None or any(each is None for each in gated):
             return None
-        parts = [shares[:, [kind]] * each for kind, each in enumerate(gated)]
+        parts = [shares[:, [k]] * each for k, each in enumerate(gated)]
         return np.concatenate([*parts, shares[:, len(gated) :]], axis=1)
 
-    def importance(self, n_members: int) -> Doubles | None:
-        """Share of each gate, spread evenly over the strata, and of each anchor.
+    def member_weights(self, n_members: int) -> Doubles | None:
+        """Weight of each gate, divided evenly among the strata, and of each anchor.
 
         Parameters
         ----------
@@ -523,49 +390,26 @@ class AnchoredGate(Fusion):
         Returns
         -------
         ndarray of shape (n_members,) or None
-            None if the pool has no such number.
+            None if the pool has no such weights.
         """
-        n_kinds = len(self.gates_)
-        shares = self.pool_.importance(n_kinds + self.n_anchors)
+        n_types = len(self.gates_)
+        shares = self.pool_.member_weights(n_types + self.n_anchors)
         if shares is None:
             return None
-        n_strata = (n_members - self.n_anchors) // n_kinds
-        return np.concatenate([np.repeat(shares[:n_kinds] / n_strata, n_strata), shares[n_kinds:]])
+        n_strata = (n_members - self.n_anchors) // n_types
+        return np.concatenate([np.repeat(shares[:n_types] / n_strata, n_strata), shares[n_types:]])
 
-    def gives_probabilities(self, from_probabilities: bool) -> bool:
-        return self._unfitted_pool().gives_probabilities(from_probabilities)
-
-
-def _without_affinity(context: FusionContext) -> FusionContext:
-    return context._replace(affinity=None)
+    def returns_probabilities(self, from_probabilities: bool) -> bool:
+        return self._unfitted_pool().returns_probabilities(from_probabilities)
 
 
 def local_accuracies(
     right: NDArray[np.bool_], neighbours: NDArray[np.intp], sample_weight: Doubles | None = None
 ) -> Doubles:
-    """Share of each point's neighbours that each member gets right.
+    """Share of each point's neighbours that each member gets right, (n_samples, n_members).
 
-    Parameters
-    ----------
-    right : ndarray of shape (n_members, n_rows)
-        Whether each member was right on each row that it had not seen.
-    neighbours : ndarray of shape (n_samples, n_neighbors)
-        Each point's nearest rows.
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Row weights.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_members)
-        Between zero and one; one half is added to the rights and one to the neighbours, so that
-        a member without any right neighbour keeps a say.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> right = np.array([[True, True, False], [False, False, True]])
-    >>> local_accuracies(right, np.array([[0, 1]])).round(2)
-    array([[0.83, 0.17]])
+    ``right`` is (n_members, n_rows), ``neighbours`` (n_samples, n_neighbors). One half is added to
+    the rights and one to the neighbours, so that a member without any keeps some weight.
     """
     weights = np.ones(right.shape[1]) if sample_weight is None else sample_weight
     near = weights[neighbours]
@@ -577,12 +421,12 @@ def local_accuracies(
 class LocalCompetence(Fusion):
     r"""Product of the members, each with its accuracy around the point as importance.
 
-    It needs the rows themselves, as numbers, on a scale in which near means similar.
+    It needs the rows themselves, as numeric features on a scale in which near means similar.
 
     Parameters
     ----------
     n_neighbors : int, default=25
-        How many rows count as around the point.
+        Number of rows around the point.
 
     Attributes
     ----------
@@ -612,8 +456,8 @@ class LocalCompetence(Fusion):
     array([0, 0, 1, 1])
     """
 
-    learns = True
     needs = frozenset({"X"})
+    classes_only = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -622,15 +466,20 @@ class LocalCompetence(Fusion):
     def __init__(self, n_neighbors: int = 25) -> None:
         self.n_neighbors = n_neighbors
 
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        return True
+
     def fit(
         self,
         outputs: Doubles | None,
         y: NDArray[np.intp],
-        context: FusionContext = NOTHING_KNOWN,
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
         self._validate_params()
+        self._set_target(numeric)
         count = min(self.n_neighbors, len(y))
         # no search tree: a model file must not hold one
         self.neighbors_ = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(context.X)
@@ -638,21 +487,21 @@ class LocalCompetence(Fusion):
         self.weights_ = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
         return self
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         # zero is a class that the member never saw, which it must not rule out for the others
         allowed = np.where(np.asarray(outputs) == 0, PROBABILITY_FLOOR, outputs)
         return product_rule(allowed, self.row_weights(outputs, context))
 
-    def row_weights(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def row_weights(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         near = self.neighbors_.kneighbors(context.X, return_distance=False)
         accuracies = local_accuracies(self.right_, near, self.weights_)
         return np.asarray(accuracies / accuracies.sum(axis=1, keepdims=True))
 
     def _check_fitted(self) -> None:
-        """Refuse records of members' hits that no fit makes."""
+        super()._check_fitted()
         n_rows = int(self.neighbors_.n_samples_fit_)
         expect_array(self, "right_", (None, n_rows), "truth")
         expect_array(self, "weights_", (n_rows,), low=0)
 
-    def importance(self, n_members: int) -> None:
+    def member_weights(self, n_members: int) -> None:
         return None

@@ -11,41 +11,15 @@ from ensemblage.fusion._base import FusionContext
 
 Doubles = NDArray[np.float64]
 
-
-SHARES = np.arange(11) / 10
-MIN_RELATIVE_SIZE = 1e-12
-
-
-class Spread(NamedTuple):
-    """A variance v that is told becomes ``factor`` v + ``floor``."""
-
-    factor: float
-    floor: float
-
-    def widen(self, fused: Doubles) -> Doubles:
-        """Correct variances beside means, (n_rows, 2)."""
-        return np.column_stack([fused[:, 0], self.factor * fused[:, 1] + self.floor])
-
-
-def learn_spread(fused: Doubles, y: Doubles, weights: Doubles) -> Spread:
-    """Mix the variance told with one for all rows, by the least log loss of the residuals."""
-    mean, variance = fused.T
-    squares = (y - mean) ** 2
-    total, level = weights.sum(), float(np.average(variance, weights=weights))
-    # relative to the largest, so that units do not matter
-    unit = max(float(squares.max()), np.finfo(float).tiny)
-    best, found = np.inf, Spread(1.0, 0.0)
-    for share in SHARES:
-        shape = share * variance / level + (1 - share)
-        size = max(float(weights @ (squares / unit / shape)) / total, MIN_RELATIVE_SIZE)
-        loss = total * np.log(size) + float(weights @ np.log(shape))
-        if loss < best:
-            best = loss
-            found = Spread(float(size * unit * share / level), float(size * unit * (1 - share)))
-    return found
-
-
 LOG_TWO_PI = float(np.log(2 * np.pi))
+# Weights of a prediction's own variance against one variance for all rows, to choose from.
+SHARE_GRID = np.arange(11) / 10
+# Smallest mean square, relative to the largest squared residual.
+MIN_RELATIVE_SIZE = 1e-12
+# The mean over all rows counts as much as so many rows of a stratum or member.
+PRIOR_ROWS = 20.0
+# Smallest mean squared residual, in units of the predicted variance.
+MIN_VARIANCE_FACTOR = 1e-12
 
 
 class Normals(NamedTuple):
@@ -55,15 +29,34 @@ class Normals(NamedTuple):
     variance: Doubles
 
 
+def as_normals(outputs: Any) -> Normals:
+    """Split outputs (..., 2) into means and variances."""
+    outputs = np.asarray(outputs, dtype=float)
+    return Normals(outputs[..., 0], outputs[..., 1])
+
+
+def as_outputs(normals: Normals) -> Doubles:
+    return np.stack(normals, axis=-1)
+
+
+def with_variance(means: Doubles, variance: float) -> Doubles:
+    """Give outputs (n_rows, 2) with the same variance in all rows."""
+    return np.column_stack([means, np.full(len(means), variance)])
+
+
+def residual_variance(residuals: Doubles, weights: Doubles | None) -> float:
+    """Mean squared residual, above zero."""
+    return max(float(np.average(residuals**2, weights=weights)), np.finfo(float).tiny)
+
+
 def normal_log_density(normals: Normals, y: Doubles) -> Doubles:
-    """Logarithm of the densities at y."""
-    gap = y - normals.mean
-    scaled = gap * (gap / normals.variance)
+    residuals = y - normals.mean
+    scaled = residuals * (residuals / normals.variance)
     return np.asarray(-0.5 * (LOG_TWO_PI + np.log(normals.variance) + scaled))
 
 
 def normal_product(members: Normals, importances: Doubles) -> Normals:
-    r"""Give the product of densities raised to importances, divided by its integral (eq. 10).
+    r"""Product of densities raised to importances, divided by its integral (eq. 10).
 
     Members are of shape (n_members, n_rows), importances (n_members,), not negative and not all
     zero. With variances :math:`s_k^2` it is again normal: its precision is :math:`\sum_k i_k /
@@ -75,68 +68,54 @@ def normal_product(members: Normals, importances: Doubles) -> Normals:
 
 
 def normal_mixture(members: Normals, weights: Doubles) -> Normals:
-    """Give mean and variance of a mixture, by weights (n_rows, n_members) that add up to one."""
+    """Mean and variance of a mixture, by weights (n_rows, n_members) that sum to one."""
     shares = weights.T
     mean = (shares * members.mean).sum(axis=0)
-    spread = members.variance + (members.mean - mean) ** 2
-    return Normals(mean, (shares * spread).sum(axis=0))
+    squares = members.variance + (members.mean - mean) ** 2
+    return Normals(mean, (shares * squares).sum(axis=0))
 
 
 def product_loss(
-    members: Normals, y: Doubles, weights: Doubles, importances: Doubles, ridge: float
+    members: Normals, y: Doubles, weights: Doubles, importances: Doubles, penalty: float
 ) -> tuple[float, Doubles]:
-    r"""Loss of a product of normal densities, and its slope in the importances.
+    r"""Loss of a product of normal densities, and its gradient in the importances.
 
     The loss is :math:`-\sum_m w_m \log p(y_m \mid x_m) + \rho \sum_k (i_k - 1/K)^2`. With the
-    product's mean :math:`\mu` and precision P, a row adds to the slope in :math:`i_k`
+    product's mean :math:`\mu` and precision P, a row adds to the derivative in :math:`i_k`
 
     .. math:: \frac{w}{2 s_k^2} \Big( (y - \mu_k)^2 - (\mu_k - \mu)^2 - \frac1P \Big) .
     """
     product = normal_product(members, importances)
-    pull = importances - 1 / len(importances)
-    loss = -float(weights @ normal_log_density(product, y)) + ridge * float(pull @ pull)
-    gaps = (y - members.mean) ** 2 - (members.mean - product.mean) ** 2 - product.variance
-    return loss, 0.5 * (gaps / members.variance) @ weights + 2 * ridge * pull
-
-
-BORROWED = 20.0
-"""What is known of all rows counts as much as so many rows of a stratum."""
-MIN_RESIDUAL_SHARE = 1e-12
-"""A residual is never so small that less than this share of the variance said is left."""
-
-
-def as_normals(outputs: Any) -> Normals:
-    """Read means and variances of shape (n_members, n_rows) from members' outputs."""
-    outputs = np.asarray(outputs, dtype=float)
-    return Normals(outputs[..., 0], outputs[..., 1])
-
-
-def as_outputs(normals: Normals) -> Doubles:
-    """Lay means and variances side by side, on the last axis."""
-    return np.stack(normals, axis=-1)
+    deviation = importances - 1 / len(importances)
+    loss = -float(weights @ normal_log_density(product, y))
+    loss += penalty * float(deviation @ deviation)
+    squares = (y - members.mean) ** 2 - (members.mean - product.mean) ** 2 - product.variance
+    return loss, 0.5 * (squares / members.variance) @ weights + 2 * penalty * deviation
 
 
 def squared_residuals(members: Normals, y: Doubles) -> Doubles:
-    """Squared residuals in units of the variances that members said, (n_members, n_rows)."""
-    gap = y - members.mean
-    return np.asarray(gap * (gap / members.variance))
+    """Squared residuals in units of the predicted variances, (n_members, n_rows)."""
+    residuals = y - members.mean
+    return np.asarray(residuals * (residuals / members.variance))
 
 
-def spread_factors(squares: Doubles, weights: Doubles, strata: NDArray[np.intp] | None) -> Doubles:
-    """Learn what variances are to be multiplied by, (n_members, n_strata + 1).
+def variance_factors(
+    squares: Doubles, weights: Doubles, strata: NDArray[np.intp] | None
+) -> Doubles:
+    """Factors that make variances agree with squared residuals, (n_members, n_strata + 1).
 
-    The last column is of all rows, and each stratum's is drawn towards it as by ``BORROWED`` rows.
+    The last column is of all rows; each stratum's is shrunk towards it as by ``PRIOR_ROWS`` rows.
     """
     whole = squares @ weights / weights.sum()
     if strata is None:
-        return np.asarray(np.maximum(whole[:, None], MIN_RESIDUAL_SHARE))
+        return np.asarray(np.maximum(whole[:, None], MIN_VARIANCE_FACTOR))
     inside = np.eye(int(strata.max()) + 1)[strata] * weights[:, None]
     # weights are relative to the mean, so that a row counts as one
     unit = weights.mean()
-    own = (squares @ inside / unit + BORROWED * whole[:, None]) / (
-        inside.sum(axis=0) / unit + BORROWED
+    own = (squares @ inside / unit + PRIOR_ROWS * whole[:, None]) / (
+        inside.sum(axis=0) / unit + PRIOR_ROWS
     )
-    return np.asarray(np.maximum(np.column_stack([own, whole]), MIN_RESIDUAL_SHARE))
+    return np.asarray(np.maximum(np.column_stack([own, whole]), MIN_VARIANCE_FACTOR))
 
 
 def calibrated(members: Normals, factors: Doubles, context: FusionContext) -> Normals:
@@ -144,6 +123,37 @@ def calibrated(members: Normals, factors: Doubles, context: FusionContext) -> No
     last = factors.shape[1] - 1
     if last == 0:
         return members._replace(variance=members.variance * factors)
-    # a stratum without a row to learn from is as all rows are
+    # a stratum without training rows takes the factor of all rows
     strata = np.minimum(np.asarray(context.strata), last)
     return members._replace(variance=members.variance * factors[:, strata])
+
+
+class VarianceCorrection(NamedTuple):
+    """A predicted variance v becomes ``factor`` v + ``offset``."""
+
+    factor: float
+    offset: float
+
+    def apply(self, fused: Doubles) -> Doubles:
+        """Correct the variances of outputs (n_rows, 2)."""
+        return np.column_stack([fused[:, 0], self.factor * fused[:, 1] + self.offset])
+
+
+def fit_variance_correction(fused: Doubles, y: Doubles, weights: Doubles) -> VarianceCorrection:
+    """Mix predicted variances with one for all rows, by the least log loss of the residuals."""
+    mean, variance = fused.T
+    squares = (y - mean) ** 2
+    total, level = weights.sum(), float(np.average(variance, weights=weights))
+    # relative to the largest, so that units do not matter
+    unit = max(float(squares.max()), np.finfo(float).tiny)
+    best, found = np.inf, VarianceCorrection(1.0, 0.0)
+    for share in SHARE_GRID:
+        shape = share * variance / level + (1 - share)
+        size = max(float(weights @ (squares / unit / shape)) / total, MIN_RELATIVE_SIZE)
+        loss = total * np.log(size) + float(weights @ np.log(shape))
+        if loss < best:
+            best = loss
+            found = VarianceCorrection(
+                float(size * unit * share / level), float(size * unit * (1 - share))
+            )
+    return found

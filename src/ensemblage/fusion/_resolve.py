@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ensemblage.fusion._base import Fusion
-from ensemblage.fusion._gates import DensityGate, Gate, LocalCompetence
-from ensemblage.fusion._log_linear import DensityPool, LogPool
+from ensemblage.fusion._gates import AffinityGate, LocalCompetence
+from ensemblage.fusion._log_linear import LogLinearPool
 from ensemblage.fusion._rules import Mean, Product, Vote
-from ensemblage.fusion._stacking import DensityMean, DensityStacking, Stacking
+from ensemblage.fusion._stacking import Stacking
 
-BY_NAME: dict[str, Callable[[], Fusion]] = {
-    "gate": Gate,
+FUSIONS: dict[str, type[Fusion]] = {
+    "gate": AffinityGate,
     "local": LocalCompetence,
-    "logpool": LogPool,
+    "log_linear": LogLinearPool,
     "mean": Mean,
     "product": Product,
     "stacking": Stacking,
     "vote": Vote,
 }
 
-OF_NUMBERS: dict[str, Callable[[], Fusion]] = {
-    "gate": DensityGate,
-    "logpool": DensityPool,
-    "mean": DensityMean,
-    "stacking": DensityStacking,
-}
-"""Of members that predict numbers."""
-
-MEANING = {
+CONTEXT_FIELDS = {
     "affinity": "the rows' affinity to strata",
-    "X": "the rows as numbers",
+    "X": "the rows as numeric features",
     "sources": "the rows' sources",
     "strata": "the rows' strata",
 }
-"""Of the fields of a context."""
 
 
 def resolve_fusion(
@@ -43,54 +33,32 @@ def resolve_fusion(
     *,
     offered: frozenset[str],
     final_estimator: Any = None,
-    importance: Any = None,
-    numbers: bool = False,
+    member_weights: Any = None,
+    numeric: bool = False,
 ) -> Fusion:
-    """Give the fusion that a parameter names, or refuse one whose needs cannot be met.
+    """Give the fusion that a parameter names; one that cannot work here is refused.
 
-    Parameters
-    ----------
-    fusion : {"gate", "local", "logpool", "mean", "product", "stacking", "vote"} or Fusion
-        As given by the user; a fusion is given back as it is.
-    offered : frozenset of str
-        Fields of :class:`FusionContext` that the ensemble can fill.
-    final_estimator : classifier or regressor, default=None
-        Of ``"stacking"``.
-    importance : array-like of shape (n_members,), default=None
-        Weights of ``"product"``.
-    numbers : bool, default=False
-        Whether members predict numbers; of these there are "gate", "logpool", "mean" and
-        "stacking", and strata are told to "logpool" where they are offered.
-
-    Returns
-    -------
-    Fusion
-        Not fitted.
-
-    Examples
-    --------
-    >>> from ensemblage.fusion import resolve_fusion
-    >>> resolve_fusion("mean", offered=frozenset())
-    Mean()
+    ``offered`` are the fields of :class:`FusionContext` that the ensemble fills. The final
+    estimator is of "stacking", the weights are of "product"; variances of "log_linear" are learned
+    by stratum where strata are offered and the target is numeric.
     """
+    resolved: Fusion = fusion
     if isinstance(fusion, str):
-        named = OF_NUMBERS if numbers else BY_NAME
-        if fusion not in named:
-            known = ", ".join(map(repr, named))
-            raise ValueError(f"fusion={fusion!r} is not known; use one of {known}, or a Fusion.")
-        resolved = named[fusion]()
-        if isinstance(resolved, Stacking | DensityStacking):
-            resolved = type(resolved)(final_estimator)
-        elif isinstance(resolved, Product):
-            resolved = Product(importance)
-        elif isinstance(resolved, DensityPool):
-            resolved = DensityPool(by_stratum="strata" in offered)
-    else:
-        resolved = fusion
+        known = [name for name, each in FUSIONS.items() if not (numeric and each.classes_only)]
+        if fusion not in known:
+            names = ", ".join(map(repr, known))
+            raise ValueError(f"fusion={fusion!r} is not known; use one of {names}, or a Fusion.")
+        params: dict[str, Any] = {
+            "stacking": {"final_estimator": final_estimator},
+            "product": {"weights": member_weights},
+            "log_linear": {"by_stratum": numeric and "strata" in offered},
+        }.get(fusion, {})
+        resolved = FUSIONS[fusion](**params)
     missing = sorted(getattr(resolved, "needs", frozenset()) - offered)
     if missing:
+        needed = " and ".join(CONTEXT_FIELDS.get(name, name) for name in missing)
         raise ValueError(
-            f"fusion={fusion!r} needs {' and '.join(MEANING.get(name, name) for name in missing)}, "
-            f"which this ensemble cannot give it. Use another fusion, such as 'mean' or 'stacking'."
+            f"fusion={fusion!r} needs {needed}, which this ensemble cannot give it. Use another "
+            "fusion, such as 'mean' or 'stacking'."
         )
     return resolved

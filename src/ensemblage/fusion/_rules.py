@@ -1,139 +1,41 @@
-"""Fusions without parameters to learn: mean, vote, product."""
+"""Fixed rules: mean, vote, product."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage._core import set_module
-from ensemblage.fusion._base import NOTHING_KNOWN, Fusion, FusionContext
+from ensemblage._core import expect, set_module
+from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
+from ensemblage.fusion._normal import residual_variance, with_variance
 
 Doubles = NDArray[np.float64]
 
+TINY = np.finfo(float).tiny
+
 
 def mean_rule(outputs: Any, weights: Any = None) -> Doubles:
-    r"""Average the members' outputs.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_members, n_samples, n_classes)
-        Probabilities or decision values.
-    weights : array-like of shape (n_members,), default=None
-        Importance of each member; equal if not given.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        :math:`\sum_k w_k f_k(x) / \sum_k w_k`.
-
-    Examples
-    --------
-    >>> mean_rule([[[0.9, 0.1]], [[0.5, 0.5]]])
-    array([[0.7, 0.3]])
-    """
+    r"""Average of the members' outputs, :math:`\sum_k w_k f_k(x) / \sum_k w_k`."""
     return np.asarray(np.average(np.asarray(outputs), axis=0, weights=weights))
 
 
 def vote_rule(outputs: Any, weights: Any = None) -> Doubles:
-    r"""Share of the members that choose each class.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_members, n_samples, n_classes)
-        Probabilities or decision values; a member chooses the class where its own is largest,
-        the first of equals.
-    weights : array-like of shape (n_members,), default=None
-        Importance of each member; equal if not given.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        Shares that add up to one.
-
-    Examples
-    --------
-    >>> vote_rule([[[0.9, 0.1]], [[0.4, 0.6]], [[0.2, 0.8]]]).round(2)
-    array([[0.33, 0.67]])
-    """
+    """Share of the members that choose each class, the first of those with the largest output."""
     outputs = np.asarray(outputs)
     choices = np.eye(outputs.shape[2])[outputs.argmax(axis=2)]
     return np.asarray(np.average(choices, axis=0, weights=weights))
 
 
-@set_module("ensemblage.fusion")
-class Mean(Fusion):
-    """Average of the members' outputs.
-
-    See Also
-    --------
-    mean_rule : The rule itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Mean().combine(np.array([[[0.9, 0.1]], [[0.5, 0.5]]]))
-    array([[0.7, 0.3]])
-    """
-
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return mean_rule(outputs)
-
-
-@set_module("ensemblage.fusion")
-class Vote(Fusion):
-    """Share of the members that choose each class; the shares count as probabilities.
-
-    See Also
-    --------
-    vote_rule : The rule itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Vote().combine(np.array([[[0.9, 0.1]], [[0.6, 0.4]]]))
-    array([[1., 0.]])
-    """
-
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return vote_rule(outputs)
-
-    def gives_probabilities(self, from_probabilities: bool) -> bool:
-        return True
-
-
-TINY = np.finfo(float).tiny
-
-
 def product_rule(outputs: Any, weights: Any = None) -> Doubles:
-    r"""Weighted geometric mean of the members' probabilities, normalised.
+    r"""Weighted geometric mean of the members' probabilities, normalised (eq. 10).
 
-    Parameters
-    ----------
-    outputs : array-like of shape (n_members, n_samples, n_classes)
-        Probabilities.
-    weights : array-like of shape (n_members,) or (n_samples, n_members), default=None
-        Importances :math:`i_k(x)`, not negative; :math:`1/K` each if not given, the paper's
-        equal weighting :math:`g_{EW}`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}`, divided by its sum over the classes. Where all
-        importances are zero, the classes are equally likely.
-
-    Notes
-    -----
-    Computed as a sum of logarithms, in which a probability below the smallest float counts as
-    that float. A one-hot importance picks one member per row, as the paper's oracle does.
-
-    Examples
-    --------
-    >>> product_rule([[[0.9, 0.1]], [[0.5, 0.5]]]).round(2)
-    array([[0.75, 0.25]])
-    >>> product_rule([[[0.9, 0.1]], [[0.5, 0.5]]], weights=[0, 1])
-    array([[0.5, 0.5]])
+    With importances :math:`i_k(x)` not negative, of shape (n_members,) or (n_samples, n_members),
+    it is :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}` divided by its sum over the classes; without,
+    they are :math:`1/K`, the paper's equal weighting :math:`g_{EW}`. Where all importances are
+    zero, the classes are equally likely. A one-hot importance picks one member per row, as the
+    paper's oracle does.
     """
     outputs = np.asarray(outputs, dtype=float)
     logs = np.log(np.maximum(outputs, TINY))
@@ -158,19 +60,90 @@ def _per_row(weights: Any, outputs: Doubles) -> Doubles:
     return np.broadcast_to(weights, (n_samples, n_members))
 
 
+def _shares(weights: Doubles) -> Doubles:
+    return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))
+
+
+@set_module("ensemblage.fusion")
+class Mean(Fusion):
+    """Average of the members' outputs.
+
+    Of a numeric target, the average of the predicted means, with the variance of its residuals.
+
+    Attributes
+    ----------
+    variance_ : float
+        Mean squared residual on rows that the members have not seen; numeric targets only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Mean().combine(np.array([[[0.9, 0.1]], [[0.5, 0.5]]]))
+    array([[0.7, 0.3]])
+    """
+
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        return numeric
+
+    def fit(
+        self,
+        outputs: Doubles | None,
+        y: NDArray[Any],
+        context: FusionContext = EMPTY_CONTEXT,
+        *,
+        numeric: bool = False,
+        sample_weight: Doubles | None = None,
+    ) -> Self:
+        if numeric:
+            fused = np.asarray(outputs)[:, :, 0].mean(axis=0)
+            self.variance_ = residual_variance(fused - y, sample_weight)
+        return self._set_target(numeric)
+
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        if self.numeric_:
+            return with_variance(np.asarray(outputs)[:, :, 0].mean(axis=0), self.variance_)
+        return mean_rule(outputs)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.numeric_:
+            expect(bool(0 < self.variance_ < np.inf), "the variance is not above zero")
+
+
+@set_module("ensemblage.fusion")
+class Vote(Fusion):
+    """Share of the members that choose each class; the shares count as probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Vote().combine(np.array([[[0.9, 0.1]], [[0.6, 0.4]]]))
+    array([[1., 0.]])
+    """
+
+    classes_only = True
+
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        return vote_rule(outputs)
+
+    def returns_probabilities(self, from_probabilities: bool) -> bool:
+        return True
+
+
 @set_module("ensemblage.fusion")
 class Product(Fusion):
-    """Product of the members' probabilities.
+    r"""Product of the members' probabilities.
 
     Parameters
     ----------
     weights : array-like of shape (n_members,), default=None
-        Importance of each member; equal if not given. Where the context has affinities, these are
-        logarithms of importances per row, which multiply them.
+        Importance of each member; equal if not given. Affinities in the context are logarithms of
+        importances per row, which multiply them.
 
-    See Also
-    --------
-    product_rule : The rule itself.
+    Notes
+    -----
+    Equation 10 of the joint-subset paper: :math:`\prod_k p_k(c_j \mid x)^{i_k(x)}`, divided by
+    its sum over the classes; :math:`i_k = 1/K` if not given.
 
     Examples
     --------
@@ -179,27 +152,25 @@ class Product(Fusion):
     array([[0.75, 0.25]])
     """
 
+    classes_only = True
+
     def __init__(self, weights: Any = None) -> None:
         self.weights = weights
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         if context.affinity is None:
             return product_rule(outputs, self.weights)
         return product_rule(outputs, np.exp(context.affinity) * self._weights(len(outputs)))
 
-    def row_weights(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
+    def row_weights(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
         affinity = 0.0 if context.affinity is None else context.affinity
         each = np.exp(affinity) * self._weights(len(outputs))
         shape = (np.shape(outputs)[1], len(outputs))
         return np.broadcast_to(_shares(each), shape).copy()
 
-    def importance(self, n_members: int) -> Doubles:
+    def member_weights(self, n_members: int) -> Doubles:
         return _shares(self._weights(n_members))
 
     def _weights(self, n_members: int) -> Doubles:
         equal = np.full(n_members, 1.0 / n_members)
         return equal if self.weights is None else np.asarray(self.weights, dtype=float)
-
-
-def _shares(weights: Doubles) -> Doubles:
-    return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))

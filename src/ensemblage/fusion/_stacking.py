@@ -33,25 +33,26 @@ from ensemblage._core import (
     set_seed,
     validate_numbers,
 )
-from ensemblage.fusion._base import NOTHING_KNOWN, FusedClassifierMixin, Fusion, FusionContext
-from ensemblage.fusion._outputs import as_columns, common_response, is_constant, member_outputs
+from ensemblage.fusion._base import EMPTY_CONTEXT, FusedClassifierMixin, Fusion, FusionContext
+from ensemblage.fusion._normal import residual_variance, with_variance
+from ensemblage.fusion._outputs import (
+    as_columns,
+    common_response_method,
+    is_constant,
+    member_outputs,
+)
 
 Doubles = NDArray[np.float64]
 
 
-def stack_features(outputs: Any) -> Doubles:
-    """Lay the members' outputs side by side.
+# Folds on which the residual variance of a stacked regressor is measured.
+N_FOLDS = 5
 
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_members, n_samples, n_classes)
-        Members' outputs.
 
-    Returns
-    -------
-    ndarray of shape (n_samples, n_members * n_classes)
-        With two classes only the second's output, (n_samples, n_members): the first follows
-        from it.
+def stacking_features(outputs: Any) -> Doubles:
+    """Members' outputs side by side, (n_samples, n_members * n_classes).
+
+    With two classes only the second's output, (n_samples, n_members): the first follows from it.
     """
     outputs = np.asarray(outputs)
     if outputs.shape[2] == 2:
@@ -61,18 +62,23 @@ def stack_features(outputs: Any) -> Doubles:
 
 @set_module("ensemblage.fusion")
 class Stacking(Fusion):
-    """A classifier on the members' outputs.
+    """A classifier or regressor on the members' outputs.
 
     Parameters
     ----------
-    final_estimator : classifier, default=None
-        With ``predict_proba`` or ``decision_function``; logistic regression if not given. A
-        linear one on linear members' decision values is one linear classifier again.
+    final_estimator : classifier or regressor, default=None
+        A classifier with ``predict_proba`` or ``decision_function``, logistic regression if not
+        given; a linear one on linear members' decision values is one linear classifier again. For
+        a numeric target a regressor on the predicted means,
+        :class:`~sklearn.linear_model.RidgeCV` if not given.
 
     Attributes
     ----------
-    final_estimator_ : classifier
+    final_estimator_ : classifier or regressor
         Fitted.
+    variance_ : float
+        Mean squared residual on rows that neither members nor regressor have seen, by five folds.
+        Numeric targets only.
 
     Examples
     --------
@@ -82,34 +88,57 @@ class Stacking(Fusion):
     array([0, 1])
     """
 
-    learns = True
-
     def __init__(self, final_estimator: Any = None) -> None:
         self.final_estimator = final_estimator
 
-    def _unfitted(self) -> Any:
-        return LogisticRegression() if self.final_estimator is None else self.final_estimator
+    def requires_fit(self, *, numeric: bool = False) -> bool:
+        return True
 
     def fit(
         self,
         outputs: Doubles | None,
-        y: NDArray[np.intp],
-        context: FusionContext = NOTHING_KNOWN,
+        y: NDArray[Any],
+        context: FusionContext = EMPTY_CONTEXT,
         *,
+        numeric: bool = False,
         sample_weight: Doubles | None = None,
     ) -> Self:
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.final_estimator_ = clone(self._unfitted()).fit(stack_features(outputs), y, **weights)
+        self._set_target(numeric)
+        features = self._features(outputs)
+        if numeric:
+            fused, rng = np.empty(len(y)), np.random.default_rng(0)
+            for train, test in deal_folds(np.zeros(len(y), dtype=int), N_FOLDS, rng):
+                weights = None if sample_weight is None else sample_weight[train]
+                fitted = self._fit_final(features[train], y[train], weights)
+                fused[test] = fitted.predict(features[test])
+            self.variance_ = residual_variance(fused - y, sample_weight)
+        self.final_estimator_ = self._fit_final(features, y, sample_weight)
         return self
 
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        features = stack_features(outputs)
+    def _unfitted(self) -> Any:
+        if self.final_estimator is not None:
+            return self.final_estimator
+        return RidgeCV() if self.numeric_ else LogisticRegression()
+
+    def _fit_final(self, features: Doubles, y: NDArray[Any], weights: Doubles | None) -> Any:
+        final = clone(self._unfitted())
+        name = "sample_weight" if not self.numeric_ else fit_parameter(final, "sample_weight")
+        passed = {} if weights is None or name is None else {name: weights}
+        return final.fit(features, y, **passed)
+
+    def _features(self, outputs: Any) -> Doubles:
+        return np.asarray(outputs)[:, :, 0].T if self.numeric_ else stacking_features(outputs)
+
+    def combine(self, outputs: Doubles, context: FusionContext = EMPTY_CONTEXT) -> Doubles:
+        features = self._features(outputs)
+        if self.numeric_:
+            return with_variance(self.final_estimator_.predict(features), self.variance_)
         if hasattr(self.final_estimator_, "predict_proba"):
             return np.asarray(self.final_estimator_.predict_proba(features))
         return as_columns(self.final_estimator_.decision_function(features))
 
-    def importance(self, n_members: int) -> Doubles | None:
-        """Share of the absolute coefficients, where the classifier is linear.
+    def member_weights(self, n_members: int) -> Doubles | None:
+        """Share of the absolute coefficients, where the final estimator is linear.
 
         Parameters
         ----------
@@ -119,229 +148,83 @@ class Stacking(Fusion):
         Returns
         -------
         ndarray of shape (n_members,) or None
-            None if the classifier has no coefficients.
+            None if the final estimator has no coefficients.
         """
         coefficients = getattr(self.final_estimator_, "coef_", None)
         if coefficients is None:
             return None
-        size = np.abs(coefficients).mean(axis=0).reshape(n_members, -1).sum(axis=1)
+        size = np.abs(np.atleast_2d(coefficients)).mean(axis=0)
+        size = size.reshape(n_members, -1).sum(axis=1)
         return np.asarray(size / max(size.sum(), np.finfo(float).tiny))
 
-    def gives_probabilities(self, from_probabilities: bool) -> bool:
+    def returns_probabilities(self, from_probabilities: bool) -> bool:
         return hasattr(self._unfitted(), "predict_proba")
 
-
-N_FOLDS = 5
-
-
-@set_module("ensemblage.fusion")
-class DensityMean(Fusion):
-    """Mean of members' predictions, with the variance of its residuals.
-
-    Attributes
-    ----------
-    variance_ : float
-        Mean squared residual on rows that the members have not seen.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ensemblage.fusion import DensityMean
-    >>> outputs = np.array([[[1.0, 1.0], [2.0, 1.0]], [[3.0, 1.0], [4.0, 1.0]]])
-    >>> DensityMean().fit(outputs, np.array([1.0, 3.0])).combine(outputs)
-    array([[2. , 0.5],
-           [3. , 0.5]])
-    """
-
-    learns = True
-
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
-        *,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        fused = np.asarray(outputs)[:, :, 0].mean(axis=0)
-        self.variance_ = _mean_square(fused - y, sample_weight)
-        return self
-
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        return _with_variance(np.asarray(outputs)[:, :, 0].mean(axis=0), self.variance_)
-
     def _check_fitted(self) -> None:
-        """Refuse a variance that no fit makes."""
-        expect(bool(0 < self.variance_ < np.inf), "the variance is not above zero")
+        super()._check_fitted()
+        if self.numeric_:
+            expect(bool(0 < self.variance_ < np.inf), "the variance is not above zero")
 
 
-@set_module("ensemblage.fusion")
-class DensityStacking(Fusion):
-    """A regressor on the members' predictions, with the variance of its residuals.
+class EncodedMember:
+    """A fitted member that takes the ensemble's rows and predicts class indices.
 
-    Parameters
-    ----------
-    final_estimator : regressor, default=None
-        Learns from the members' predictions; :class:`~sklearn.linear_model.RidgeCV` if not given.
-
-    Attributes
-    ----------
-    final_estimator_ : regressor
-        Fitted.
-    variance_ : float
-        Mean squared residual on rows that neither members nor regressor have seen, by five folds.
-
-    See Also
-    --------
-    Stacking : The same of classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ensemblage.fusion import DensityStacking
-    >>> y = np.arange(20.0)
-    >>> outputs = np.stack([np.column_stack([y / 2, np.ones(20)])])
-    >>> DensityStacking().fit(outputs, y).combine(outputs)[:3, 0].round(1)
-    array([0., 1., 2.])
+    ``labels`` are the ensemble's classes in its order, as the member names them; ``columns`` those
+    that the member was fitted on, all if None.
     """
 
-    learns = True
-
-    def __init__(self, final_estimator: Any = None) -> None:
-        self.final_estimator = final_estimator
-
-    def fit(
-        self,
-        outputs: Doubles | None,
-        y: NDArray[Any],
-        context: FusionContext = NOTHING_KNOWN,
-        *,
-        sample_weight: Doubles | None = None,
-    ) -> Self:
-        said = np.asarray(outputs)[:, :, 0].T
-        fused = np.empty(len(y))
-        for train, test in deal_folds(np.zeros(len(y), dtype=int), N_FOLDS, _generator()):
-            few = None if sample_weight is None else sample_weight[train]
-            fused[test] = self._fitted(said[train], y[train], few).predict(said[test])
-        self.variance_ = _mean_square(fused - y, sample_weight)
-        self.final_estimator_ = self._fitted(said, y, sample_weight)
-        return self
-
-    def _fitted(self, said: Doubles, y: Doubles, weights: Doubles | None) -> Any:
-        unfitted = RidgeCV() if self.final_estimator is None else self.final_estimator
-        name = fit_parameter(unfitted, "sample_weight")
-        passed = {} if weights is None or name is None else {name: weights}
-        return clone(unfitted).fit(said, y, **passed)
-
-    def combine(self, outputs: Doubles, context: FusionContext = NOTHING_KNOWN) -> Doubles:
-        fused = self.final_estimator_.predict(np.asarray(outputs)[:, :, 0].T)
-        return _with_variance(fused, self.variance_)
-
-    def importance(self, n_members: int) -> Doubles | None:
-        """Share of the absolute coefficients, where the regressor is linear.
-
-        Parameters
-        ----------
-        n_members : int
-            Number of members.
-
-        Returns
-        -------
-        ndarray of shape (n_members,) or None
-            None if the regressor has no coefficients.
-        """
-        coefficients = getattr(self.final_estimator_, "coef_", None)
-        if coefficients is None:
-            return None
-        size = np.abs(np.ravel(coefficients))
-        return np.asarray(size / max(size.sum(), np.finfo(float).tiny))
-
-    def _check_fitted(self) -> None:
-        """Refuse a variance that no fit makes."""
-        expect(bool(0 < self.variance_ < np.inf), "the variance is not above zero")
-
-
-def _generator() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
-def _mean_square(residuals: Doubles, weights: Doubles | None) -> float:
-    """Mean squared residual, above zero."""
-    found = float(np.average(residuals**2, weights=weights))
-    return max(found, np.finfo(float).tiny)
-
-
-def _with_variance(means: Doubles, variance: float) -> Doubles:
-    return np.column_stack([means, np.full(len(means), variance)])
-
-
-class NumberedMember:
-    """A fitted member that takes the ensemble's rows and speaks in class numbers.
-
-    ``known`` are the ensemble's classes in its order, as the member calls them; ``columns`` those
-    that the member sees, all if None.
-    """
-
-    def __init__(self, foreign: Any, known: NDArray[Any], columns: NDArray[Any] | None) -> None:
-        self.foreign = foreign
-        self.known = known
+    def __init__(self, wrapped: Any, labels: NDArray[Any], columns: NDArray[Any] | None) -> None:
+        self.wrapped = wrapped
+        self.labels = labels
         self.columns = columns
-        self.classes_ = np.searchsorted(known, foreign.classes_)
+        self.classes_ = np.searchsorted(labels, wrapped.classes_)
 
-    def _seen(self, X: Any) -> Any:
+    def _own_columns(self, X: Any) -> Any:
         return X if self.columns is None else X[:, self.columns]
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Give class numbers."""
-        return np.asarray(np.searchsorted(self.known, self.foreign.predict(self._seen(X))))
+        predicted = self.wrapped.predict(self._own_columns(X))
+        return np.asarray(np.searchsorted(self.labels, predicted))
 
     def predict_proba(self, X: Any) -> Any:
-        """Give what the member does."""
-        return self.foreign.predict_proba(self._seen(X))
+        return self.wrapped.predict_proba(self._own_columns(X))
 
     def decision_function(self, X: Any) -> Any:
-        """Give what the member does."""
-        return self.foreign.decision_function(self._seen(X))
+        return self.wrapped.decision_function(self._own_columns(X))
 
 
-def members_of(ensemble: Any) -> list[NumberedMember]:
-    """Give the members of a fitted ensemble; refuse one whose members solve other problems."""
-    members = _classifiers_in(ensemble)
-    known = _known_labels(ensemble, members)
-    views = getattr(ensemble, "estimators_features_", [None] * len(members))
-    pairs = zip(members, views, strict=True)
-    return [NumberedMember(each, known, columns) for each, columns in pairs]
-
-
-def _classifiers_in(ensemble: Any) -> list[Any]:
-    members: Any = getattr(ensemble, "estimators_", ())
-    who = f"ensemble={type(ensemble).__name__} has no members that predict its classes"
-    if len(members) == 0 or not isinstance(getattr(ensemble, "classes_", None), np.ndarray):
+def encoded_members(ensemble: Any) -> list[EncodedMember]:
+    """Members of a fitted ensemble; one whose members do not predict its classes is refused."""
+    found: Any = getattr(ensemble, "estimators_", ())
+    start = f"ensemble={type(ensemble).__name__} has no members that predict its classes"
+    if len(found) == 0 or not isinstance(getattr(ensemble, "classes_", None), np.ndarray):
         raise ValueError(
-            f"{who}: it has no estimators_ and classes_ after its fit. Use an ensemble of "
+            f"{start}: it has no estimators_ and classes_ after its fit. Use an ensemble of "
             "classifiers, such as AdaBoostClassifier, BaggingClassifier, RandomForestClassifier or "
             "VotingClassifier; of a pipeline, its last step."
         )
     # gradient boosting keeps an array; a pipeline must not be taken for a row of one
-    flat = members.ravel().tolist() if isinstance(members, np.ndarray) else list(members)
-    strangers = [type(each).__name__ for each in flat if not hasattr(each, "classes_")]
-    if strangers:
-        raise ValueError(f"{who}: they are no classifiers ({strangers[0]}).")
-    return flat
+    members = found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
+    others = [type(each).__name__ for each in members if not hasattr(each, "classes_")]
+    if others:
+        raise ValueError(f"{start}: they are no classifiers ({others[0]}).")
+    labels = _member_labels(ensemble, members)
+    columns = getattr(ensemble, "estimators_features_", [None] * len(members))
+    return [EncodedMember(each, labels, own) for each, own in zip(members, columns, strict=True)]
 
 
-def _known_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
-    """Find what the members call the ensemble's classes: their labels, or their numbers."""
-    labels, numbers = ensemble.classes_, np.arange(len(ensemble.classes_))
-    met = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
-    if np.array_equal(met, labels):
+def _member_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
+    """Find what the members name the ensemble's classes: their labels, or their indices."""
+    labels, indices = ensemble.classes_, np.arange(len(ensemble.classes_))
+    seen = np.unique(np.concatenate([np.asarray(member.classes_) for member in members]))
+    if np.array_equal(seen, labels):
         return np.asarray(labels)
-    # a class may be in no member's sample, so those that learn samples need not know them all
+    # a class may be in no member's sample, so members of samples need not know them all
     of_samples = isinstance(ensemble, BaggingClassifier | FusedClassifierMixin)
-    if np.array_equal(met, numbers) or of_samples:
-        return numbers
+    if np.array_equal(seen, indices) or of_samples:
+        return indices
     raise ValueError(
-        f"The members of ensemble={type(ensemble).__name__} know the classes {met.tolist()}, the "
+        f"The members of ensemble={type(ensemble).__name__} know the classes {seen.tolist()}, the "
         f"ensemble {labels.tolist()}: they solve other problems than the ensemble does. Use an "
         "ensemble whose members all predict its classes."
     )
@@ -349,9 +232,9 @@ def _known_labels(ensemble: Any, members: list[Any]) -> NDArray[Any]:
 
 @set_module("ensemblage.fusion")
 class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator):
-    """Fit an ensemble, then a classifier on what its members say.
+    """Fit an ensemble, then a classifier on its members' outputs.
 
-    An ensemble's own way to combine its members, a vote or a weighted sum, is replaced by
+    The ensemble's own combination of its members, a vote or a weighted sum, is replaced by
     stacking.
 
     Parameters
@@ -381,14 +264,14 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
     See Also
     --------
     stack_members : The same for an ensemble that is fitted already.
-    ensemblage.strata.StrataEnsembleClassifier : Members on strata, fused on rows they never saw.
+    ensemblage.strata.StrataEnsembleClassifier : Members on strata, with out-of-fold outputs.
 
     Notes
     -----
-    The final estimator learns from the rows that the members learned from, as in the HISS paper's
-    columns "Bagging (Stacking)" and "AdaBoost (Stacking)". Members that know their training rows
-    by heart, such as full trees, look better there than they are. For an honest meta-fit, fit the
-    ensemble on some rows and call :func:`stack_members` with others.
+    The final estimator is fitted to the rows that the members were fitted to, as in the HISS
+    paper's columns "Bagging (Stacking)" and "AdaBoost (Stacking)". Members that overfit their
+    training rows, such as full trees, look better there than they are. For an unbiased final fit,
+    fit the ensemble on some rows and call :func:`stack_members` with others.
 
     Examples
     --------
@@ -437,39 +320,25 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
         """
         check_consistent_length(X, y)
         validate_data(self, X, skip_check_array=True)
-        self._check_weights(sample_weight)
         weights = {}
         if sample_weight is not None:
+            frozen = isinstance(self.ensemble, FrozenEstimator)
+            if not frozen and fit_parameter(self.ensemble, "sample_weight") is None:
+                raise ValueError(
+                    f"sample_weight was given, but {type(self.ensemble).__name__}.fit takes none. "
+                    "Leave sample_weight out, or use another ensemble."
+                )
             weights = {"sample_weight": read_weights(sample_weight, np.zeros((_num_samples(X), 1)))}
         self.ensemble_ = clone(self.ensemble)
         self.fusion_ = clone(Stacking(self.final_estimator))
         if self.random_state is not None:
-            for part, seed in zip(
-                (self.ensemble_, self.fusion_), draw_seeds(self.random_state, 2), strict=True
-            ):
-                set_seed(part, seed)
+            ensemble_seed, fusion_seed = draw_seeds(self.random_state, 2)
+            set_seed(self.ensemble_, ensemble_seed)
+            set_seed(self.fusion_, fusion_seed)
         self.ensemble_.fit(X, y, **weights)
-        members_of(self._inner())  # refuses an ensemble that has none
+        encoded_members(self._inner())  # refuses an ensemble that has none
         self.classes_ = self._inner().classes_
-        numbers = self._class_numbers(column_or_1d(y))
-        self.fusion_.fit(self._outputs(X), numbers, **weights)
-        return self
-
-    def _inner(self) -> Any:
-        """Give the fitted ensemble, also where it came frozen."""
-        frozen = isinstance(self.ensemble_, FrozenEstimator)
-        return self.ensemble_.estimator if frozen else self.ensemble_
-
-    def _check_weights(self, sample_weight: Any) -> None:
-        if sample_weight is None or isinstance(self.ensemble, FrozenEstimator):
-            return
-        if fit_parameter(self.ensemble, "sample_weight") is None:
-            raise ValueError(
-                f"sample_weight was given, but {type(self.ensemble).__name__}.fit takes none. "
-                "Leave sample_weight out, or use another ensemble."
-            )
-
-    def _class_numbers(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        y = column_or_1d(y)
         check_classification_targets(y)
         given = np.unique(y)
         if not np.array_equal(given, self.classes_):
@@ -477,31 +346,33 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
                 f"y holds the classes {given.tolist()}, the ensemble knows "
                 f"{self.classes_.tolist()}. Stack it on rows of exactly its classes."
             )
-        return np.searchsorted(self.classes_, y)
+        self.fusion_.fit(self._outputs(X), np.searchsorted(self.classes_, y), **weights)
+        return self
+
+    def _inner(self) -> Any:
+        """Give the fitted ensemble, also where it came frozen."""
+        frozen = isinstance(self.ensemble_, FrozenEstimator)
+        return self.ensemble_.estimator if frozen else self.ensemble_
 
     def _outputs(self, X: Any) -> Doubles:
         """Member outputs, of shape (n_members, n_samples, n_classes)."""
-        members = members_of(self._inner())
-        foreign = [member.foreign for member in members]
-        X = self._rows(X, named=any(hasattr(each, "feature_names_in_") for each in foreign))
-        # constant members follow the others
-        varying = [each.foreign for each in members if not is_constant(each)]
-        response = common_response(varying or foreign)
-        n_classes = len(self.classes_)
-        return np.stack([member_outputs(each, X, n_classes, response) for each in members])
-
-    def _rows(self, X: Any, *, named: bool) -> Any:
-        """Check rows; members that know no names of columns get an array."""
-        if named:
+        members = encoded_members(self._inner())
+        estimators = [member.wrapped for member in members]
+        if any(hasattr(each, "feature_names_in_") for each in estimators):
             validate_data(self, X, reset=False, skip_check_array=True)
-            return X
-        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        return validate_numbers(
-            self, X, accept_sparse=["csr", "csc"], ensure_all_finite=finite, reset=False
-        )
+        else:  # members that know no names of columns get an array
+            finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
+            X = validate_numbers(
+                self, X, accept_sparse=["csr", "csc"], ensure_all_finite=finite, reset=False
+            )
+        # constant members have no decision values of their own
+        varying = [each.wrapped for each in members if not is_constant(each)]
+        method = common_response_method(varying or estimators)
+        n_classes = len(self.classes_)
+        return np.stack([member_outputs(each, X, n_classes, method) for each in members])
 
-    def _gives_probabilities(self) -> bool:
-        return Stacking(self.final_estimator).gives_probabilities(from_probabilities=False)
+    def _returns_probabilities(self) -> bool:
+        return Stacking(self.final_estimator).returns_probabilities(from_probabilities=False)
 
     def _scores(self, X: Any) -> Doubles:
         check_is_fitted(self)
@@ -509,7 +380,6 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
         return scores
 
     def _check_fitted(self) -> None:
-        """Refuse classes that the ensemble does not know."""
         same = np.array_equal(self.classes_, self._inner().classes_)
         expect(same, "its classes are not its ensemble's")
 

@@ -70,24 +70,27 @@ def check_foreign(part: Any) -> None:
 
 def _check_own_parts(own: dict[str, Any]) -> None:
     for name in FITTED_PARTS:
-        expect(name not in own or _is_integer_array(own[name]), f"{name} is not fitted")
+        expect(name not in own or _is_fitted_part(own[name]), f"{name} is not fitted")
     for name in LISTED_PARTS:
         listed = own.get(name, [])
         expect(isinstance(listed, list), f"{name} is no list")
-        expect(all(map(_is_integer_array, listed)), f"a member of {name} is not fitted")
+        expect(all(map(_is_fitted_part, listed)), f"a member of {name} is not fitted")
     if "fusion_" in own:
         fuses = hasattr(own["fusion_"], "combine")
-        expect(fuses and _is_integer_array(own["fusion_"]), "fusion_ is not fitted")
+        expect(fuses and _is_fitted_part(own["fusion_"]), "fusion_ is not fitted")
 
 
 def _ours(part: Any) -> bool:
     return type(part).__module__.startswith("ensemblage.")
 
 
-def _is_integer_array(part: Any) -> bool:
-    """Tell a fitted estimator, or one that does not learn."""
-    estimator = isinstance(part, BaseEstimator)
-    return estimator and (not getattr(part, "learns", True) or bool(_is_fitted(part)))
+def _has_params(part: Any) -> bool:
+    """Tell estimators and fusions from other values."""
+    return hasattr(part, "get_params") and not isinstance(part, type)
+
+
+def _is_fitted_part(part: Any) -> bool:
+    return _has_params(part) and bool(_is_fitted(part))
 
 
 def _check_names(names: Any, width: Any) -> None:
@@ -112,7 +115,7 @@ def _check_bags(part: Any) -> None:
     members, features = part.estimators_, part.estimators_features_
     expect(isinstance(members, list) and isinstance(features, list), "its members are no list")
     expect(len(members) == len(features) > 0, "its members are not as many as their features")
-    expect(all(map(_is_integer_array, members)), "a member is not fitted")
+    expect(all(map(_is_fitted_part, members)), "a member is not fitted")
     for each in features:
         inside = each.dtype.kind in "iu" and each.ndim == 1
         expect(inside and bool(((each >= 0) & (each < part.n_features_in_)).all()),
@@ -200,16 +203,12 @@ TRUSTED_TYPES = (
     "ensemblage.consensus.HBGF",
     "ensemblage.consensus.HGPA",
     "ensemblage.consensus.MCLA",
-    "ensemblage.fusion.Gate",
+    "ensemblage.fusion.AffinityGate",
     "ensemblage.fusion.AnchoredGate",
-    "ensemblage.fusion.DensityGate",
-    "ensemblage.fusion.DensityPool",
-    "ensemblage.fusion.DensityMean",
-    "ensemblage.fusion.DensityStacking",
     "ensemblage.fusion.Mean",
     "ensemblage.fusion.Vote",
     "ensemblage.fusion.LocalCompetence",
-    "ensemblage.fusion.LogPool",
+    "ensemblage.fusion.LogLinearPool",
     "ensemblage.fusion.MemberStackingClassifier",
     "ensemblage.fusion.Product",
     "ensemblage.fusion.SoftmaxGate",
@@ -333,14 +332,12 @@ def _is_plain(dtype: np.dtype[Any]) -> bool:
 
 def _is_whole(part: Any) -> bool:
     """Tell fitted estimators, and values of our own, from estimators that are parameters."""
-    if not isinstance(part, BaseEstimator):
-        return hasattr(part, "_check_fitted")
-    return not getattr(part, "learns", True) or bool(_is_fitted(part))
+    return _is_fitted_part(part) if _has_params(part) else hasattr(part, "_check_fitted")
 
 
 def _check_state(part: Any) -> None:
     try:
-        if isinstance(part, BaseEstimator):
+        if _has_params(part):
             check_common(part)
         if hasattr(part, "_check_fitted"):
             part._check_fitted()  # noqa: SLF001  a check of ours, of a part

@@ -31,7 +31,7 @@ from ensemblage._core import (
     with_shared,
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
-from ensemblage.fusion import RESPONSES, DensityPool, Fusion, LogPool
+from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool
 from ensemblage.pool._distillation import Distilled, Soft, distil, make_readable
 from ensemblage.pool._fit import (
     MANY_ROWS,
@@ -94,14 +94,13 @@ def check_pool(pool: Any, n_classes: int | None) -> None:
         expect(len(getattr(pool, name)) == n_members, f"{name} has another length")
     expect_fitted(pool, {"member_names_": "words (members)"}, members=n_members)
     expect(isinstance(pool.leaderboard_, Leaderboard), "leaderboard_ is none")
-    known = NUMBER_RESPONSES if n_classes is None else RESPONSES
+    known = NUMBER_RESPONSES if n_classes is None else RESPONSE_METHODS
     expect(set(pool.responses_) <= set(known), "responses_ are not known")
     expect(set(pool.views_) <= {NUMBERS, TABLE}, "views_ are not known")
-    if isinstance(pool.fusion_, LogPool):
-        lengths = (len(pool.fusion_.weights_), len(pool.fusion_.prior_))
+    if isinstance(pool.fusion_, LogLinearPool):
+        known_classes = None if pool.fusion_.numeric_ else len(pool.fusion_.class_prior_)
+        lengths = (len(pool.fusion_.weights_), known_classes)
         expect(lengths == (n_members, n_classes), "fusion_ is of another pool")
-    if isinstance(pool.fusion_, DensityPool):
-        expect(len(pool.fusion_.weights_) == n_members, "fusion_ is of another pool")
     _check_record(pool.held_out_, n_classes)
 
 
@@ -268,8 +267,9 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         and boosting; ``"lean"`` adds the inner network and the joint subspaces, ``"full"`` the
         strata too; ``"ours"`` are these three alone. A list holds names of members, classifiers,
         or pairs of a name and a classifier.
-    fusion : {"logpool", "stacking"} or Fusion, default="logpool"
-        How members' outputs become one. ``"logpool"`` is :class:`~ensemblage.fusion.LogPool` with
+    fusion : {"log_linear", "stacking"} or Fusion, default="log_linear"
+        How members' outputs become one. ``"log_linear"`` is
+        :class:`~ensemblage.fusion.LogLinearPool` with
         class biases, a temperature and a floor.
     cv : int, splitter or iterable, default=5
         The folds on which all members are tuned and held out.
@@ -315,7 +315,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     See Also
     --------
     EnsemblageRegressor : The same of numbers.
-    ensemblage.fusion.LogPool : The fusion.
+    ensemblage.fusion.LogLinearPool : The fusion.
     ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows alone.
     ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns alone.
     ensemblage.inner.InnerBayesNetClassifier : Diversity in the decisions alone.
@@ -353,7 +353,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(POOLS)), list, tuple],
-        "fusion": [StrOptions({"logpool", "stacking"}), HasMethods(["fit", "combine"])],
+        "fusion": [StrOptions({"log_linear", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "encode": ENCODE_CONSTRAINT,
@@ -365,7 +365,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         self,
         pool: Any = "lean",
         *,
-        fusion: Any = "logpool",
+        fusion: Any = "log_linear",
         cv: Any = 5,
         time_budget: float | None = None,
         encode: Any = "auto",
@@ -454,14 +454,14 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         known = vars(self).get("known_sources_")
         expect(known is None or isinstance(known, KnownSources), "known_sources_ are none")
 
-    def _gives_probabilities(self) -> bool:
+    def _returns_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
             responses, fusion = self.responses_, self.fusion_
         else:
             responses = [each.response for each in resolve_pool(self.pool)]
             fusion = make_fusion(self.fusion, grouped=False)
         probable = all(name == "predict_proba" for name in responses)
-        return bool(fusion.gives_probabilities(probable))
+        return bool(fusion.returns_probabilities(probable))
 
     def _target(self) -> PoolClasses:
         return PoolClasses(self.classes_)
@@ -552,8 +552,9 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         The members. ``"anchors"`` are ridge regression, a support vector machine, two forests and
         boosting; ``"lean"`` adds the crowd tree, ``"full"`` the strata too. A list holds names of
         members, regressors, or pairs of a name and a regressor.
-    fusion : {"logpool", "mean", "stacking"} or Fusion, default="logpool"
-        How members' densities become one. ``"logpool"`` is :class:`~ensemblage.fusion.DensityPool`.
+    fusion : {"log_linear", "mean", "stacking"} or Fusion, default="log_linear"
+        How members' densities become one. ``"log_linear"`` is
+        :class:`~ensemblage.fusion.LogLinearPool`.
     cv : int, splitter or iterable, default=5
         The folds on which all members are tuned and held out.
     {encode}
@@ -596,7 +597,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     --------
     EnsemblageClassifier : The same of classes; only it has a budget of seconds, known sources and
         distilling so far.
-    ensemblage.fusion.DensityPool : The fusion.
+    ensemblage.fusion.LogLinearPool : The fusion.
     ensemblage.strata.StrataEnsembleRegressor : Diversity in the rows alone.
     ensemblage.inner.InnerTreeRegressor : Diversity in the decisions alone.
 
@@ -637,7 +638,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "pool": [StrOptions(set(NUMBER_POOLS)), list, tuple],
-        "fusion": [StrOptions({"logpool", "mean", "stacking"}), HasMethods(["fit", "combine"])],
+        "fusion": [StrOptions({"log_linear", "mean", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
@@ -648,7 +649,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         self,
         pool: Any = "lean",
         *,
-        fusion: Any = "logpool",
+        fusion: Any = "log_linear",
         cv: Any = 5,
         encode: Any = "auto",
         n_jobs: int | None = None,

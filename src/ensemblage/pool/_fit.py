@@ -25,7 +25,7 @@ from ensemblage._core import (
     set_module,
     take_rows,
 )
-from ensemblage.fusion import DensityPool, Fusion, LogPool, fused_outputs, resolve_fusion
+from ensemblage.fusion import Fusion, LogLinearPool, cross_val_combine, resolve_fusion
 from ensemblage.pool._boosting import Boosting
 from ensemblage.pool._leaderboard import (
     HeldOutRecord,
@@ -305,7 +305,7 @@ class Verdict(NamedTuple):
     @property
     def counting(self) -> Indices:
         """Members that have a say."""
-        if isinstance(self.fusion, LogPool | DensityPool):
+        if isinstance(self.fusion, LogLinearPool):
             return np.flatnonzero(self.fusion.weights_)
         return np.arange(len(self.candidates))
 
@@ -333,9 +333,11 @@ def make_fusion(fusion: Any, *, grouped: bool, numbers: bool = False) -> Fusion:
 
     Class biases are left out where rows belong to groups: they do not hold for new ones.
     """
-    if fusion == "logpool" and not numbers:
-        return LogPool(bias_ridge=None if grouped else 10.0, tempered=True, floor=FLOOR)
-    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numbers=numbers))
+    if fusion == "log_linear" and not numbers:
+        return LogLinearPool(
+            bias_penalty=None if grouped else 10.0, temperature_scaling=True, prior_weight=FLOOR
+        )
+    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numeric=numbers))
     return resolved
 
 
@@ -343,7 +345,12 @@ def fuse(candidates: list[Candidate], rows: PoolRows, fusion: Fusion) -> Verdict
     """Let a fusion learn from what members say of rows that they have not seen."""
     known = rows.held_out
     outputs = np.stack([each.held.outputs[known] for each in candidates])
-    fitted = clone(fusion).fit(outputs, rows.y[known], sample_weight=rows.weights_at(known))
+    fitted = clone(fusion).fit(
+        outputs,
+        rows.y[known],
+        numeric=not rows.target.is_classification,
+        sample_weight=rows.weights_at(known),
+    )
     return Verdict(candidates, fitted, outputs, known)
 
 
@@ -391,7 +398,10 @@ def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Doubles:
     y = rows.y[verdict.known]
     folds = folds_of_known(verdict.known, rows)
     weights = rows.weights_at(verdict.known)
-    fused = fused_outputs(clone(fusion), verdict.outputs, y, folds, sample_weight=weights)
+    numeric = not rows.target.is_classification
+    fused = cross_val_combine(
+        clone(fusion), verdict.outputs, y, folds, numeric=numeric, sample_weight=weights
+    )
     lacking = np.isnan(fused).any(axis=1)
     if lacking.any():
         fused[lacking] = verdict.fusion.combine(verdict.outputs[:, lacking])
@@ -414,7 +424,7 @@ def standings(
     known, fitted = verdict.known, {each.name: each for each in members}
     y, weights, target = rows.y[known], rows.weights_at(known), rows.target
     line = Standing if target.is_classification else NumberStanding
-    shares = verdict.fusion.importance(len(verdict.candidates))
+    shares = verdict.fusion.member_weights(len(verdict.candidates))
     lines = []
     for k, (recipe, _, held) in enumerate(verdict.candidates):
         alone, own = calibrated(held.outputs, rows, known), fitted.get(recipe.name)
@@ -464,8 +474,8 @@ class Learned(NamedTuple):
     def fusion(self) -> Fusion:
         """Give the fusion of those who count."""
         fusion = self.verdict.fusion
-        if isinstance(fusion, LogPool | DensityPool):
-            return fusion.only(self.verdict.counting)
+        if isinstance(fusion, LogLinearPool):
+            return fusion.subset(self.verdict.counting)
         return fusion
 
 

@@ -27,7 +27,7 @@ from ensemblage._core import (
     text_table,
     write_number,
 )
-from ensemblage.fusion import Fusion, fused_outputs
+from ensemblage.fusion import Fusion, cross_val_combine
 from ensemblage.pool._member_spec import PoolRows, thin
 from ensemblage.pool._targets import PoolClasses, PoolNumbers, PoolTarget, mean_loss
 
@@ -301,10 +301,13 @@ def fused_again(record: HeldOutRecord, fusion: Fusion, members: Any) -> Doubles:
     outputs = record.outputs[np.asarray(members, dtype=int)].astype(float)
     y, weights = record.y, record.weights
     folds = deal_folds(record.target.stratification_labels(y), N_FOLDS, np.random.default_rng(0))
-    fused = fused_outputs(clone(fusion), outputs, y, folds, sample_weight=weights)
+    numeric = not record.target.is_classification
+    fused = cross_val_combine(
+        clone(fusion), outputs, y, folds, numeric=numeric, sample_weight=weights
+    )
     lacking = np.isnan(fused).any(axis=1)
     if lacking.any():
-        fitted = clone(fusion).fit(outputs, y, sample_weight=weights)
+        fitted = clone(fusion).fit(outputs, y, numeric=numeric, sample_weight=weights)
         fused[lacking] = fitted.combine(outputs[:, lacking])
     return fused
 
@@ -508,5 +511,10 @@ def fuse_again(record: HeldOutRecord, names: Sequence[str], fusion: Fusion) -> F
     """Fit a fusion to what some members said of rows that they had not seen."""
     members = [record.names.index(name) for name in names]
     outputs = record.outputs[members].astype(float)
-    fitted: Fusion = clone(fusion).fit(outputs, record.y, sample_weight=record.weights)
+    fitted: Fusion = clone(fusion).fit(
+        outputs,
+        record.y,
+        numeric=not record.target.is_classification,
+        sample_weight=record.weights,
+    )
     return fitted

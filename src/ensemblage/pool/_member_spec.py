@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from ensemblage._core import Fold, fit_parameter, make_folds, set_seed, take_rows
-from ensemblage.fusion import common_response, number_response
+from ensemblage.fusion import common_response_method, regressor_response_method
 from ensemblage.pool._targets import PoolTarget, mean_loss
 from ensemblage.strata import fit_with_out_of_fold
 
@@ -175,8 +175,8 @@ class Recipe:
     def response(self) -> str:
         """Method that the member is asked for."""
         if self.numbers:
-            return number_response(self.candidates[0])
-        return common_response(self.candidates)
+            return regressor_response_method(self.candidates[0])
+        return common_response_method(self.candidates)
 
     def limited(self, rows: int) -> Self:
         """Give the recipe of a member that learns so many rows at most."""
@@ -274,7 +274,12 @@ def calibrated(outputs: Doubles, rows: PoolRows, known: Indices) -> Doubles:
     """Calibrate a member alone: its temperature, or its spread; (len(known), n_outputs)."""
     said = outputs[known][None]
     alone = rows.target.alone()
-    alone.fit(said, rows.y[known], sample_weight=rows.weights_at(known))
+    alone.fit(
+        said,
+        rows.y[known],
+        numeric=not rows.target.is_classification,
+        sample_weight=rows.weights_at(known),
+    )
     return alone.combine(said)
 
 

@@ -21,7 +21,7 @@ from ensemblage._core import (
     text_table,
     write_number,
 )
-from ensemblage.fusion import DensityPool, Fusion, LogPool
+from ensemblage.fusion import Fusion, LogLinearPool
 
 Doubles = NDArray[np.float64]
 
@@ -233,8 +233,8 @@ def hear_number(names: list[str], outputs: Doubles, fusion: Fusion, start: float
     """Take the pool's answer about one row apart; ``outputs`` are (n_members, 1, 2)."""
     mean, variance = fusion.combine(outputs)[0]
     means, variances = outputs[:, 0].T
-    if isinstance(fusion, DensityPool):
-        variances = variances * fusion.factors_[:, -1]
+    if isinstance(fusion, LogLinearPool):
+        variances = variances * fusion.variance_factors_[:, -1]
     weights = fusion.row_weights(outputs)
     shares: list[float | None] = [None] * len(names) if weights is None else weights[0].tolist()
     # stacking has shares, too, but they do not make its answer
@@ -275,10 +275,10 @@ def hear(
     if offsets is not None:
         fused = softmax(np.log(np.maximum(fused, SMALLEST)) + offsets)
     second, first = np.argsort(fused, kind="stable")[-2:]
-    shares = fusion.importance(len(names))
+    shares = fusion.member_weights(len(names))
     said, pushes, bias = outputs[:, 0], None, None
-    if isinstance(fusion, LogPool):
-        logs = fusion.log_probabilities(outputs)[:, 0]
+    if isinstance(fusion, LogLinearPool):
+        logs = fusion.calibrated_log_proba(outputs)[:, 0]
         said = np.exp(logs)
         pushes = fusion.weights_ * (logs[:, first] - logs[:, second]) / fusion.temperature_
         bias = float((fusion.biases_[first] - fusion.biases_[second]) / fusion.temperature_)

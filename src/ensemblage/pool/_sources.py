@@ -344,10 +344,10 @@ def name_sources(
     told: Any, X: Any, rows: PoolRows, recipes: Sequence[Recipe], fusion: Fusion
 ) -> tuple[NDArray[Any], Integers]:
     """Give sources of the rows that are left numbers; refuse a pool without probabilities."""
-    if not fusion.gives_probabilities(all(each.response == "predict_proba" for each in recipes)):
+    if not fusion.returns_probabilities(all(each.response == "predict_proba" for each in recipes)):
         raise ValueError(
             f"sources were given, but fusion={fusion!r} gives no probabilities with these "
-            "members. Use fusion='logpool', or members with predict_proba."
+            "members. Use fusion='log_linear', or members with predict_proba."
         )
     names, codes = encode_sources(told, X, allow_missing=True)
     return names, codes if rows.numbers is None else codes[rows.numbers]
@@ -479,7 +479,7 @@ class SourceAnswersMixin(SourcedClassifierMixin):
         """Give rows as numbers, encoded where need be."""
         raise NotImplementedError  # look: ok
 
-    @available_if(lambda self: self._gives_probabilities())
+    @available_if(lambda self: self._returns_probabilities())
     def predict_set(
         self, X: Any, sources: Any = None, *, coverage: float = 0.9
     ) -> NDArray[np.bool_]:

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.fusion import (
-    DensityPool,
     Fusion,
-    LogPool,
+    LogLinearPool,
     Normals,
-    Spread,
-    learn_spread,
+    VarianceCorrection,
+    fit_variance_correction,
     normal_log_density,
 )
 from ensemblage.strata import ClassTarget, NumericTarget
@@ -36,7 +35,7 @@ class LevelSpread(NamedTuple):
 
     def widen(self, fused: Doubles) -> Doubles:
         """Correct variances beside means, (n_rows, 2)."""
-        mean, variance = Spread(self.factor, self.floor).widen(fused).T
+        mean, variance = VarianceCorrection(self.factor, self.floor).apply(fused).T
         times = np.exp(self.growth * _levels(mean, self.low, self.high))
         return np.column_stack([mean, variance * times])
 
@@ -55,14 +54,14 @@ def learn_level_spread(fused: Doubles, y: Doubles, weights: Doubles | None) -> L
     A gain is clear if it exceeds its own standard error.
     """
     weights = np.ones(len(y)) if weights is None else weights
-    flat = learn_spread(fused, y, weights)
-    mean, variance = flat.widen(fused).T
+    flat = fit_variance_correction(fused, y, weights)
+    mean, variance = flat.apply(fused).T
     low, high = float(mean.min()), float(mean.max())
     squares, levels = (y - mean) ** 2 / variance, _levels(mean, low, high)
     shares = weights / weights.sum()
     growth = _clear_growth(squares, levels, shares)
     size = float(shares @ (squares * np.exp(-growth * levels))) if growth else 1.0
-    return LevelSpread(size * flat.factor, size * flat.floor, growth, low, high)
+    return LevelSpread(size * flat.factor, size * flat.offset, growth, low, high)
 
 
 def _clear_growth(squares: Doubles, levels: Doubles, shares: Doubles) -> float:
@@ -100,7 +99,7 @@ class PoolClasses(ClassTarget):
 
     def alone(self) -> Fusion:
         """Give a fusion that calibrates one member."""
-        return LogPool(ridge=SO_STRONG, floor=FLOOR)
+        return LogLinearPool(weight_penalty=SO_STRONG, prior_weight=FLOOR)
 
     def prior(self, y: NDArray[np.intp], weights: Doubles | None) -> Doubles:
         """Give what is said of a row of which nothing is known, (n_outputs,)."""
@@ -142,7 +141,7 @@ class PoolNumbers(NumericTarget):
 
     def alone(self) -> Fusion:
         """Give a fusion that calibrates one member."""
-        return DensityPool(ridge=SO_STRONG)
+        return LogLinearPool(weight_penalty=SO_STRONG)
 
     def prior(self, y: Doubles, weights: Doubles | None) -> Doubles:
         """Give what is said of a row of which nothing is known, (n_outputs,)."""

@@ -27,7 +27,7 @@ from ensemblage._core import (
     share_field,
     write_number,
 )
-from ensemblage.fusion import DensityStacking, Stacking
+from ensemblage.fusion import Stacking
 from ensemblage.report._blocks import (
     Bar,
     BarsBlock,
@@ -317,7 +317,7 @@ def _decision(subject: Subject, row: int, encoded: Any, weights: Any) -> Decisio
     means = ensemble.feature_means_
     if origins is None or means is None:
         return None
-    if isinstance(ensemble.fusion_, Stacking | DensityStacking):
+    if isinstance(ensemble.fusion_, Stacking):
         return None
     members = [*ensemble.estimators_, *ensemble.anchors_]
     parts = [(_linear(each, ensemble), w) for each, w in zip(members, weights, strict=True)]

@@ -321,7 +321,7 @@ def _what_moved(subject: Subject, row: int, encoded: Any, label: int) -> Decisio
     coefs = estimator.coefs_ * estimator.supports_[:, None, :]
     if isinstance(estimator.fusion_, SoftmaxGate):
         gate = estimator.fusion_
-        mixture = GatedMixture(coefs, estimator.intercepts_, gate.coef, gate.intercept)
+        mixture = GatedMixture(coefs, estimator.intercepts_, gate.coef_, gate.intercept_)
         base, value, features = parts_of_the_way(mixture, z, label)
         measure = way_measure(n_classes)
     else:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ensemblage._core import final_step, fit_parameter, rows_at_final_step
-from ensemblage.fusion import NOTHING_KNOWN, Fusion, FusionContext, fused_outputs
+from ensemblage.fusion import EMPTY_CONTEXT, Fusion, FusionContext, cross_val_combine
 from ensemblage.strata._members import Recipe, held_out_outputs, plan_jobs
 from ensemblage.strata._targets import Training, Trial
 
@@ -186,7 +186,7 @@ def _fallback(
 
 
 def fused_error(
-    fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = NOTHING_KNOWN
+    fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = EMPTY_CONTEXT
 ) -> float:
     """Weighted error of a fusion on outputs held out in folds, the fusion itself held out too.
 
@@ -200,11 +200,17 @@ def fused_error(
 
 
 def fuse_held_out(
-    fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = NOTHING_KNOWN
+    fusion: Fusion, outputs: Doubles, data: Training, context: FusionContext = EMPTY_CONTEXT
 ) -> Doubles:
     """Fuse outputs that were held out in the folds of the training rows."""
-    return fused_outputs(
-        fusion, outputs, data.y, data.folds or [], context, sample_weight=data.sample_weight
+    return cross_val_combine(
+        fusion,
+        outputs,
+        data.y,
+        data.folds or [],
+        context,
+        numeric=not data.target.is_classification,
+        sample_weight=data.sample_weight,
     )
 
 

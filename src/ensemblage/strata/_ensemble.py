@@ -150,7 +150,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         "stratifier": [HasMethods(["fit", "transform"]), None],
         "estimator": [HasMethods(["fit", "predict"]), list, tuple, None],
         "fusion": [
-            StrOptions({"gate", "logpool", "mean", "stacking", "vote"}),
+            StrOptions({"gate", "log_linear", "mean", "stacking", "vote"}),
             HasMethods(["fit", "combine"]),
         ],
         "final_estimator": [HasMethods(["fit", "predict"]), None],
@@ -251,7 +251,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         choosing = found is None and self._asks_for_choice()
         as_given = X if self._encoder_for(X) is None else None
         recipe = self._resolve(as_given, weighted=sample_weight is not None)
-        held_out = choosing or (recipe.fusion.learns and not isinstance(self.cv, str))
+        held_out = choosing or (recipe.requires_fit and not isinstance(self.cv, str))
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
         recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
         data = read_training(self, X, y, sample_weight, sources, groups)
@@ -288,7 +288,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         if fused is not None and data.sources is not None:
             self._learn_told(fused, trial, data)
         self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
-        shares = self.fusion_.importance(len(members))
+        shares = self.fusion_.member_weights(len(members))
         if shares is not None:
             shares = np.ravel(self._correct_shares(shares[None]))
         self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
@@ -347,7 +347,8 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
 
     def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:
         self.n_left_out_ = 0
-        learns, outputs = self.fusion_.learns, trial.outputs
+        numeric, outputs = not data.target.is_classification, trial.outputs
+        learns = self.fusion_.requires_fit(numeric=numeric)
         if isinstance(self.cv, str) and learns:
             outputs = ask_members(members, self.responses_, data.X, data.target)
         usable = data.weights > 0
@@ -360,6 +361,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             None if outputs is None else outputs[:, rows],
             data.y[rows],
             trial.context.take(rows),
+            numeric=numeric,
             sample_weight=None if data.sample_weight is None else data.weights[rows],
         )
 
@@ -501,7 +503,7 @@ class StrataEnsembleClassifier(
     estimator : classifier or list of classifiers, default=None
         The member, or several kinds of member on each stratum; logistic regression on columns
         standardised within the stratum (:class:`ScaledLogisticRegression`) if not given.
-    fusion : {"stacking", "gate", "logpool", "mean", "vote"} or Fusion, default="gate"
+    fusion : {"stacking", "gate", "log_linear", "mean", "vote"} or Fusion, default="gate"
         How members' outputs become one. ``"gate"`` lets each row listen to the members whose
         strata it is close to; with an anchor, what the gate says is pooled with the anchor.
     final_estimator : classifier, default=None
@@ -626,7 +628,7 @@ class StrataEnsembleClassifier(
     def _row_losses(self, X: Any, y: Any) -> NDArray[np.bool_]:
         return np.asarray(self.predict(X) != column_or_1d(y))
 
-    def _gives_probabilities(self) -> bool:
+    def _returns_probabilities(self) -> bool:
         if hasattr(self, "responses_"):
             responses, fusion = self.responses_, self.fusion_
         else:
@@ -634,7 +636,7 @@ class StrataEnsembleClassifier(
             fusion = recipe.fusion
             responses = [kind.response for kind in (*recipe.kinds, *recipe.anchors)]
         probable = all(name == "predict_proba" for name in responses)
-        return bool(fusion.gives_probabilities(probable))
+        return bool(fusion.returns_probabilities(probable))
 
 
 @set_module("ensemblage.strata")
@@ -651,9 +653,9 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     estimator : regressor or list of regressors, default=None
         The member, or several kinds of member on each stratum; ridge regression on columns
         standardised within the stratum (:class:`ScaledRidge`) if not given.
-    fusion : {"gate", "logpool", "stacking", "mean"} or Fusion, default="gate"
+    fusion : {"gate", "log_linear", "stacking", "mean"} or Fusion, default="gate"
         How members' densities become one. ``"gate"`` mixes those of the members whose strata a row
-        is close to; with an anchor, what the gate says is pooled with the anchor. ``"logpool"``
+        is close to; with an anchor, what the gate says is pooled with the anchor. ``"log_linear"``
         is a product with learned importances.
     final_estimator : regressor, default=None
         The regressor that stacking fits on the members' predictions; ridge regression if not
@@ -724,8 +726,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     Notes
     -----
     A member says a normal density: its prediction, and a variance learned from its residuals on
-    rows that it had not seen (see :class:`~ensemblage.fusion.DensityGate` and
-    :class:`~ensemblage.fusion.DensityPool`); a member whose ``predict`` takes ``return_std`` says
+    rows that it had not seen (see :class:`~ensemblage.fusion.AffinityGate` and
+    :class:`~ensemblage.fusion.LogLinearPool`); a member whose ``predict`` takes ``return_std`` says
     its own, times a factor learned in the same way.
 
     Examples
@@ -746,7 +748,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StrataEnsembleMixin._parameter_constraints,  # noqa: SLF001
         "fusion": [
-            StrOptions({"gate", "logpool", "mean", "stacking"}),
+            StrOptions({"gate", "log_linear", "mean", "stacking"}),
             HasMethods(["fit", "combine"]),
         ],
     }

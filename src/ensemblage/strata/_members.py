@@ -34,16 +34,14 @@ from ensemblage._core import (
     threads_for,
 )
 from ensemblage.fusion import (
+    AffinityGate,
     AnchoredGate,
-    DensityGate,
-    DensityPool,
     Fusion,
     FusionContext,
-    Gate,
     LocalCompetence,
-    LogPool,
-    common_response,
-    number_response,
+    LogLinearPool,
+    common_response_method,
+    regressor_response_method,
     resolve_fusion,
 )
 from ensemblage.strata._describe import Errors, count_errors
@@ -168,7 +166,6 @@ class Role(NamedTuple):
     """The best method that an estimator has."""
     fusion: Callable[..., Fusion]
     """Turns a name into a fusion."""
-    gate: type[Fusion]
     pool: Callable[[], Fusion | None]
     """Of a gate with anchors."""
 
@@ -177,19 +174,17 @@ CLASSIFIERS = Role(
     ScaledLogisticRegression,
     {"svm": tuned_svm},
     "a classifier",
-    lambda estimator: common_response([estimator]),
+    lambda estimator: common_response_method([estimator]),
     resolve_fusion,
-    Gate,
     lambda: None,
 )
 REGRESSORS = Role(
     ScaledRidge,
     {"svm": tuned_svr},
     "a regressor",
-    number_response,
-    partial(resolve_fusion, numbers=True),
-    DensityGate,
-    lambda: DensityPool(by_stratum=True),
+    regressor_response_method,
+    partial(resolve_fusion, numeric=True),
+    lambda: LogLinearPool(by_stratum=True),
 )
 
 
@@ -207,6 +202,8 @@ class Recipe(NamedTuple):
     anchors: tuple[Kind, ...]
     fusion: Fusion
     soft: bool
+    requires_fit: bool
+    """Whether the fusion learns from out-of-fold outputs."""
 
 
 def make_recipe(
@@ -235,13 +232,14 @@ def make_recipe(
         _require_weights(members, "membership='soft'" if soft else "sample_weight")
     if weighted:
         _require_weights(anchors, "sample_weight")
-    if isinstance(fusion, role.gate) and len(members) + len(anchors) > 1:
+    if isinstance(fusion, AffinityGate) and len(members) + len(anchors) > 1:
         fusion = AnchoredGate(fusion, role.pool(), n_anchors=len(anchors))
     kinds, on_all_rows = (
         tuple(Kind(role.response(each), Blueprint(each)) for each in several)
         for several in (members, anchors)
     )
-    return Recipe(kinds, on_all_rows, fusion, soft)
+    requires_fit = fusion.requires_fit(numeric=role is REGRESSORS)
+    return Recipe(kinds, on_all_rows, fusion, soft, requires_fit)
 
 
 def listed_parts(given: Any) -> list[Any]:
@@ -435,10 +433,9 @@ def report_members(
 
 
 SIZED: dict[Any, str] = {
-    DensityGate: "factors_",
-    DensityPool: "weights_",
+    AffinityGate: "variance_factors_",
     LocalCompetence: "right_",
-    LogPool: "weights_",
+    LogLinearPool: "weights_",
 }
 """What of a fusion has an entry for each member."""
 FITTED = {
@@ -471,9 +468,8 @@ def expect_members(ensemble: Any, n_columns: int, target: Target) -> None:
     for error in (each for each in ensemble.stratum_errors_ if each is not None):
         expect(isinstance(error, Real) and abs(float(error)) < np.inf, "stratum_errors_ holds none")
     _expect_size(ensemble.stratum_size_)
-    sized = SIZED.get(type(ensemble.fusion_))
-    of_members = sized is None or len(getattr(ensemble.fusion_, sized)) == len(members)
-    expect(of_members, "fusion_ is of other members")
+    sized = getattr(ensemble.fusion_, SIZED.get(type(ensemble.fusion_), ""), None)
+    expect(sized is None or len(sized) == len(members), "fusion_ is of other members")
     several = len(ensemble.estimators_) % ensemble.n_strata_ == 0
     expect(several and bool(ensemble.estimators_), "estimators_ has not one per stratum")
     strata = final_step(ensemble.stratifier_).memberships_.shape[1]

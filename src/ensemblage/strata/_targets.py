@@ -13,15 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from ensemblage._core import Fold, as_numbers, expect_array, final_step, set_module, warn_user
 from ensemblage.evaluation import Scored, source_thresholds, weighted_threshold
 from ensemblage.fusion import (
-    SHARES,
+    SHARE_GRID,
     FusionContext,
     Normals,
     are_probabilities,
-    learn_spread,
+    fit_variance_correction,
     member_outputs,
     normal_log_density,
     normal_mixture,
-    number_outputs,
+    regressor_outputs,
 )
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class NumericTarget(NamedTuple):
     def outputs(self, member: Any, X: Any, response: str) -> Doubles:
         # a constant member has no spread of its own, though it could be asked for one
         name = "predict" if self.is_constant(member) else response
-        return number_outputs(member, X, name, self.scale**2)
+        return regressor_outputs(member, X, name, self.scale**2)
 
     def losses(self, outputs: Doubles, y: Doubles) -> Doubles:
         return np.asarray((outputs[:, 0] - y) ** 2)
@@ -343,7 +343,8 @@ def learn_last_word(fused: Doubles, anchored: Doubles, y: Doubles, weights: Doub
     """Choose on rows that neither members nor fusion have seen."""
     anchor, share = _best_share(fused[:, 0], anchored, y, weights)
     word = LastWord(anchor, share, 1.0, 0.0)
-    return word._replace(**learn_spread(word.say(fused, anchored), y, weights)._asdict())
+    correction = fit_variance_correction(word.say(fused, anchored), y, weights)
+    return word._replace(factor=correction.factor, floor=correction.offset)
 
 
 def _best_share(
@@ -353,9 +354,9 @@ def _best_share(
     if len(anchored) == 0:
         return 0, 0.0
     anchor = int(np.argmin((anchored - y) ** 2 @ weights))
-    mixed = np.outer(1 - SHARES, mean) + np.outer(SHARES, anchored[anchor])
+    mixed = np.outer(1 - SHARE_GRID, mean) + np.outer(SHARE_GRID, anchored[anchor])
     errors = (mixed - y) ** 2 @ weights
-    return anchor, float(SHARES[::-1][np.argmin(errors[::-1])])
+    return anchor, float(SHARE_GRID[::-1][np.argmin(errors[::-1])])
 
 
 PULLS = (0.0, 5.0, 20.0, 80.0, 320.0, float("inf"))

@@ -509,7 +509,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
                 )
         name = "product" if self.fusion == "auto" else self.fusion
         fusion: Fusion = clone(
-            resolve_fusion(name, offered=OFFERED, importance=self.member_weights)
+            resolve_fusion(name, offered=OFFERED, member_weights=self.member_weights)
         )
         return fusion
 
@@ -549,8 +549,10 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
             mixture = refit_with_gate(rows, start, supports, decay)
             self.coefs_ = np.where(supports[:, None, :], mixture.coef, self.coefs_)
             self.intercepts_ = mixture.intercept
-            self.fusion_ = SoftmaxGate(mixture.gate_coef, mixture.gate_intercept)
-        elif self.fusion_.learns:
+            self.fusion_ = SoftmaxGate.from_coefficients(mixture.gate_coef, mixture.gate_intercept)
+        elif not self.fusion_.requires_fit():
+            self.fusion_ = self.fusion_.fit(None, rows.targets)
+        else:
             folds = deal_folds(rows.targets, N_FOLDS, rng)
             tasks = [(rows, fold, seeds, settings) for fold in folds]
             outputs = np.empty((len(seeds), rows.targets.size, rows.n_outputs))
@@ -606,13 +608,13 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         super()._check_fitted()
         if isinstance(self.fusion_, SoftmaxGate):
             shape = (self.n_estimators_, self.basis_.n_columns())
-            expect(np.shape(self.fusion_.coef) == shape, "fusion_ is of other members")
+            expect(np.shape(self.fusion_.coef_) == shape, "fusion_ is of other members")
 
     def _scores(self, X: Any) -> Doubles:
         columns = self._columns(X)
         return self.fusion_.combine(self._member_outputs(columns), FusionContext(X=columns.T))
 
-    def _gives_probabilities(self) -> bool:
+    def _returns_probabilities(self) -> bool:
         return True
 
 

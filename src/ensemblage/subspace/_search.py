@@ -333,7 +333,7 @@ def refit_with_gate(
 def gated_proba(features: Floats, mixture: MixtureParameters) -> Doubles:
     """Probabilities of a mixture, (n_rows, n_classes)."""
     outputs = outputs_of(features, mixture.coef, mixture.intercept)
-    gate = SoftmaxGate(mixture.gate_coef, mixture.gate_intercept)
+    gate = SoftmaxGate.from_coefficients(mixture.gate_coef, mixture.gate_intercept)
     return gate.combine(outputs, FusionContext(X=features.T))
 
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from ensemblage._core import draw_seeds, make_folds
 from ensemblage.bayes import BayesNetClassifier
 from ensemblage.datasets import Dataset, TableEncoder, is_raw_table
-from ensemblage.fusion import LogPool, Stacking, are_probabilities, member_outputs
+from ensemblage.fusion import LogLinearPool, Stacking, are_probabilities, member_outputs
 from ensemblage.pool import (
     FLOOR,
     POOLS,
@@ -249,9 +249,11 @@ def floored(probabilities: Doubles, rows: PoolRows) -> Doubles:
     return np.asarray((1 - FLOOR) * probabilities + FLOOR * _prior(rows))
 
 
-def _alone(spoken: Spoken, rows: PoolRows, bias_ridge: float | None) -> LogPool:
+def _alone(spoken: Spoken, rows: PoolRows, bias_penalty: float | None) -> LogLinearPool:
     """Calibrate a member by itself: with so strong a ridge its importance is one."""
-    return LogPool(1e9, bias_ridge=bias_ridge, floor=FLOOR).fit(spoken.held[None], rows.y)
+    return LogLinearPool(weight_penalty=1e9, bias_penalty=bias_penalty, prior_weight=FLOOR).fit(
+        spoken.held[None], rows.y
+    )
 
 
 def _probabilities(spoken: Spoken, rows: PoolRows) -> tuple[Doubles, Doubles]:
@@ -276,7 +278,7 @@ def _calibrated(spoken: Spoken, rows: PoolRows) -> Answer:
 
 
 def _verdict(members: Sequence[Spoken], rows: PoolRows) -> Verdict:
-    fusion = make_fusion("logpool", grouped=False)
+    fusion = make_fusion("log_linear", grouped=False)
     return fuse([each.candidate for each in members], rows, fusion)
 
 
@@ -339,7 +341,7 @@ def greedy_weights(held: Doubles, y: NDArray[np.intp]) -> Doubles:
 def _trees(fold: OuterFold, members: Sequence[Spoken]) -> Iterator[tuple[str, Answer]]:
     """Fit one small tree to what the pool says of rows that it has not seen, one to the classes."""
     rows = fold.learned
-    fusion = make_fusion("logpool", grouped=False)
+    fusion = make_fusion("log_linear", grouped=False)
     pooled = cross_fitted(fusion, _verdict(members, rows), rows)
     labels = np.eye(rows.n_outputs)[rows.y]
     for name, targets in zip(TREES, (pooled, labels), strict=True):
