@@ -123,7 +123,7 @@ def test_a_study_of_numbers(run, homes, tmp_path):
     (table,) = json.loads(done.stdout)["tables"]
     assert (table["measure"], table["greater_is_better"]) == ("RMSE", False)
     assert len(table["rows"]) == 6
-    assert ">numbers</th>" in (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert ">target</th>" in (tmp_path / "s.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_model_predicts_the_file_that_it_was_trained_on(run, german):
 
 
 def test_what_was_found_out_can_be_overruled(run, german):
-    options = ("--read", "dates=words", "--read", "encoding=latin-1")
+    options = ("--read", "dates=text", "--read", "encoding=latin-1")
     found = run("cluster", german, "-k", 2, "-t", "class", "--drop", "id", *options)
     assert found.exit_code == 0
     assert "holds dates" not in found.stderr

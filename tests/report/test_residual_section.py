@@ -43,4 +43,4 @@ def test_the_page_speaks_of_numbers(result):
     assert text.count("<svg") >= 2
     assert "RMSE is the root mean squared error" in text
     assert "accuracy" not in text.lower()
-    assert "numbers of price" in text
+    assert "target price" in text

@@ -338,7 +338,14 @@ def list_datasets(data_dir: str | PathLike[str] | None = None) -> list[DatasetIn
     Returns
     -------
     list of DatasetInfo
-        By name.
+        By name: ``name``, ``n_rows``, ``n_features``, ``at_hand`` (whether it can be read without
+        the network) and ``origin``.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import list_datasets
+    >>> next(each.n_rows for each in list_datasets() if each.name == "wine")
+    178
     """
     found: dict[str, DatasetInfo] = {}
     for name, known in PAPER_DATASETS.items():
