@@ -15,92 +15,130 @@ Integers = NDArray[np.int64]
 
 
 N_BINS = 256
-"""Bins per stratum between the one for all lower and the one for all higher affinities."""
+"""Bins per stratum between the one for all lower and the one for all higher values."""
 SMALLEST = float(np.finfo(np.float64).tiny)
 CHUNK = 256
-"""Rows at a time."""
-NEGLIGIBLE = -45.0
+"""Rows at a time in histograms."""
+DUAL_CHUNK = 64
+"""Rows at a time in memberships: what one chunk needs stays in the first-level cache."""
+LANES = 128
+"""So many sums are taken side by side, of every so many-th row each."""
+NEGLIGIBLE_LOG = -45.0
 """A row this far below a bin, in logs, adds less than 1e-19 to it: not worth an exponential."""
+EXACT_LOG = -40.0
+"""What is smaller than this, in logs, changes no float64 it is added to."""
+UNDERFLOW_LOG = -85.0
+"""An exponential of less counts as zero: just above what a float32 can hold."""
+VANISHING_LOG = -40.0
+"""Below windows this low responsibilities vanish: masses are exponentials of differences."""
+MAX_LISTED_ROWS = 1024
+"""More rows of one block in one window are counted, but not listed."""
+ROUNDING = 1e-12
+"""A stratum that lacks no more than such a share of all rows is to have all of them."""
+AT_BOUND = 1e-9
+"""Strata this close to a bound, in logs, are looked at one by one."""
+AT_BREAKPOINT = 1e-3
+"""A row with a fraction is this close to its breakpoint, in logs, however it was rounded."""
+NOTHING = 1e-300
 
 
-class Caps(NamedTuple):
-    """Where each stratum caps its memberships; fields of shape (n_strata,)."""
+class SplitScales(NamedTuple):
+    r"""Scales of equation 8 in two parts for precision, :math:`\log c_j = o_j - p_j`."""
 
-    pivots: Doubles  # affinities to measure from
-    log_shares: Doubles  # log membership that a row at the pivot has before capping
+    pivots: Doubles  # (n_strata,), log responsibilities to measure from
+    offsets: Doubles  # (n_strata,), log membership of a row at the pivot, before it is capped
 
 
-class Bins(NamedTuple):
-    """Where the bins of each stratum lie; fields of shape (n_strata,)."""
+class ScaleWindows(NamedTuple):
+    r"""Where :math:`-\log c_j` is expected; edges are values of the rows' dtype, (n_strata,)."""
 
     lower: Doubles
-    width: Doubles
+    upper: Doubles
 
 
-def cap_for_size(
-    affinity: Doubles,
-    weights: Doubles,
-    size: float,
-    above: float = 0.0,
-    rest: float = 0.0,
-    edge: float = 0.0,
-) -> tuple[float, float]:
-    r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly, for a pivot and a log share.
+class Entries(NamedTuple):
+    """Rows that may be capped or not, one entry for each stratum and row."""
 
-    ``affinity`` and ``weights`` are the rows that may stand on either side of the cap, in any
-    order. Further rows of weight ``above`` have higher affinities, and are capped; others have
-    lower ones, are not, and add up to ``rest``, :math:`\sum w_i e^{v_i - e}` with :math:`e` the
-    ``edge``, at most ``min(affinity)``. The size is at most the weight of all.
+    strata: Integers
+    offsets: Doubles  # how far the log responsibilities lie above the window's lower edge
+    weights: Doubles
 
-    In falling order, let the first :math:`m` rows be capped. The others carry what is left,
-    and row :math:`m` stays under the cap iff
-    :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
-    Once true this stays true as :math:`m` grows: walking up from the lowest row finds the first.
-    """
-    # NumPy sorts: a sort of Numba's takes longer to compile than all other kernels of a fit
-    order = np.argsort(affinity, kind="stable")
-    left = size - (above + weights.sum())
-    found: tuple[float, float] = _walk_up(affinity[order], weights[order], left, rest, edge)
-    return found
+    def __add__(self, other: Entries) -> Entries:  # type: ignore[override]
+        return Entries(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+class WindowSums(NamedTuple):
+    """Where rows lie relative to the windows; those of blocks add up."""
+
+    weight: float  # of all rows
+    above: Doubles  # (n_strata,), weight of the rows at the upper edge or higher
+    rest: Doubles  # (n_strata,), mass of the rows below, relative to the lower edge
+    inside: Doubles  # (n_strata,), number of rows between the edges
+    entries: Entries  # these rows, where they are at most MAX_LISTED_ROWS of a block
+
+    def __add__(self, other: WindowSums) -> WindowSums:  # type: ignore[override]
+        sums: Any = (a + b for a, b in zip(self, other, strict=True))  # type: ignore[operator]
+        return WindowSums(*sums)
+
+    def of_strata(self, strata: NDArray[np.intp]) -> WindowSums:
+        """Give the sums of some strata, whose indices rise."""
+        numbers, offsets, weights = self.entries
+        own = np.isin(numbers, strata)
+        entries = Entries(np.searchsorted(strata, numbers[own]), offsets[own], weights[own])
+        return WindowSums(
+            self.weight, self.above[strata], self.rest[strata], self.inside[strata], entries
+        )
+
+
+NO_WINDOWS = ScaleWindows(np.empty(0), np.empty(0))
+
+
+class Bounds(NamedTuple):
+    r"""What is known of each row's :math:`Z` before strata are looked at one by one."""
+
+    base: Doubles  # b = max_j log min(p_j, r_j)
+    high: Doubles  # an upper bound on log Z, less the base
+    low: Doubles  # sum of p_j e^-b over the strata that are full for sure
+    undecided: NDArray[np.uint8]  # whether other strata may have a part in the row
 
 
 @compiled
-def _walk_up(
-    affinity: Doubles, weights: Doubles, left: float, tail: float, pivot: float
+def add_from_below(
+    log_resp: Doubles, weights: Doubles, left: float, tail: float, pivot: float
 ) -> tuple[float, float]:
-    """Take rows from below the cap, the lowest first, as long as they stay under it."""
-    for i in range(len(affinity)):
-        new_tail = weights[i] + tail * np.exp(min(0.0, pivot - affinity[i]))
+    """Add rows from below, the lowest first, as long as none of them is capped."""
+    for i in range(len(log_resp)):
+        new_tail = weights[i] + tail * np.exp(min(0.0, pivot - log_resp[i]))
         new_left = left + weights[i]
         if tail > 0.0 and new_left > new_tail:
             break
-        pivot, tail, left = affinity[i], new_tail, new_left
+        pivot, tail, left = log_resp[i], new_tail, new_left
     # rounding can leave nothing to share where the size is the whole weight
     return pivot, np.log(max(left, SMALLEST)) - np.log(tail)
 
 
-def log_memberships(affinity: NDArray[np.floating], caps: Caps) -> NDArray[np.floating]:
-    r"""Log memberships :math:`\min(0, g_j + (v_{ij} - p_j))`, of shape (n_strata, n_rows)."""
-    below = affinity - caps.pivots[:, None] + caps.log_shares[:, None]
-    return np.minimum(below, 0.0).astype(affinity.dtype, copy=False)
+def capped_log_memberships(log_resp: Floats, scales: SplitScales) -> Floats:
+    r"""Log memberships :math:`\min(0, o_j + (v_{ij} - p_j))` (eq. 8), (n_strata, n_rows)."""
+    below = log_resp - scales.pivots[:, None] + scales.offsets[:, None]
+    return np.minimum(below, 0.0).astype(log_resp.dtype, copy=False)
 
 
 @compiled
 def bin_masses(
-    affinity: NDArray[np.floating],
+    log_resp: Floats,
     weights: Doubles,
     lower: Doubles,
     width: Doubles,
     n_bins: int,
 ) -> tuple[Doubles, Doubles]:
-    r"""Sort each stratum's affinities into equal bins; count them and add their exponentials.
+    r"""Count each stratum's log responsibilities in equal bins, and add their exponentials.
 
-    Affinities are of shape (n_strata, n_rows). A stratum's bins start at ``lower`` and are
+    They are of shape (n_strata, n_rows). A stratum's bins start at ``lower`` and are
     ``width`` wide; width 0 leaves it out. Both results are of shape (n_strata, n_bins + 2), with a
-    bin for all lower and one for all higher affinities: the weight in each bin, and
+    bin for all lower and one for all higher values: the weight in each bin, and
     :math:`\sum w_i \exp(v_i - e)` with :math:`e` the bin's upper edge; none for the last bin.
     """
-    n_strata, n_rows = affinity.shape
+    n_strata, n_rows = log_resp.shape
     counts = np.zeros((n_strata, n_bins + 2))
     masses = np.zeros((n_strata, n_bins + 2))
     bins, drops, parts = np.empty(CHUNK, dtype=np.int64), np.empty(CHUNK), np.empty(CHUNK)
@@ -109,7 +147,7 @@ def bin_masses(
             continue
         first, step, inverse = lower[j], width[j], 1.0 / width[j]
         for start in range(0, n_rows, CHUNK):
-            line = affinity[j, start : start + CHUNK]
+            line = log_resp[j, start : start + CHUNK]
             for i in range(line.size):
                 offset = line[i] - first
                 # what is not a number goes below, rather than anywhere in memory
@@ -117,7 +155,7 @@ def bin_masses(
                 place = min(float(n_bins), place)
                 bins[i] = np.int64(place) + 1
                 drops[i] = min(0.0, offset - (place + 1.0) * step)
-            exponentials(drops[: line.size], NEGLIGIBLE, parts)
+            exponentials(drops[: line.size], NEGLIGIBLE_LOG, parts)
             for i in range(line.size):
                 counts[j, bins[i]] += weights[start + i]
                 masses[j, bins[i]] += weights[start + i] * parts[i]
@@ -127,30 +165,30 @@ def bin_masses(
 
 @compiled
 def rows_in_bins(
-    affinity: NDArray[np.floating],
+    log_resp: Floats,
     weights: Doubles,
     lower: Doubles,
     width: Doubles,
-    found: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], Doubles, Doubles]:
-    """Find the entries of ``affinity`` that lie in one bin of each stratum.
+    found: Integers,
+) -> tuple[Integers, Doubles, Doubles]:
+    """Find the entries of ``log_resp`` that lie in one bin of each stratum.
 
     The bin, ``found``, is counted from the one that starts at ``lower``. Gives the entries' strata,
     rising; how far they lie above ``lower``; and the weights of their rows.
     """
-    n_strata, n_rows = affinity.shape
+    n_strata, n_rows = log_resp.shape
     entries, n_found = np.empty(64, dtype=np.int64), 0
-    limits = np.empty(2, dtype=affinity.dtype)
-    slack = 2.0**-20 if affinity.itemsize == 4 else 2.0**-49
+    limits = np.empty(2, dtype=log_resp.dtype)
+    slack = 2.0**-20 if log_resp.itemsize == 4 else 2.0**-49
     eights = np.zeros(-(-n_rows // 8), dtype=np.uint64)
     near = eights.view(np.uint8)
     for j in range(n_strata):
         start, step, inverse, wanted = lower[j], width[j], 1.0 / width[j], found[j]
-        # first without a branch, in the affinities' own dtype and with room for rounding
-        reach = slack * (abs(start) + abs(wanted + 1) * step)
-        limits[0] = start + wanted * step - reach
-        limits[1] = start + (wanted + 1) * step + reach
-        low, high, line = limits[0], limits[1], affinity[j]
+        # first without a branch, in their own dtype and with room for rounding
+        radius = slack * (abs(start) + abs(wanted + 1) * step)
+        limits[0] = start + wanted * step - radius
+        limits[1] = start + (wanted + 1) * step + radius
+        low, high, line = limits[0], limits[1], log_resp[j]
         for i in range(n_rows):
             near[i] = (line[i] >= low) & (line[i] <= high)
         for k in range(eights.size):
@@ -165,12 +203,12 @@ def rows_in_bins(
     found_weights = np.empty(n_found)
     for e in range(n_found):
         j, i = entries[e] // n_rows, entries[e] % n_rows
-        strata[e], offsets[e], found_weights[e] = j, affinity[j, i] - lower[j], weights[i]
+        strata[e], offsets[e], found_weights[e] = j, log_resp[j, i] - lower[j], weights[i]
     return strata, offsets, found_weights
 
 
 @compiled(inline="always")
-def _with_room(entries: NDArray[np.int64], n_found: int) -> NDArray[np.int64]:
+def _with_room(entries: Integers, n_found: int) -> Integers:
     """Give entries with room for one more than were found: if full, a copy twice as long."""
     if n_found < len(entries):
         return entries
@@ -182,7 +220,7 @@ def _with_room(entries: NDArray[np.int64], n_found: int) -> NDArray[np.int64]:
 
 @compiled
 def sizes_at_edges(counts: Doubles, masses: Doubles, width: Doubles) -> tuple[Doubles, Doubles]:
-    r"""Sizes of the strata if the cap stood at each edge between two bins.
+    r"""Sizes of the strata if memberships were capped at each edge between two bins.
 
     From the counts and masses of ``bin_masses``, merged over all blocks. Of shape
     (n_strata, n_bins + 1), falling; and the part of the size that rows below the edge hold.
@@ -202,99 +240,36 @@ def sizes_at_edges(counts: Doubles, masses: Doubles, width: Doubles) -> tuple[Do
     return sizes, rests
 
 
-LANES = 128
-"""So many sums are taken side by side, of every so many-th row each."""
-CROWD = 1024
-"""More rows of one block in one window are not listed."""
-UNDERFLOW_LOG = -85.0
-"""A row that far below a window, in logs, adds nothing."""
-ROUNDING = 1e-12
-"""A stratum that lacks no more than such a share of all rows is to have all: none is capped."""
-DEEP = -40.0
-"""Below windows this low responsibilities vanish: masses are exponentials of differences."""
-
-
-class Windows(NamedTuple):
-    """Where caps are expected; fields of shape (n_strata,), numbers that affinities can be."""
-
-    lower: Doubles
-    upper: Doubles
-
-
-class Entries(NamedTuple):
-    """Rows that may stand on either side of a cap, one entry for each stratum and row."""
-
-    strata: Integers
-    offsets: Doubles  # how far the affinities lie above the window's lower edge
-    weights: Doubles
-
-    def __add__(self, other: Entries) -> Entries:  # type: ignore[override]
-        return Entries(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-
-    def by_stratum(self, n_strata: int) -> tuple[list[Doubles], list[Doubles]]:
-        """Offsets and weights of each stratum, in the order of the rows."""
-        starts, offsets, weights = sort_entries(*self, n_strata)
-        cuts = starts[1:-1]
-        return np.split(offsets, cuts), np.split(weights, cuts)
-
-
-class Near(NamedTuple):
-    """What rows are to the windows; of all rows, the sum of what blocks give."""
-
-    weight: float  # of all rows
-    above: Doubles  # (n_strata,), weight of the rows at the upper edge or higher
-    rest: Doubles  # (n_strata,), what rows below hold, relative to the lower edge
-    inside: Doubles  # (n_strata,), number of rows between the edges
-    entries: Entries  # these rows, but for those of crowds
-
-    def __add__(self, other: Near) -> Near:  # type: ignore[override]
-        sums: Any = (a + b for a, b in zip(self, other, strict=True))  # type: ignore[operator]
-        return Near(*sums)
-
-
-NO_WINDOWS = Windows(np.empty(0), np.empty(0))
-
-
-def rows_near_caps(
-    affinity: Floats, shares: Floats, weights: Doubles, lower: Doubles, upper: Doubles
-) -> Near:
-    """Look at a block's rows, of shape (n_strata, n_rows), through the strata's windows.
-
-    ``shares`` are the exponentials of the affinities times the weights.
-    """
-    weight, above, rest, inside, *rows = _look_through(affinity, shares, weights, lower, upper)
-    return Near(weight, above, rest, inside, Entries(*rows))
-
-
 @compiled
-def _look_through(
-    affinity: Floats, shares: Floats, weights: Doubles, lower: Doubles, upper: Doubles
+def scan_windows(
+    log_resp: Floats, shares: Floats, weights: Doubles, lower: Doubles, upper: Doubles
 ) -> tuple[float, Doubles, Doubles, Doubles, Integers, Doubles, Doubles]:
-    n_strata, n_rows, real = lower.size, affinity.shape[1], affinity.dtype
+    """Give the fields of ``WindowSums`` for a block; ``shares`` are weighted responsibilities."""
+    n_strata, n_rows, real = lower.size, log_resp.shape[1], log_resp.dtype
     above, rest, inside = np.zeros(n_strata), np.zeros(n_strata), np.zeros(n_strata)
-    rows = np.empty(n_strata * CROWD + n_rows + 1, dtype=np.int64)
+    rows = np.empty(n_strata * MAX_LISTED_ROWS + n_rows + 1, dtype=np.int64)
     ends = np.zeros(n_strata, dtype=np.int64)
     drops, masses = np.empty(n_rows, dtype=real), np.empty(n_rows, dtype=real)
     edges, near, n_found = np.empty(2, dtype=real), np.empty(n_rows, dtype=np.uint8), 0
     for j in range(n_strata):
-        line = affinity[j]
+        line = log_resp[j]
         edges[0], edges[1] = lower[j], upper[j]
-        if lower[j] > DEEP:
+        if lower[j] > VANISHING_LOG:
             part, scale = shares[j], np.exp(-lower[j])
         else:
             _masses_below(line, weights, edges[0], drops, masses)
             part, scale = masses, 1.0
-        above[j], rest[j] = _part_rows(line, part, weights, edges, near)
+        above[j], rest[j] = _partition_rows(line, part, weights, edges, near)
         rest[j] *= scale
-        n_listed = _list_rows(near, rows, n_found)
+        n_listed = _list_marked(near, rows, n_found)
         inside[j] = n_listed - n_found
-        n_found = n_listed if inside[j] <= CROWD else n_found
+        n_found = n_listed if inside[j] <= MAX_LISTED_ROWS else n_found
         ends[j] = n_found
     strata, offsets = np.empty(n_found, dtype=np.int64), np.empty(n_found)
     own, weight, e = np.empty(n_found), 0.0, 0
     for j in range(n_strata):
         while e < ends[j]:
-            strata[e], offsets[e] = j, affinity[j, rows[e]] - lower[j]
+            strata[e], offsets[e] = j, log_resp[j, rows[e]] - lower[j]
             own[e] = weights[rows[e]]
             e += 1
     for i in range(n_rows):
@@ -313,7 +288,7 @@ def _masses_below(line: Floats, weights: Doubles, edge: Any, drops: Floats, mass
 
 
 @compiled(inline="always")
-def _part_rows(
+def _partition_rows(
     line: Floats, masses: Floats, weights: Doubles, edges: Floats, near: NDArray[np.uint8]
 ) -> tuple[float, float]:
     """Weight of the rows above the edges and mass of those below; mark the others."""
@@ -337,7 +312,7 @@ def _part_rows(
 
 
 @compiled(inline="always")
-def _list_rows(near: NDArray[np.uint8], rows: Integers, n_found: int) -> int:
+def _list_marked(near: NDArray[np.uint8], rows: Integers, n_found: int) -> int:
     """List the rows that are marked; most eights of them have none."""
     n_eights = near.size // 8
     eights = near[: 8 * n_eights].view(np.uint64)
@@ -370,32 +345,17 @@ def sort_entries(
     return starts, heights, own
 
 
-class WindowCaps(NamedTuple):
-    """Caps that lie in their windows; fields of shape (n_strata,)."""
-
-    heights: Doubles  # how far above the lower edge
-    settled: NDArray[np.bool_]  # whether it is there; it may be elsewhere, or in a crowd
-
-
-def caps_in_windows(windows: Windows, near: Near, sizes: Doubles) -> WindowCaps:
-    r"""Caps at which strata have the given sizes, where they lie in the windows.
-
-    A cap :math:`h` above the lower edge means :math:`\log c = -h`, relative to that edge.
-    """
-    entries = sort_entries(*near.entries, len(sizes))
-    listed = np.diff(entries[0]) == near.inside
-    sums = near.above, near.rest, windows.upper - windows.lower
-    heights, settled = _lower_caps(entries, sums, near.weight, sizes)
-    return WindowCaps(heights, settled & listed)
-
-
 @compiled
-def _lower_caps(
+def scales_in_windows(
     entries: tuple[Integers, Doubles, Doubles],
     sums: tuple[Doubles, Doubles, Doubles],
     total: float,
     sizes: Doubles,
 ) -> tuple[Doubles, NDArray[np.bool_]]:
+    r"""Find heights :math:`-\log c_j` above the windows' lower edges, and whether they are inside.
+
+    ``entries`` are those of ``sort_entries``, ``sums`` what is above and below, and the widths.
+    """
     starts, offsets, weights = entries
     heights, settled = np.zeros(sizes.size), np.zeros(sizes.size, dtype=np.bool_)
     drops, masses = np.empty(weights.size), np.empty(weights.size)
@@ -410,7 +370,7 @@ def _lower_caps(
             at_upper += mass
         settled[j] = at_upper <= size <= at_lower and size < (1.0 - ROUNDING) * total
         if settled[j]:
-            heights[j] = _lower_cap(rows, size - above, below, span)
+            heights[j] = _newton_scale(rows, size - above, below, span)
     return heights, settled
 
 
@@ -429,10 +389,10 @@ def _masses_inside(rows: tuple[Doubles, Doubles, Doubles], span: float, drops: D
 
 
 @compiled
-def _lower_cap(
+def _newton_scale(
     rows: tuple[Doubles, Doubles, Doubles], size: float, rest: float, span: float
 ) -> float:
-    """Lower a cap from the upper edge until no further row reaches it (Figure 1)."""
+    """Lower the height of a scale from the upper edge until no further row is capped (Fig. 1)."""
     offsets, weights, masses = rows
     height, n_capped, n_before = span, 0, -1
     while True:
@@ -450,41 +410,15 @@ def _lower_cap(
         n_before = n_capped
 
 
-EXACT = -40.0
-"""What is smaller than this, in logs, changes no float64 it is added to."""
-AT_BOUND = 1e-9
-"""Strata this close to a bound, in logs, are looked at one by one."""
-NEXT_TO = 1e-3
-"""A row with a fraction is this close to the price, in logs, however its numbers were rounded."""
-NOTHING = 1e-300
-DUAL_CHUNK = 64
-"""Rows at a time: what one chunk needs stays in the first-level cache."""
-
-
-def priced_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Doubles]:
-    r"""Memberships that are best for each row at fixed prices, and :math:`\log Z_i`."""
-    memberships, bounds = bound_memberships(log_density, log_scales)
-    return memberships, settle_memberships(log_density, log_scales, memberships, bounds)
-
-
-class Bounds(NamedTuple):
-    r"""What is known of each row's :math:`Z` before strata are looked at one by one."""
-
-    base: Doubles  # b = max_j log min(p_j, r_j)
-    high: Doubles  # an upper bound on log Z, less the base
-    low: Doubles  # sum of p_j e^-b over the strata that are full for sure
-    unsure: NDArray[np.uint8]  # whether other strata may have a part in the row
-
-
 @compiled
-def bound_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Bounds]:
+def bound_row_sums(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Bounds]:
     r"""Memberships of one where bounds on :math:`Z` say so for sure, else zero.
 
     A stratum has :math:`Z \ge p_j` if it is full and :math:`Z \ge r_j` if not, so
     :math:`Z \ge \max_j \min(p_j, r_j)`. What it adds to :math:`Z` is at most both :math:`p_j` and
     :math:`Z`, and nothing if :math:`r_j < Z`, so :math:`Z \le \sum_j \min(p_j, r_j)`. Strata whose
     :math:`r_j` is above that are full, and what they add up to is a lower bound again.
-    Loops run over rows and hold no branch and no call, as in ``share_rows``.
+    Loops run over rows and hold no branch and no call, as in ``responsibilities``.
     """
     n_strata, n_rows = log_density.shape
     memberships = np.empty_like(log_density)
@@ -498,11 +432,11 @@ def bound_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats,
         stop = min(start + DUAL_CHUNK, n_rows)
         here = Bounds(
             bounds.base[start:stop], bounds.high[start:stop],
-            bounds.low[start:stop], bounds.unsure[start:stop],
+            bounds.low[start:stop], bounds.undecided[start:stop],
         )  # fmt: skip
         _bound_from_above(log_density, discounts, start, here, parts)
-        _settle_the_sure(log_density, log_scales, start, here, parts, memberships)
-        _look_for_doubt(log_density, log_scales, start, here)
+        _fill_certain(log_density, log_scales, start, here, parts, memberships)
+        _mark_undecided(log_density, log_scales, start, here)
     return memberships, bounds
 
 
@@ -523,7 +457,7 @@ def _bound_from_above(
         line, discount, part = log_density[j, start : start + n], discounts[j], parts[j]
         for i in range(n):
             logs[i] = line[i] + discount - base[i]
-        exponentials(logs, EXACT, part)
+        exponentials(logs, EXACT_LOG, part)
         for i in range(n):
             high[i] += part[i]
     for i in range(n):
@@ -531,7 +465,7 @@ def _bound_from_above(
 
 
 @compiled(inline="always")
-def _settle_the_sure(
+def _fill_certain(
     log_density: Floats,
     log_scales: Doubles,
     start: int,
@@ -556,22 +490,22 @@ def _settle_the_sure(
 
 
 @compiled(inline="always")
-def _look_for_doubt(log_density: Floats, log_scales: Doubles, start: int, here: Bounds) -> None:
+def _mark_undecided(log_density: Floats, log_scales: Doubles, start: int, here: Bounds) -> None:
     """Mark the rows in which a stratum lies between the bounds."""
-    base, high, low, unsure = here.base, here.high, here.low, here.unsure
+    base, high, low, undecided = here.base, here.high, here.low, here.undecided
     n, least = base.size, np.empty(base.size)
     for i in range(n):
-        unsure[i] = 0
+        undecided[i] = 0
         least[i] = max(0.0, np.log(max(low[i], NOTHING))) - AT_BOUND
     for j in range(len(log_density)):
         line, scale = log_density[j, start : start + n], log_scales[j]
         for i in range(n):
             ratio = line[i] - base[i] + scale
-            unsure[i] |= (ratio <= high[i]) & (ratio >= least[i])
+            undecided[i] |= (ratio <= high[i]) & (ratio >= least[i])
 
 
 @compiled
-def settle_memberships(
+def complete_memberships(
     log_density: Floats, log_scales: Doubles, memberships: Floats, bounds: Bounds
 ) -> Doubles:
     r"""Walk the strata that are not settled by falling :math:`r_j`; give :math:`\log Z_i`.
@@ -583,7 +517,7 @@ def settle_memberships(
     for i in range(n_rows):
         base, total = bounds.base[i], bounds.low[i]
         log_sums[i] = base + np.log(max(total, NOTHING))
-        if not bounds.unsure[i]:
+        if not bounds.undecided[i]:
             continue
         for j in range(n_strata):
             ratio = log_density[j, i] - base + log_scales[j]
@@ -616,26 +550,26 @@ def _highest(values: Doubles) -> int:
 
 
 @compiled
-def sizes_at_prices(
+def sizes_and_breakpoints(
     log_density: Floats,
     memberships: Floats,
     log_sums: Doubles,
     weights: Doubles,
     log_scales: Doubles,
-    reach: Doubles,
+    radius: Doubles,
     n_bins: int,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    r"""Sizes of the strata, and how they would change if their prices did.
+    r"""Sizes of the strata, and how they would change with the dual variables.
 
     Gives :math:`\sum_i w_i \tau_{ij}`; the weight of the rows with a fraction, whose
     :math:`\tau_{ij}` grows with :math:`c_j` one to one; and, of shape (n_strata, 2 * n_bins), the
-    weight of the rows whose membership turns in each bin of :math:`\log c_j`, with ``n_bins`` on
-    each side and as far as ``reach``. A row turns from 0 to 1 where :math:`r_j = Z`: at
+    weight of the rows whose breakpoint is in each bin of :math:`\log c_j`, with ``n_bins`` on each
+    side and as far as ``radius``. A membership turns from 0 to 1 where :math:`r_j = Z`: at
     :math:`\log c_j = \log Z - \log p_j`.
     """
     n_strata, n_rows = log_density.shape
     sizes, fractions = np.zeros(n_strata), np.zeros(n_strata)
-    turns, lanes = np.zeros((n_strata, 2 * n_bins)), np.zeros((n_strata, DUAL_CHUNK))
+    breakpoints, lanes = np.zeros((n_strata, 2 * n_bins)), np.zeros((n_strata, DUAL_CHUNK))
     distances, near = np.empty(DUAL_CHUNK), np.empty(DUAL_CHUNK, dtype=np.uint8)
     for start in range(0, n_rows, DUAL_CHUNK):
         stop = min(start + DUAL_CHUNK, n_rows)
@@ -644,21 +578,23 @@ def sizes_at_prices(
             taus, sums = memberships[j, start:stop], lanes[j]
             for i in range(heavy.size):
                 sums[i] += heavy[i] * taus[i]
-            line, inverse = log_density[j, start:stop], n_bins / reach[j]
+            line, inverse = log_density[j, start:stop], n_bins / radius[j]
             for i in range(heavy.size):
                 distances[i] = (log_sums[start + i] - line[i] - log_scales[j]) * inverse
-            # a row with a fraction is at the price, but for rounding
-            if _look_nearby(distances[: heavy.size], max(n_bins, NEXT_TO * inverse), near):
-                _count_turns(taus, heavy, distances, near, turns[j], fractions[j : j + 1])
+            # a row with a fraction is at its breakpoint, but for rounding
+            if _mark_near(distances[: heavy.size], max(n_bins, AT_BREAKPOINT * inverse), near):
+                _count_breakpoints(
+                    taus, heavy, distances, near, breakpoints[j], fractions[j : j + 1]
+                )
     for j in range(n_strata):
         for i in range(DUAL_CHUNK):
             sizes[j] += lanes[j, i]
-    return sizes, fractions, turns
+    return sizes, fractions, breakpoints
 
 
 @compiled(inline="always")
-def _look_nearby(distances: Doubles, within: float, near: NDArray[np.uint8]) -> int:
-    """Mark the rows of a chunk that turn within so many bins; give their number."""
+def _mark_near(distances: Doubles, within: float, near: NDArray[np.uint8]) -> int:
+    """Mark the rows of a chunk with a breakpoint within so many bins; give their number."""
     found = 0
     for i in range(distances.size):
         near[i] = (distances[i] >= -within) & (distances[i] <= within)
@@ -668,16 +604,16 @@ def _look_nearby(distances: Doubles, within: float, near: NDArray[np.uint8]) -> 
 
 
 @compiled(inline="always")
-def _count_turns(
+def _count_breakpoints(
     taus: Floats,
     weights: Doubles,
     distances: Doubles,
     near: NDArray[np.uint8],
-    turns: Doubles,
+    breakpoints: Doubles,
     fractions: Doubles,
 ) -> None:
-    """Put the rows of a chunk that turn nearby into their bins; add up those with a fraction."""
-    n_bins = turns.size // 2
+    """Count the marked rows of a chunk by bin; add up the weight of those with a fraction."""
+    n_bins = breakpoints.size // 2
     for i in range(taus.size):
         if not near[i]:
             continue
@@ -686,6 +622,6 @@ def _count_turns(
             continue
         if not -n_bins <= distances[i] < n_bins:
             continue
-        # rounding may put a turn on the wrong side of the price it is next to
+        # rounding may put a breakpoint on the wrong side of the log scale it is next to
         k = int(np.floor(distances[i])) + n_bins
-        turns[min(k, n_bins - 1) if taus[i] > 0.5 else max(k, n_bins)] += weights[i]
+        breakpoints[min(k, n_bins - 1) if taus[i] > 0.5 else max(k, n_bins)] += weights[i]

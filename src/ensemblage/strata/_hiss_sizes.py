@@ -6,28 +6,34 @@ The scales of equation 8 are found within EM, the dual problem of equation 5 wit
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage.blocks import Block, BlockSource, of_carries
-from ensemblage.strata._gaussian import Rule, StrataModel
-from ensemblage.strata._gaussian_kernels import Moments
+from ensemblage.strata._gaussian_kernels import (
+    MembershipPrior,
+    Moments,
+    StrataModel,
+    responsibilities,
+)
 from ensemblage.strata._hiss_kernels import (
     N_BINS,
-    Bins,
-    Caps,
     Entries,
-    Near,
-    Windows,
+    ScaleWindows,
+    SplitScales,
+    WindowSums,
+    add_from_below,
     bin_masses,
-    cap_for_size,
-    caps_in_windows,
-    priced_memberships,
+    bound_row_sums,
+    capped_log_memberships,
+    complete_memberships,
     rows_in_bins,
+    scales_in_windows,
+    sizes_and_breakpoints,
     sizes_at_edges,
-    sizes_at_prices,
+    sort_entries,
 )
 
 Doubles = NDArray[np.float64]
@@ -35,236 +41,242 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-
-WANTED_SHARE, FEWEST, MOST = 1 / 128, 64, 8192
-"""Such a share of the rows, within these bounds, is to be in a window,"""
-AT_MOST = 4.0
-"""and so many times that, if it takes that much to reach as far as the last cap was missed by,"""
-MISSES = 2.0
-"""times this."""
-FIRST_WINDOW, MOST_REACH = 0.5, 1.0
-"""How far a window reaches to both sides, when nothing is known and at most."""
-LEAST_REACH = 8.0
-"""And at least, in what rounding makes of an affinity."""
-GOES_ON = 0.8
-"""The next move is expected to be such a part of the last."""
-
-
-class Seen(NamedTuple):
-    """What a pass saw of the rows around the expected caps."""
-
-    windows: Windows
-    near: Near
-
-    def of(self, strata: Integers) -> Seen:
-        """Give what it saw for strata of some numbers, rising."""
-        near, (numbers, offsets, weights) = self.near, self.near.entries
-        own = np.isin(numbers, strata)
-        renumbered = np.searchsorted(strata, numbers[own])
-        entries = Entries(renumbered, offsets[own], weights[own])
-        some = Near(
-            near.weight, near.above[strata], near.rest[strata], near.inside[strata], entries
-        )
-        lower, upper = self.windows
-        return Seen(Windows(lower[strata], upper[strata]), some)
-
-
-def log_scales_of(caps: Caps) -> Doubles:
-    """Give the log of c as one number per stratum, good enough to look around or to start from."""
-    return caps.log_shares - caps.pivots
-
-
-def windows_at(heights: Doubles, reach: Doubles, dtype: Any) -> Windows:
-    """Windows around some affinities, with edges that affinities of this dtype can have."""
-    edges = heights - reach, heights + reach
-    return Windows(*(edge.astype(dtype).astype(np.float64) for edge in edges))
-
-
-def next_windows(source: BlockSource, caps: Caps, before: Rule, near: Near) -> Windows:
-    """Windows for the next pass: caps go on as they went, among rows as dense as those seen."""
-    heights = -log_scales_of(caps)
-    expected, reach = heights, np.full_like(heights, FIRST_WINDOW)
-    if isinstance(before.prior, Caps):
-        expected = heights + GOES_ON * (heights + log_scales_of(before.prior))
-    if before.windows is not None:
-        lower, upper = before.windows
-        wanted = min(max(FEWEST, WANTED_SHARE * source.shape[0]), MOST)
-        reach = (upper - lower) / 2 * wanted / np.maximum(near.inside, 1.0)
-        missed_by = np.abs(heights - (lower + upper) / 2)
-        reach = np.clip(MISSES * missed_by, reach, AT_MOST * reach)
-    least = LEAST_REACH * np.finfo(source.dtype).eps * (1 + np.abs(expected))
-    return windows_at(expected, np.clip(reach, least, MOST_REACH), source.dtype)
-
+Evaluated = tuple[Doubles, Doubles, Doubles, Doubles]
+"""Sizes, weight of fractions, breakpoints by bin, and rounding; a row per group."""
 
 ALL = slice(None)
+ROUNDING = 1e-12
+
+# windows in which the next scales are expected
+WINDOW_SHARE = 1 / 128
+"""Such a share of the rows is to be in a window,"""
+MIN_WINDOW_ROWS = 64
+"""but so many at least"""
+MAX_WINDOW_ROWS = 8192
+"""and at most;"""
+MAX_ROWS_FACTOR = 4.0
+"""so many times that, if it takes that much to cover by how far the last scale was missed,"""
+MISS_FACTOR = 2.0
+"""times this."""
+FIRST_RADIUS = 0.5
+"""Half the width of a window when nothing is known, and of the first dual step."""
+MAX_WINDOW_RADIUS = 1.0
+MIN_WINDOW_ROUNDINGS = 8.0
+"""Least half width, in roundings of a log responsibility."""
+MOMENTUM = 0.8
+"""The next move is expected to be such a part of the last."""
+
+# the search for scales outside the windows
+MIN_SORTED_ROWS = 1024
+"""So many of a stratum's rows may be gathered and sorted in any case,"""
+SORTED_SHARE = 1 / 32
+"""or such a share of them,"""
+MAX_SORTED_ROWS = 65536
+"""but no more."""
+FIRST_WIDTH = 64.0
+"""Of all bins together, when nothing is known: memberships down to e^-64."""
+NEAR_WIDTH = 4.0
+"""Of all bins together, when scales should be near."""
+BRACKET_GROWTH = 32.0
+FINE_WIDTH = 1.0
+"""Within a bin this wide exponentials keep their precision."""
+MAX_SEARCH_PASSES = 200
+"""More than it takes to reach the largest value, or to halve a bin until nothing is left."""
+TIE_WIDTH = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
+"""Rows in a bin this narrow count as equal."""
+LINEAR_WIDTH = {np.dtype(np.float64): 2e-8, np.dtype(np.float32): 1e-5}
+"""Within a bin this narrow sizes change linearly."""
+
+# the dual problem
+N_DUAL_BINS = 128
+"""On each side of a log scale."""
+MAX_JOINT_STALLS = 3
+"""After so many passes that brought no size closer, one scale moves at a time;"""
+MAX_STALLED = 8
+"""after so many the search ends,"""
+STALLS_PER_STRATUM = 3
+"""and so many more for each stratum whose size is not met."""
+MAX_PASSES = 1000
+"""So many passes at most;"""
+MIN_PASSES = 50
+"""so many are allowed in any case,"""
+MAX_TOTAL_ENTRIES = 2e8
+"""and between these so many memberships in all passes together."""
+TOLERANCE = 1e-10
+"""Sizes this close, relatively, are met."""
+STEEP_LOG_SCALE = 12.0
+"""From this log scale on a membership turns within 1e-5 of its breakpoint."""
+RADIUS_GROWTH = 8.0
+RADIUS_SHRINK = 16.0
+MAX_RADIUS = 1e9
+MAX_LOG_SCALE = 600.0
+"""Larger log scales are as good as this one: fractions turn within less than a float."""
+ACTIVE_RADIUS_FACTOR = 4.0
+"""Rows with a breakpoint within so many times the radius are the active set,"""
+MIN_ENTRIES = 2**18
+"""which is kept if there are so many memberships or more,"""
+MAX_ACTIVE_ENTRIES = 1e6
+"""so many at most in the set,"""
+MAX_ACTIVE_SHARE = 1 / 8
+"""and no larger share of the rows."""
+MAX_JEFFREYS = 5e-3
+"""Gaussians with a smaller divergence coincide: where they are high their log densities differ by
+7 %, and iterations that stopped there had not begun to part them."""
 
 
-def solve_caps(
-    source: BlockSource, sizes: Doubles, seen: Seen | None = None, strata: Any = ALL
-) -> Caps:
-    """Caps under which strata, all or those of some numbers, have the wanted sizes.
+class SizeConstraint(NamedTuple):
+    """Sizes of strata as shares of the rows: the same for all, or a range with a total."""
 
-    The source's carry holds the log affinities, of shape (n_strata, n_rows). Where the cap is in
+    lower: float
+    upper: float
+    total: float | None = None
+    """What all sizes add up to; None where each is ``lower``."""
+
+
+def as_log_scales(scales: SplitScales) -> Doubles:
+    """Log c as one number per stratum: good enough to look around, or to start from."""
+    return scales.offsets - scales.pivots
+
+
+def extrapolate_windows(
+    source: BlockSource, scales: SplitScales, before: MembershipPrior, near: WindowSums
+) -> ScaleWindows:
+    """Windows for the next pass: scales go on as they went, among rows as dense as those seen."""
+    heights = -as_log_scales(scales)
+    expected, radius = heights, np.full_like(heights, FIRST_RADIUS)
+    if isinstance(before.log_memberships, SplitScales):
+        expected = heights + MOMENTUM * (heights + as_log_scales(before.log_memberships))
+    if before.windows is not None:
+        lower, upper = before.windows
+        wanted = min(max(MIN_WINDOW_ROWS, WINDOW_SHARE * source.shape[0]), MAX_WINDOW_ROWS)
+        radius = (upper - lower) / 2 * wanted / np.maximum(near.inside, 1.0)
+        missed_by = np.abs(heights - (lower + upper) / 2)
+        radius = np.clip(MISS_FACTOR * missed_by, radius, MAX_ROWS_FACTOR * radius)
+    least = MIN_WINDOW_ROUNDINGS * np.finfo(source.dtype).eps * (1 + np.abs(expected))
+    radius = np.clip(radius, least, MAX_WINDOW_RADIUS)
+    edges = expected - radius, expected + radius
+    return ScaleWindows(*(edge.astype(source.dtype).astype(np.float64) for edge in edges))
+
+
+def constrained_scales(
+    source: BlockSource, constraint: SizeConstraint, moments: Moments, prior: MembershipPrior
+) -> tuple[SplitScales, Doubles]:
+    """Scales at which sizes hold, after a pass under a prior; and these sizes, (n_strata,)."""
+    near, windows, n_strata = moments.window_sums, prior.windows, len(moments.mass)
+    if constraint.total is None:
+        sizes = np.full(n_strata, constraint.lower * near.weight)
+        return solve_scales(source, sizes, windows, near), sizes
+    lower, upper = constraint.lower * near.weight, constraint.upper * near.weight
+    total = constraint.total * near.weight
+    sizes, scales = allocate_total_size(source, lower, upper, total, n_strata)
+    # far down, where log responsibilities are coarse, one scale for all is too
+    coarse = np.spacing(np.abs(scales.pivots)) > LINEAR_WIDTH[source.dtype]
+    free = (sizes > lower) & (sizes < upper) & ~coarse
+    bound = np.flatnonzero(~free)
+    if len(bound) > 0:
+        if windows is not None:
+            windows = ScaleWindows(*(edge[bound] for edge in windows))
+            near = near.of_strata(bound)
+        scales = _replaced(scales, bound, solve_scales(source, sizes[bound], windows, near, bound))
+    return scales, sizes
+
+
+def solve_scales(
+    source: BlockSource,
+    sizes: Doubles,
+    windows: ScaleWindows | None,
+    near: WindowSums,
+    strata: Any = ALL,
+) -> SplitScales:
+    """Scales at which strata, all or those of some indices, have the given sizes.
+
+    The source's carry holds log responsibilities, of shape (n_strata, n_rows). Where a scale is in
     the window that a pass has looked through, it is known; else a search finds it.
     """
-    if seen is None:
-        return search_caps(source, sizes, strata=strata)
-    heights, settled = caps_in_windows(*seen, sizes)
-    caps = Caps(seen.windows.lower, -heights)
-    missed = np.flatnonzero(~settled)
+    if windows is None:
+        return search_scales(source, sizes, strata=strata)
+    entries = sort_entries(*near.entries, len(sizes))
+    sums = near.above, near.rest, windows.upper - windows.lower
+    heights, inside = scales_in_windows(entries, sums, near.weight, sizes)
+    listed = np.diff(entries[0]) == near.inside
+    scales, missed = SplitScales(windows.lower, -heights), np.flatnonzero(~(inside & listed))
     if len(missed) == 0:
-        return caps
-    bins = bins_about(seen.windows.lower[missed])
+        return scales
     strata = missed if strata is ALL else strata[missed]
-    return _replaced(caps, missed, search_caps(source, sizes[missed], bins, strata))
+    found = search_scales(source, sizes[missed], windows.lower[missed], strata)
+    return _replaced(scales, missed, found)
 
 
-def _replaced(caps: Caps, strata: Integers, others: Caps) -> Caps:
-    merged = Caps(*(field.copy() for field in caps))
+def _replaced(scales: SplitScales, strata: Integers, others: SplitScales) -> SplitScales:
+    merged = SplitScales(*(field.copy() for field in scales))
     for own, other in zip(merged, others, strict=True):
         own[strata] = other
     return merged
 
 
-class SizedRules(NamedTuple):
-    """Rules under which each stratum has the same share of all rows, or one within a range."""
+def search_scales(
+    source: BlockSource, sizes: Doubles, heights: Doubles | None = None, strata: Any = ALL
+) -> SplitScales:
+    r"""Scales at which strata, all or those of some indices, have the given sizes.
 
-    n_strata: int
-    share: float | SizeRange
-
-    @property
-    def first(self) -> Rule:
-        """The same membership for all."""
-        share = self.share
-        if isinstance(share, SizeRange):
-            share = share.budget / self.n_strata
-        return Rule(np.full((self.n_strata, 1), np.log(share)))
-
-    def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
-        """Caps at which the sizes hold, and where the next ones are likely to be."""
-        caps = self.caps(source, moments, rule)
-        return Rule(caps, next_windows(source, caps, rule, moments.near))
-
-    def caps(self, source: BlockSource, moments: Moments, rule: Rule) -> Caps:
-        """Caps at which the sizes hold, after a pass under a rule."""
-        weight, seen = moments.near.weight, None
-        if rule.windows is not None:
-            seen = Seen(rule.windows, moments.near)
-        if not isinstance(self.share, SizeRange):
-            return solve_caps(source, self.sizes(source, weight), seen)
-        wanted = self._wanted(self.share, weight)
-        sizes, caps = share_budget(source, wanted, self.n_strata)
-        # far down, where affinities are coarse, one scale for all is too
-        coarse = np.spacing(np.abs(caps.pivots)) > STRAIGHT[source.dtype]
-        free = (sizes > wanted.lowest) & (sizes < wanted.highest) & ~coarse
-        bound = np.flatnonzero(~free)
-        if len(bound) == 0:
-            return caps
-        solved = solve_caps(source, sizes[bound], seen and seen.of(bound), bound)
-        return _replaced(caps, bound, solved)
-
-    def sizes(self, source: BlockSource, weight: float) -> Doubles:
-        """Size of each stratum, of shape (n_strata,), where all rows weigh so much."""
-        if not isinstance(self.share, SizeRange):
-            return np.full(self.n_strata, self.share * weight)
-        return share_budget(source, self._wanted(self.share, weight), self.n_strata).sizes
-
-    @staticmethod
-    def _wanted(share: SizeRange, weight: float) -> SizeRange:
-        return SizeRange(*(each * weight for each in share))
-
-
-FEW_ROWS, FEW_SHARE, MANY_ROWS = 1024, 1 / 32, 65536
-"""Such a share of a stratum's rows may be gathered and sorted, within these bounds."""
-FIRST_WIDTH, NEAR_WIDTH = 64.0, 4.0
-"""Of all bins together, when nothing is known of the caps, and when they should be near."""
-BRACKET_GROWTH = 32.0
-FINE_WIDTH = 1.0
-"""Within a bin this wide exponentials keep their precision."""
-MAX_PASSES = 200
-"""More than it takes to reach the largest affinity, or to halve a bin until nothing is left."""
-ROUNDING = 1e-12
-ALIKE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-5}
-"""Rows in a bin this narrow count as equal, for affinities of this dtype."""
-STRAIGHT = {np.dtype(np.float64): 2e-8, np.dtype(np.float32): 1e-5}
-"""Within a bin this narrow sizes change evenly."""
-
-
-class Histogram(NamedTuple):
-    """What lies in the bins, below and above; fields of shape (n_strata, N_BINS + 2)."""
-
-    counts: Floats
-    masses: Floats
-
-
-class Found(NamedTuple):
-    """The bins in which the caps lie; fields of shape (n_strata,)."""
-
-    bins: Bins
-    places: Integers
-    above: Doubles
-    """Weight of the rows in higher bins, all capped."""
-    rests: Doubles
-    """What the rows in lower bins hold, relative to the bin's lower edge."""
-    crowded: Mask
-    """Whether many rows are in the bin, which is so narrow that they count as equal."""
-
-
-def first_bins(n_strata: int) -> Bins:
-    """Bins to start from when nothing is known; they cover memberships down to e^-64."""
-    width = np.full(n_strata, FIRST_WIDTH / N_BINS)
-    return Bins(-width * N_BINS, width)
-
-
-def bins_about(heights: Doubles) -> Bins:
-    """Bins to start from when the caps are likely to be near these affinities."""
-    width = np.full(len(heights), NEAR_WIDTH / N_BINS)
-    return Bins(heights - NEAR_WIDTH / 2, width)
-
-
-def search_caps(
-    source: BlockSource, sizes: Doubles, bins: Bins | None = None, strata: Any = ALL
-) -> Caps:
-    """Caps under which strata, all or those of some numbers, have the wanted sizes.
-
-    The source's carry holds the log affinities, of shape (n_strata, n_rows). ``bins`` are where to
-    look first.
+    Histograms of the carried log responsibilities become finer until few rows are left in the bin
+    with :math:`-\log c_j`, which is sought about ``heights`` first.
     """
-    bins = first_bins(len(sizes)) if bins is None else bins
-    histogram = _count_all(source, bins, strata)
-    n_rows, alike = source.shape[0], ALIKE[source.dtype]
-    few = min(max(FEW_ROWS, FEW_SHARE * n_rows), MANY_ROWS) / n_rows
-    for _ in range(MAX_PASSES):
-        counts, masses = histogram
-        reached, rests = sizes_at_edges(counts, masses, bins.width)
+    if heights is None:
+        width = np.full(len(sizes), FIRST_WIDTH / N_BINS)
+        lower = -width * N_BINS
+    else:
+        width = np.full(len(sizes), NEAR_WIDTH / N_BINS)
+        lower = heights - NEAR_WIDTH / 2
+    counts, masses = source.total(_bin_masses, lower, width, strata)
+    n_rows, tie_width = source.shape[0], TIE_WIDTH[source.dtype]
+    few = min(max(MIN_SORTED_ROWS, SORTED_SHARE * n_rows), MAX_SORTED_ROWS) / n_rows
+    for _ in range(MAX_SEARCH_PASSES):
+        reached, rests = sizes_at_edges(counts, masses, width)
+        # at most the weight of all rows as it was added up, where none lies below the bins
+        all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
+        wanted = np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
         # the last edge at which the stratum is still large enough; -1 if none is
-        places = (reached >= _within_reach(sizes, counts, reached)[:, None]).sum(axis=1) - 1
+        places = (reached >= wanted[:, None]).sum(axis=1) - 1
         higher = (places == N_BINS) & (counts[:, -1] > 0)
         inside = np.take_along_axis(counts, places[:, None] + 1, axis=1)[:, 0]
-        narrow = (inside <= few * counts.sum(axis=1)) & (bins.width <= FINE_WIDTH)
-        atomic = bins.width <= np.maximum(alike, np.spacing(np.abs(bins.lower)))
+        narrow = (inside <= few * counts.sum(axis=1)) & (width <= FINE_WIDTH)
+        atomic = width <= np.maximum(tie_width, np.spacing(np.abs(lower)))
         settled = (places >= 0) & ~higher & (narrow | atomic)
         if settled.all():
             break
-        again = _look_elsewhere(bins, places, higher)
+        next_lower, next_width = _refine_bins(lower, width, places, higher)
         # strata that are settled have no width, and so are not counted again
-        unsettled = again._replace(width=np.where(settled, 0.0, again.width))
-        recount = _count_all(source, unsettled, strata)
-        bins = Bins(*np.where(settled, bins, again))
-        histogram = Histogram(*np.where(settled[:, None], histogram, recount))
-    own = np.arange(len(sizes))
-    above = np.array([counts[j, k + 2 :].sum() for j, k in enumerate(places)])
-    found = Found(bins, places, above, rests[own, places], ~narrow)
-    caps = _close(source, sizes, found, strata)
+        recount = source.total(_bin_masses, next_lower, np.where(settled, 0.0, next_width), strata)
+        lower, width = np.where(settled, lower, next_lower), np.where(settled, width, next_width)
+        counts, masses = np.where(settled[:, None], (counts, masses), recount)
+    entries = source.total(
+        _rows_in_bins, lower, width, places, ~narrow, strata, combine=operator.add
+    )
+    starts, offsets, weights = sort_entries(*entries, len(sizes))
+    # relative to the lowest edge: at -1e10 the edges themselves are known to 1e-6 only
+    found = np.empty(len(sizes))
+    for j, (size, k) in enumerate(zip(sizes, places, strict=True)):
+        own, above = slice(starts[j], starts[j + 1]), counts[j, k + 2 :].sum()
+        pivot, offset = scale_for_size(
+            offsets[own], weights[own], size, above, rests[j, k], k * width[j]
+        )
+        found[j] = offset - pivot
     full = sizes >= (1 - ROUNDING) * counts.sum(axis=1)
-    return _all_rows(source, caps, full, strata) if full.any() else caps
+    if full.any():  # all rows are whole members: a height below every log responsibility
+        lowest = source.total(_lowest, strata, combine=np.minimum)
+        lower, found = np.where(full, lowest, lower), np.where(full, 1.0, found)
+    return SplitScales(lower, found)
 
 
-def _all_rows(source: BlockSource, caps: Caps, full: Mask, strata: Any) -> Caps:
-    """Let strata that are to have all rows have the whole of each: caps below every affinity."""
-    lowest = source.total(_lowest, strata, combine=np.minimum)
-    return Caps(np.where(full, lowest, caps.pivots), np.where(full, 1.0, caps.log_shares))
+@of_carries
+def _bin_masses(
+    block: Block, lower: Doubles, width: Doubles, strata: Any
+) -> tuple[Doubles, Doubles]:
+    counted: tuple[Doubles, Doubles] = bin_masses(
+        block.carry[strata], block.weights, lower, width, N_BINS
+    )
+    return counted
 
 
 @of_carries
@@ -272,65 +284,19 @@ def _lowest(block: Block, strata: Any) -> Doubles:
     return np.asarray(block.carry[strata].min(axis=1), dtype=np.float64)
 
 
-def _within_reach(sizes: Doubles, counts: Floats, reached: Doubles) -> Doubles:
-    """Sizes, at most the weight of all rows as it was added up, where none lies below the bins."""
-    all_in = counts[:, 0] <= ROUNDING * reached[:, 0]
-    return np.where(all_in, np.minimum(sizes, reached[:, 0]), sizes)
-
-
-def _count_all(source: BlockSource, bins: Bins, strata: Any = ALL) -> Histogram:
-    return Histogram(*source.total(_count, bins, strata))
-
-
 @of_carries
-def _count(block: Block, bins: Bins, strata: Any) -> tuple[Doubles, Doubles]:
-    affinity = block.carry[strata]
-    counted: tuple[Doubles, Doubles] = bin_masses(affinity, block.weights, *bins, N_BINS)
-    return counted
+def _rows_in_bins(
+    block: Block, lower: Doubles, width: Doubles, places: Integers, tied: Mask, strata: Any
+) -> Entries:
+    """Find the block's rows in one bin of each stratum; if many, add up weights of equal ones.
 
-
-def _look_elsewhere(bins: Bins, places: Integers | int, higher: Mask | bool) -> Bins:
-    """Bins for the next pass: within the bin found, or further down or up.
-
-    Neighbouring ranges overlap by a bin, so that a cap on their border cannot fall between them
-    by rounding.
+    In strata that are ``tied`` all rows of the bin count as equal.
     """
-    lower, width = bins
-    closer = width / (N_BINS - 2)
-    lowered = lower + width - BRACKET_GROWTH * N_BINS * width
-    below = np.less(places, 0)
-    start = np.where(below, lowered, lower + places * width - closer)
-    start = np.where(higher, lower + (N_BINS - 1) * width, start)
-    return Bins(start, np.where(below | higher, BRACKET_GROWTH * width, closer))
-
-
-def _close(source: BlockSource, sizes: Doubles, found: Found, strata: Any) -> Caps:
-    """Gather the rows in each stratum's bin and solve for its cap.
-
-    All within a stratum is relative to its lowest edge: at -1e10 the edges themselves are known
-    to 1e-6 only.
-    """
-    entries = source.total(_gather, found, strata, combine=operator.add)
-    offsets, weights = entries.by_stratum(len(sizes))
-    edges = found.places * found.bins.width
-    log_shares = np.empty(len(sizes))
-    for j, size in enumerate(sizes):
-        pivot, share = cap_for_size(
-            offsets[j], weights[j], size, found.above[j], found.rests[j], edges[j]
-        )
-        log_shares[j] = share - pivot
-    return Caps(found.bins.lower, log_shares)
-
-
-@of_carries
-def _gather(block: Block, found: Found, strata: Any) -> Entries:
-    """Find the block's rows in the bin found, and add up the weights of equal ones if many."""
-    bins, places = found.bins, found.places
-    entries = Entries(*rows_in_bins(block.carry[strata], block.weights, *bins, places))
-    middle = ((places + 0.5) * bins.width)[entries.strata]
-    offsets = np.where(found.crowded[entries.strata], middle, entries.offsets)
+    entries = Entries(*rows_in_bins(block.carry[strata], block.weights, lower, width, places))
+    middle = ((places + 0.5) * width)[entries.strata]
+    offsets = np.where(tied[entries.strata], middle, entries.offsets)
     entries = entries._replace(offsets=offsets)
-    if not found.crowded.any() and len(offsets) <= MANY_ROWS:
+    if not tied.any() and len(offsets) <= MAX_SORTED_ROWS:
         return entries
     order = np.lexsort((entries.offsets, entries.strata))
     strata, offsets, weights = (field[order] for field in entries)
@@ -339,137 +305,148 @@ def _gather(block: Block, found: Found, strata: Any) -> Entries:
     return Entries(strata[fresh], offsets[fresh], sums)
 
 
-class SizeRange(NamedTuple):
-    """Bounds on each stratum's size, and what all sizes add up to."""
+def _refine_bins(
+    lower: Doubles, width: Doubles, places: Integers | int, higher: Mask | bool
+) -> tuple[Doubles, Doubles]:
+    """Bins for the next pass: within the bin found, or further down or up.
 
-    lowest: float
-    highest: float
-    budget: float
+    Neighbouring ranges overlap by a bin, so that a scale on their border cannot fall between them
+    by rounding.
+    """
+    closer = width / (N_BINS - 2)
+    lowered = lower + width - BRACKET_GROWTH * N_BINS * width
+    below = np.less(places, 0)
+    start = np.where(below, lowered, lower + places * width - closer)
+    start = np.where(higher, lower + (N_BINS - 1) * width, start)
+    return start, np.where(below | higher, BRACKET_GROWTH * width, closer)
 
 
-class BudgetShares(NamedTuple):
-    """Sizes that share a budget, and the caps of those that no bound holds."""
+def scale_for_size(
+    log_resp: Doubles,
+    weights: Doubles,
+    size: float,
+    above: float = 0.0,
+    rest: float = 0.0,
+    edge: float = 0.0,
+) -> tuple[float, float]:
+    r"""Solve :math:`\sum_i w_i \min(1, c\,\upsilon_i) = s` exactly, for a pivot and an offset.
 
-    sizes: Doubles
-    caps: Caps
+    ``log_resp`` and ``weights`` are the rows that may be capped or not, in any order. Further rows
+    of weight ``above`` have higher values, and are capped; others have lower ones, are not, and
+    add up to ``rest``, :math:`\sum w_i e^{v_i - e}` with :math:`e` the ``edge``, at most
+    ``min(log_resp)``. The size is at most the weight of all.
+
+    In falling order, let the first :math:`m` rows be capped. The others carry what is left,
+    and row :math:`m` is not capped iff
+    :math:`s - W_m \le \sum_{k \ge m} w_k e^{v_k - v_m}`, with :math:`W_m` the capped weight.
+    Once true this stays true as :math:`m` grows: adding rows from below finds the first.
+    """
+    # NumPy sorts: a sort of Numba's takes longer to compile than all other kernels of a fit
+    order = np.argsort(log_resp, kind="stable")
+    left = size - (above + weights.sum())
+    found: tuple[float, float] = add_from_below(log_resp[order], weights[order], left, rest, edge)
+    return found
 
 
-def share_budget(source: BlockSource, wanted: SizeRange, n_strata: int) -> BudgetShares:
-    r"""Sizes between two bounds that share a budget best; the carry holds the log affinities.
+def allocate_total_size(
+    source: BlockSource, lower: float, upper: float, total: float, n_strata: int
+) -> tuple[Doubles, SplitScales]:
+    r"""Sizes between two bounds that add up to a total, and scales of those off the bounds.
 
     At the optimum all strata whose size is off the bounds have the same scale :math:`c`:
     find it from :math:`\sum_j \mathrm{clip}(s_j(c), lo, hi) = B`, where :math:`s_j(c)` is the
-    size of stratum j under scale :math:`c`.
+    size of stratum j under scale :math:`c`. The carry holds the log responsibilities.
     """
-    bins, budget, straight = first_bins(n_strata), wanted.budget, STRAIGHT[source.dtype]
-    for _ in range(MAX_PASSES):
-        reached, _rests = sizes_at_edges(*_count_all(source, bins), bins.width)
-        sizes = np.clip(reached, wanted.lowest, wanted.highest)
+    width = np.full(n_strata, FIRST_WIDTH / N_BINS)
+    first, linear_width = -width * N_BINS, LINEAR_WIDTH[source.dtype]
+    for _ in range(MAX_SEARCH_PASSES):
+        counts, masses = source.total(_bin_masses, first, width, ALL)
+        reached, _rests = sizes_at_edges(counts, masses, width)
+        sizes = np.clip(reached, lower, upper)
         totals = sizes.sum(axis=0)
-        nearest = np.abs(totals - budget).argmin()
-        if abs(totals[nearest] - budget) <= ROUNDING * budget:
+        nearest = np.abs(totals - total).argmin()
+        if abs(totals[nearest] - total) <= ROUNDING * total:
             break
-        k = int(np.count_nonzero(totals >= budget)) - 1
-        narrow = bins.width[0] <= max(straight, np.spacing(np.abs(bins.lower[0])))
+        k = int(np.count_nonzero(totals >= total)) - 1
+        narrow = width[0] <= max(linear_width, np.spacing(np.abs(first[0])))
         if 0 <= k < N_BINS and narrow:
-            # also of equal affinities, where no scale meets the budget but a mean of two does
-            part = (totals[k] - budget) / (totals[k] - totals[k + 1])
+            # also of equal rows, where no scale meets the total but a mean of two does
+            part = (totals[k] - total) / (totals[k] - totals[k + 1])
             mean = (1 - part) * sizes[:, k] + part * sizes[:, k + 1]
-            return BudgetShares(mean, _caps_at(bins, k + part))
-        bins = _look_elsewhere(bins, k, k == N_BINS)
-    return BudgetShares(sizes[:, nearest], _caps_at(bins, float(nearest)))
+            return mean, SplitScales(first, -(k + part) * width)
+        first, width = _refine_bins(first, width, k, k == N_BINS)
+    return sizes[:, nearest], SplitScales(first, -float(nearest) * width)
 
 
-def _caps_at(bins: Bins, place: float) -> Caps:
-    """Caps at one scale for all, so many bins above the lowest edge."""
-    return Caps(bins.lower, -place * bins.width)
-
-
-SAME = 5e-3
-"""Gaussians with a smaller divergence coincide: where they are high their log densities differ by
-7 %, and iterations that stopped there had not begun to part them."""
-
-
-class Groups(NamedTuple):
-    r"""Strata that coincide, taken as one.
+class MergedDensities(NamedTuple):
+    r"""Densities in which strata that coincide are one.
 
     Members of a group share a row equally. With :math:`\tau` the membership in each of them, the
-    row's likelihood has the part :math:`\tau \sum_j p_j`: a group is a stratum like any other,
-    with the sum of its members' densities, a price that is the sum of theirs, and their size.
+    row's likelihood has the part :math:`\tau \sum_j p_j`: a group is a stratum like any other, with
+    the sum of its members' densities, the sum of their dual variables, and their size.
     """
 
-    numbers: Indices
+    model: StrataModel
+    groups: Indices
     """Group of each stratum, of shape (n_strata,), numbered by their first members."""
 
     @property
     def counts(self) -> Indices:
         """Number of strata in each group."""
-        return np.bincount(self.numbers)
+        return np.bincount(self.groups)
 
     @property
     def distinct(self) -> bool:
         """Whether each stratum is a group of its own."""
-        return len(self.counts) == len(self.numbers)
-
-    def join_densities(self, log_density: Floats) -> Floats:
-        """Log densities of the groups, of shape (n_groups, n_rows), from those of the strata."""
-        if self.distinct:
-            return log_density
-        _, firsts = np.unique(self.numbers, return_index=True)
-        joined: Floats = log_density[firsts]
-        for group in np.flatnonzero(self.counts > 1):
-            joined[group] = np.logaddexp.reduce(log_density[self.numbers == group])
-        return joined
-
-    def join_sizes(self, sizes: Doubles) -> Doubles:
-        """Size of each group's members, the mean where sizes may range."""
-        return sizes if self.distinct else self._means(sizes)
-
-    def join_scales(self, log_scales: Doubles) -> Doubles:
-        """Log scales of the groups, that is, minus the logs of their prices."""
-        return log_scales if self.distinct else self._means(log_scales) - np.log(self.counts)
-
-    def split_scales(self, log_scales: Doubles) -> Doubles:
-        """Log scales of the strata from those of their groups."""
-        return log_scales if self.distinct else (log_scales + np.log(self.counts))[self.numbers]
-
-    def join_memberships(self, log_memberships: Floats) -> Floats:
-        """Log of the mean membership in each group, of shape (n_groups, n_rows)."""
-        means: Floats = self.join_densities(log_memberships) - np.log(self.counts)[:, None]
-        return means
-
-    def split_memberships(self, memberships: Floats) -> Floats:
-        """Memberships in the strata, of shape (n_rows, n_strata), from those in their groups."""
-        return memberships if self.distinct else memberships[:, self.numbers]
-
-    def _means(self, values: Doubles) -> Doubles:
-        return np.bincount(self.numbers, values) / self.counts
-
-
-class SharedModel(NamedTuple):
-    """Densities in which strata that coincide are one."""
-
-    model: StrataModel
-    groups: Groups
+        return len(self.counts) == len(self.groups)
 
     def log_densities(self, rows: Floats) -> Floats:
         """Log density of each row, of shape (n_groups, n_rows)."""
-        return self.groups.join_densities(self.model.log_densities(rows))
+        return self.merge_logs(self.model.log_densities(rows))
+
+    def merge_logs(self, logs: Floats) -> Floats:
+        """Give logs of sums over the strata of each group, (n_groups, n_rows)."""
+        if self.distinct:
+            return logs
+        _, firsts = np.unique(self.groups, return_index=True)
+        merged: Floats = logs[firsts]
+        for group in np.flatnonzero(self.counts > 1):
+            merged[group] = np.logaddexp.reduce(logs[self.groups == group])
+        return merged
+
+    def merge_sizes(self, sizes: Doubles) -> Doubles:
+        """Size of each group's members, the mean where sizes may range."""
+        return sizes if self.distinct else np.bincount(self.groups, sizes) / self.counts
+
+    def merge_scales(self, log_scales: Doubles) -> Doubles:
+        """Log scales of the groups, that is, minus the logs of their dual variables."""
+        if self.distinct:
+            return log_scales
+        return np.bincount(self.groups, log_scales) / self.counts - np.log(self.counts)
+
+    def expand_scales(self, log_scales: Doubles) -> Doubles:
+        """Log scales of the strata from those of their groups."""
+        return log_scales if self.distinct else (log_scales + np.log(self.counts))[self.groups]
+
+    def expand_memberships(self, by_group: Floats) -> Floats:
+        """Memberships in the strata, (n_rows, n_strata), from (n_groups, n_rows)."""
+        memberships = np.ascontiguousarray(by_group.T)
+        return memberships if self.distinct else memberships[:, self.groups]
 
 
-def find_groups(model: StrataModel) -> Groups:
+def coincident_groups(model: StrataModel) -> Indices:
     """Put each stratum to the first one before it that it coincides with, or else apart."""
     firsts = [0]
-    numbers = np.zeros(len(model.gaussians.means), dtype=np.intp)
-    for j in range(1, len(numbers)):
-        same = divergences(model, j, firsts) < SAME
-        numbers[j] = same.argmax() if same.any() else len(firsts)
+    groups = np.zeros(len(model.gaussians.means), dtype=np.intp)
+    for j in range(1, len(groups)):
+        same = jeffreys_divergences(model, j, firsts) < MAX_JEFFREYS
+        groups[j] = same.argmax() if same.any() else len(firsts)
         if not same.any():
             firsts.append(j)
-    return Groups(numbers)
+    return groups
 
 
-def divergences(model: StrataModel, j: int, others: list[int]) -> Doubles:
+def jeffreys_divergences(model: StrataModel, j: int, others: list[int]) -> Doubles:
     r"""Jeffreys' divergence, the sum of both Kullback-Leibler divergences, from some strata.
 
     It is :math:`\frac12 \mathrm{tr}((P_j - P_k)(\Sigma_k - \Sigma_j)) + \frac12 \delta'(P_j +
@@ -479,357 +456,354 @@ def divergences(model: StrataModel, j: int, others: list[int]) -> Doubles:
     means, covariances, factors = model.gaussians
     apart = means[others] - means[j]
     twice: Doubles
-    if model.kind == "tied":
+    if model.covariance_type == "tied":
         twice = 2 * ((apart @ factors) ** 2).sum(axis=1)
-    elif model.kind == "full":
-        spread = covariances[others] - covariances[j]
+    elif model.covariance_type == "full":
+        difference = covariances[others] - covariances[j]
         precisions = factors @ np.swapaxes(factors, 1, 2)
         less, more = precisions[j] - precisions[others], precisions[j] + precisions[others]
-        twice = (less * spread).sum(axis=(1, 2)) + np.einsum("kd,kde,ke->k", apart, more, apart)
+        twice = (less * difference).sum(axis=(1, 2))
+        twice = twice + np.einsum("kd,kde,ke->k", apart, more, apart)
     else:
         by_column = (len(others), -1)  # one column if spherical
         own, theirs = factors[j].reshape(-1), factors[others].reshape(by_column)
-        spread = (covariances[others] - covariances[j]).reshape(by_column)
-        parts = (own - theirs) * spread + apart**2 * (own + theirs)
+        difference = (covariances[others] - covariances[j]).reshape(by_column)
+        parts = (own - theirs) * difference + apart**2 * (own + theirs)
         twice = parts.sum(axis=1)
     return twice / 2
 
 
-R = TypeVar("R", "PricedRows", "Turning")
-
-N_DUAL_BINS = 128
-"""On each side of a price."""
-TOGETHER, PATIENCE, TURNS = 3, 8, 3
-"""After so many passes that brought no size closer, move one price at a time, or stop: but not
-before each stratum whose size is not met had so many turns."""
-MOST_PASSES, FEW_PASSES, MOST_ENTRIES = 1000, 50, 2e8
-"""So many passes at most; with so many memberships to look at in all of them, fewer."""
-TOLERANCE = 1e-10
-"""Sizes this close, relatively, need no other price."""
-STEEP = 12.0
-"""From this log scale on a membership turns within 1e-5 of it."""
-FIRST_RADIUS, RADIUS_GROWTH, CLOSER, LAST_REACH = 0.5, 8.0, 16.0, 1e9
-HIGH = 600.0
-"""Larger log scales are as good as this one: fractions turn within less than a float."""
-ASIDE, LEAST_ENTRIES, MOST_ASIDE, LARGEST_SHARE = 4.0, 2**18, 1e6, 1 / 8
-"""Rows that turn within so many times the reach are taken aside: if there are so many memberships
-or more, if so many at most are taken, and no larger share of them."""
+def optimal_memberships(log_density: Floats, log_scales: Doubles) -> tuple[Floats, Doubles]:
+    r"""Memberships that are best for each row at fixed dual variables, and :math:`\log Z_i`."""
+    memberships, bounds = bound_row_sums(log_density, log_scales)
+    return memberships, complete_memberships(log_density, log_scales, memberships, bounds)
 
 
-class Change(NamedTuple):
-    """What to add to the membership that is best for a row, to make a size exact."""
+class DualRows(NamedTuple):
+    """Rows of which the dual problem is evaluated."""
 
-    row: int
-    group: int
-    amount: np.float64
-    """NumPy's own, so that a float32 membership is added to in double precision."""
-
-
-class Prices(NamedTuple):
-    r"""Where each group of strata stands, and what single rows do to make its size exact."""
-
-    log_scales: Doubles
-    r""":math:`\log c_j`, minus the log prices, of shape (n_groups,)."""
-    changes: list[Change]
-
-
-class PricedRows(NamedTuple):
-    """Rows as prices see them."""
-
-    log_density: Floats
-    """Of shape (n_groups, n_rows)."""
+    log_density: Floats  # (n_groups, n_rows)
     weights: Doubles
-    numbers: Indices
+    indices: Indices
 
-    def take(self, which: Mask) -> PricedRows:
-        """Give some of the rows."""
-        return PricedRows(self.log_density[:, which], self.weights[which], self.numbers[which])
+    @classmethod
+    def of(cls, block: Block, densities: MergedDensities) -> DualRows:
+        indices = block.start + np.arange(len(block.rows))
+        return cls(densities.log_densities(block.rows), block.weights, indices)
+
+    def evaluate(self, log_scales: Doubles, radius: Doubles) -> tuple[Evaluated, Doubles]:
+        """Evaluate the sizes, and give the log likelihood of each row."""
+        memberships, log_sums = optimal_memberships(self.log_density, log_scales)
+        sizes, fractions, breakpoints = sizes_and_breakpoints(
+            self.log_density, memberships, log_sums, self.weights, log_scales, radius, N_DUAL_BINS
+        )
+        rounding = fractions * np.finfo(memberships.dtype).eps
+        return (sizes, fractions, breakpoints, rounding), log_sums
+
+    def nearest_breakpoints(self, log_scales: Doubles, residual: Doubles) -> Breakpoints:
+        """Find the rows nearest to each group's scale with slack for what its size lacks."""
+        memberships, log_sums = optimal_memberships(self.log_density, log_scales)
+        parts = []
+        for j, lack in enumerate(residual):
+            tau = memberships[j].astype(np.float64)
+            slack = 1 - tau if lack > 0 else tau
+            distance = np.abs(log_sums - self.log_density[j] - log_scales[j])
+            capacity = slack * self.weights
+            eligible = np.flatnonzero(capacity > 0)
+            enough = eligible[capacity[eligible] >= abs(lack)]
+            if len(enough) > 0:
+                best = enough[[distance[enough].argmin()]]
+            else:
+                nearest = eligible[np.argsort(distance[eligible], kind="stable")]
+                best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(lack)) + 1]
+            own = np.full(len(best), j)
+            fields = own, distance[best], slack[best], self.indices[best], self.weights[best]
+            parts.append(Breakpoints(*fields))
+        return Breakpoints(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-class Measured(NamedTuple):
-    """Sizes at given prices, and how they would change with these; a row per group."""
-
-    sizes: Doubles
-    fractions: Doubles
-    """Weight of the rows with a fraction."""
-    turns: Doubles
-    """Weight of the rows that turn in each bin around the log scale."""
-    rounding: Doubles
-
-
-class Outlook(NamedTuple):
-    """How far each log scale has to go, as far as the histogram tells; fields by group."""
-
-    moves: Doubles
-    reach: Doubles
-    """How far to look around the new scales."""
-    settled: Mask
-    """Whether no price is better: the very next row makes up for all that is missing, and beyond
-    STEEP prices hardly make fractions."""
-
-
-class Turning(NamedTuple):
+class Breakpoints(NamedTuple):
     """Rows that could take what sizes lack, one entry for each group and row."""
 
     groups: Indices
-    distance: Doubles
-    """From the price at which the membership turns, in logs."""
-    room: Doubles
-    """By how much the membership may change."""
+    distance: Doubles  # between the log scale and the one at which the membership turns
+    slack: Doubles  # by how much the membership may change
     rows: Indices
     weights: Doubles
 
 
-class Sighting(NamedTuple):
-    """What all rows come to at given prices, and those of them that turn nearby."""
-
-    measured: Measured
-    near: PricedRows
+def _concatenated(left: Any, right: Any) -> Any:
+    pairs = zip(left, right, strict=True)
+    return type(left)(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
 
-class Aside(NamedTuple):
-    r"""The rows that turn near given prices, and what all others come to.
+class ActiveSet(NamedTuple):
+    r"""The rows with a breakpoint near given log scales, and sizes in all others.
 
     A row without a fraction has :math:`Z = \sum_j p_j` over the strata that it is full in. That
-    does not depend on prices: none of its memberships changes before some price passes its
+    does not depend on dual variables: none of its memberships changes before some scale passes its
     :math:`Z / p_j`.
     """
 
-    rows: PricedRows
-    elsewhere: Doubles
+    rows: DualRows
+    fixed_sizes: Doubles
     """Sizes that the strata have in the other rows."""
     log_scales: Doubles
-    within: Doubles
-    """Every other row turns farther away than this from its log scale."""
+    radius: Doubles
+    """Every other row has its breakpoint farther away than this."""
 
-    def left(self, log_scales: Doubles) -> Doubles:
-        """How far from these log scales no other row turns."""
-        return self.within - np.abs(log_scales - self.log_scales)
-
-    def measure(self, log_scales: Doubles, reach: Doubles) -> Measured:
-        """Measure all rows by looking at these."""
-        measured, _ = _measure_rows(self.rows, log_scales, reach)
-        return measured._replace(sizes=measured.sizes + self.elsewhere)
-
-    def next_to_turn(self, log_scales: Doubles, missing: Doubles) -> Turning | None:
-        """Give the rows that turn next, unless others might be among them."""
-        found = _turning(self.rows, log_scales, missing)
-        there = np.bincount(found.groups, found.room * found.weights, minlength=len(missing))
-        known = found.distance <= self.left(log_scales)[found.groups]
-        return found if known.all() and (there >= np.abs(missing)).all() else None
+    def remaining_radius(self, log_scales: Doubles) -> Doubles:
+        """How far from these log scales no other row has a breakpoint."""
+        return self.radius - np.abs(log_scales - self.log_scales)
 
 
-class Market:
-    """All rows of a source, asked what they would do at given prices."""
+class DualProblem:
+    """The dual of equation 5 with the Gaussians fixed, over all rows of a source."""
 
-    def __init__(self, source: BlockSource, shared: SharedModel) -> None:
-        self._source, self._shared, self._weight = source, shared, source.weights.sum()
-        self._aside: Aside | None = None
-        self._few = False
+    def __init__(self, source: BlockSource, densities: MergedDensities) -> None:
+        self._source, self._densities, self._weight = source, densities, source.weights.sum()
+        self._active: ActiveSet | None = None
+        self._keeps_active = False
 
-    def measure(self, log_scales: Doubles, reach: Doubles) -> Measured:
-        """Sizes at these prices, and how they would change within reach."""
-        if self._aside is not None and (self._aside.left(log_scales) >= reach).all():
-            return self._aside.measure(log_scales, reach)
-        if not self._few:
-            self._aside = None
-            return Measured(*self._source.total(_measure, self._shared, log_scales, reach))
-        state = self._shared, log_scales, reach, ASIDE * reach
-        measured, near = self._source.total(_measure_and_take_aside, *state, combine=_join_sights)
-        own, _ = _measure_rows(near, log_scales, reach)
-        elsewhere = measured.sizes - own.sizes
-        self._aside = Aside(near, elsewhere, log_scales, ASIDE * reach)
-        return measured
+    def evaluate(self, log_scales: Doubles, radius: Doubles) -> Evaluated:
+        """Sizes at these log scales, and how they would change within a radius."""
+        active = self._active
+        if active is not None and (active.remaining_radius(log_scales) >= radius).all():
+            (sizes, *changes), _ = active.rows.evaluate(log_scales, radius)
+            return (sizes + active.fixed_sizes, *changes)  # type: ignore[return-value]
+        if not self._keeps_active:
+            self._active = None
+            return self._source.total(_evaluate, self._densities, log_scales, radius)
+        within = ACTIVE_RADIUS_FACTOR * radius
+        evaluated, near = self._source.total(
+            _evaluate_and_mark, self._densities, log_scales, radius, within, combine=_merge_marked
+        )
+        (own_sizes, *_), _ = near.evaluate(log_scales, radius)
+        self._active = ActiveSet(near, evaluated[0] - own_sizes, log_scales, within)
+        return evaluated
 
-    def expect(self, measured: Measured, reach: Doubles, next_reach: Doubles) -> None:
-        """Tell from what was measured within reach how many rows turn within the next."""
-        n_rows, n_groups = self._source.shape[0], len(reach)
-        turning = measured.turns.sum(axis=1) * ASIDE * next_reach / reach + measured.fractions
-        share = turning.sum() / self._weight
-        most = min(MOST_ASIDE / n_groups, LARGEST_SHARE * n_rows)
-        self._few = n_rows * n_groups >= LEAST_ENTRIES and share * n_rows <= most
+    def plan_active_set(self, evaluated: Evaluated, radius: Doubles, next_radius: Doubles) -> None:
+        """Decide from what was seen within a radius whether the next active set is small."""
+        n_rows, n_groups = self._source.shape[0], len(radius)
+        _, fractions, breakpoints, _ = evaluated
+        near = breakpoints.sum(axis=1) * ACTIVE_RADIUS_FACTOR * next_radius / radius + fractions
+        share = near.sum() / self._weight
+        most = min(MAX_ACTIVE_ENTRIES / n_groups, MAX_ACTIVE_SHARE * n_rows)
+        self._keeps_active = n_rows * n_groups >= MIN_ENTRIES and share * n_rows <= most
 
-    def next_to_turn(self, log_scales: Doubles, missing: Doubles) -> Turning:
-        """For each group the rows that could take what its size lacks, the nearest to turning."""
-        found = None if self._aside is None else self._aside.next_to_turn(log_scales, missing)
-        if found is None:
-            state = self._shared, log_scales, missing
-            found = self._source.total(_next_to_turn, *state, combine=_join)
-        return found
+    def nearest_breakpoints(self, log_scales: Doubles, residual: Doubles) -> Breakpoints:
+        """For each group the rows that could take what its size lacks."""
+        if self._active is not None:
+            found = self._active.rows.nearest_breakpoints(log_scales, residual)
+            capacity = np.bincount(found.groups, found.slack * found.weights, len(residual))
+            known = found.distance <= self._active.remaining_radius(log_scales)[found.groups]
+            # unless rows outside the active set might be among them
+            if known.all() and (capacity >= np.abs(residual)).all():
+                return found
+        state = self._densities, log_scales, residual
+        total: Breakpoints = self._source.total(_nearest_breakpoints, *state, combine=_concatenated)
+        return total
 
 
-def find_prices(
-    source: BlockSource, shared: SharedModel, log_scales: Doubles, sizes: Doubles
-) -> Prices:
-    r"""Find the prices at which the rows' own best memberships give the wanted sizes.
+def _evaluate(
+    block: Block, densities: MergedDensities, log_scales: Doubles, radius: Doubles
+) -> Evaluated:
+    return DualRows.of(block, densities).evaluate(log_scales, radius)[0]
 
-    Log scales :math:`\log c_j = -\log\lambda_j` to start from and sizes are those of the strata.
-    With the Gaussians fixed the problem in :math:`\tau` is concave, and at the optimum each row
-    has the memberships that are best for it at the prices :math:`\lambda_j`. A size rises with its
-    own :math:`c_j` and falls with the others', the more so its own: so all prices are corrected at
-    once, each as if the others stood still. Of strata that coincide that would not be true, and
-    no price tells them apart: they are one group and have one price.
+
+def _evaluate_and_mark(
+    block: Block,
+    densities: MergedDensities,
+    log_scales: Doubles,
+    radius: Doubles,
+    within: Doubles,
+) -> tuple[Evaluated, DualRows]:
+    rows = DualRows.of(block, densities)
+    evaluated, log_sums = rows.evaluate(log_scales, radius)
+    distances = np.abs(log_sums - rows.log_density - log_scales[:, None])
+    near = np.any(distances <= within[:, None], axis=0)
+    marked = DualRows(rows.log_density[:, near], rows.weights[near], rows.indices[near])
+    return evaluated, marked
+
+
+def _merge_marked(
+    left: tuple[Evaluated, DualRows], right: tuple[Evaluated, DualRows]
+) -> tuple[Evaluated, DualRows]:
+    evaluated: Any = tuple(a + b for a, b in zip(left[0], right[0], strict=True))
+    return evaluated, _concatenated(left[1], right[1])
+
+
+def _nearest_breakpoints(
+    block: Block, densities: MergedDensities, log_scales: Doubles, residual: Doubles
+) -> Breakpoints:
+    return DualRows.of(block, densities).nearest_breakpoints(log_scales, residual)
+
+
+def solve_dual(
+    source: BlockSource, densities: MergedDensities, log_scales: Doubles, sizes: Doubles
+) -> tuple[Doubles, list[tuple[int, int, np.float64]]]:
+    r"""Find the dual variables at which the rows' own best memberships give the wanted sizes.
+
+    Log scales :math:`\log c_j = -\log\lambda_j` to start from and sizes are those of the strata;
+    the result has the groups' log scales, and adjustments (row, group, amount) that make sizes
+    exact. With the Gaussians fixed the problem in :math:`\tau` is concave, and at the optimum each
+    row has the memberships that are best for it at the dual variables :math:`\lambda_j`. A size
+    rises with its own :math:`c_j` and falls with the others', the more so its own: so all scales
+    are corrected at once, each as if the others stood still. Of strata that coincide that would not
+    be true, and no dual variable tells them apart: they are one group and have one.
     A row turns from none to full membership at one value of :math:`\log c_j`; where :math:`c_j` is
     so large that no float lies between, one row takes the fraction that makes the size exact.
     """
-    log_scales, sizes = shared.groups.join_scales(log_scales), shared.groups.join_sizes(sizes)
-    row = float(source.weights.max())
-    reach, market = np.full(len(sizes), FIRST_RADIUS), Market(source, shared)
-    best_left, best_scales, best_missing, since = np.inf, log_scales, sizes, 0
-    for turn in range(1, _passes(source.shape[0], len(sizes)) + 1):
-        measured = market.measure(log_scales, reach)
-        missing = sizes - measured.sizes
-        outlook = _look_out(missing, measured, log_scales, reach, row)
-        done = outlook.settled | (np.abs(missing) <= TOLERANCE * sizes + measured.rounding)
-        left = np.abs(missing[~done]).sum()
-        since = 0 if left <= 0.9 * best_left else since + 1
+    log_scales, sizes = densities.merge_scales(log_scales), densities.merge_sizes(sizes)
+    heaviest, problem = float(source.weights.max()), DualProblem(source, densities)
+    radius = np.full(len(sizes), FIRST_RADIUS)
+    best_left, best_scales, best_residual, stalled = np.inf, log_scales, sizes, 0
+    n_entries = source.shape[0] * len(sizes)
+    n_passes = int(np.clip(MAX_TOTAL_ENTRIES / n_entries, MIN_PASSES, MAX_PASSES))
+    for turn in range(1, n_passes + 1):
+        evaluated = problem.evaluate(log_scales, radius)
+        residual = sizes - evaluated[0]
+        step, step_radius, at_breakpoint = _dual_step(
+            residual, evaluated, log_scales, radius, heaviest
+        )
+        done = at_breakpoint | (np.abs(residual) <= TOLERANCE * sizes + evaluated[3])
+        left = np.abs(residual[~done]).sum()
+        stalled = 0 if left <= 0.9 * best_left else stalled + 1
         if left < best_left:
-            best_left, best_scales, best_missing = left, log_scales, missing
-        if done.all() or since >= PATIENCE + TURNS * (~done).sum():
+            best_left, best_scales, best_residual = left, log_scales, residual
+        if done.all() or stalled >= MAX_STALLED + STALLS_PER_STRATUM * (~done).sum():
             break
-        # strata that take rows from each other in turn come to rest if one of them moves at a time
-        moving = ~done if since <= TOGETHER else np.arange(len(sizes)) == _pick(~done, turn)
-        log_scales = np.where(moving, log_scales + outlook.moves, log_scales)
-        next_reach = np.where(moving, outlook.reach, reach)
-        market.expect(measured, reach, next_reach)
-        reach = next_reach
-    found = market.next_to_turn(best_scales, best_missing)
-    return Prices(best_scales, _last_changes(found, best_missing))
+        moving = ~done
+        if stalled > MAX_JOINT_STALLS:
+            # strata that take rows from each other in turn come to rest if they move one by one
+            waiting = np.flatnonzero(moving)
+            moving = np.arange(len(sizes)) == waiting[turn % len(waiting)]
+        log_scales = np.where(moving, log_scales + step, log_scales)
+        next_radius = np.where(moving, step_radius, radius)
+        problem.plan_active_set(evaluated, radius, next_radius)
+        radius = next_radius
+    found = problem.nearest_breakpoints(best_scales, best_residual)
+    return best_scales, _exact_size_adjustments(found, best_residual)
 
 
-def _passes(n_rows: int, n_groups: int) -> int:
-    """How often the rows may be gone through."""
-    return int(np.clip(MOST_ENTRIES / (n_rows * n_groups), FEW_PASSES, MOST_PASSES))
+def _dual_step(
+    residual: Doubles,
+    evaluated: Evaluated,
+    log_scales: Doubles,
+    radius: Doubles,
+    heaviest: float,
+) -> tuple[Doubles, Doubles, Mask]:
+    """Walk outwards from each log scale until enough rows have changed; by group.
 
-
-def _pick(eligible: Mask, turn: int) -> int:
-    """One of the eligible groups, another each turn."""
-    groups = np.flatnonzero(eligible)
-    return int(groups[turn % len(groups)])
-
-
-def _look_out(
-    missing: Doubles, measured: Measured, log_scales: Doubles, reach: Doubles, row: float
-) -> Outlook:
-    """Walk outwards from each price until enough rows have turned; ``row`` is the heaviest."""
-    side = np.where(missing > 0, 1.0, -1.0)
-    turns, fractions = measured.turns, measured.fractions
+    Gives the steps, the radii to look at next, and whether a scale is at its best: the very next
+    row makes up for the residual, and beyond STEEP_LOG_SCALE hardly any fraction occurs.
+    """
+    _, fractions, breakpoints, _ = evaluated
+    side = np.where(residual > 0, 1.0, -1.0)
     outwards = np.where(
-        missing[:, None] > 0, turns[:, N_DUAL_BINS:], turns[:, N_DUAL_BINS - 1 :: -1]
+        residual[:, None] > 0, breakpoints[:, N_DUAL_BINS:], breakpoints[:, N_DUAL_BINS - 1 :: -1]
     )
-    gained = np.cumsum(outwards, axis=1) + _by_fractions(side, fractions, log_scales, reach)
-    enough = gained >= np.abs(missing)[:, None]
+    # what rows with a fraction gain up to each far edge, (n_groups, N_DUAL_BINS)
+    edges = np.arange(1, N_DUAL_BINS + 1) * (radius / N_DUAL_BINS)[:, None]
+    slope = fractions * np.exp(np.minimum(log_scales, MAX_LOG_SCALE))
+    limit = MAX_LOG_SCALE / 12
+    growth = np.abs(np.expm1(np.clip(side[:, None] * edges, -limit, limit)))
+    by_fractions = np.minimum(growth * slope[:, None], fractions[:, None])
+    gained = np.cumsum(outwards, axis=1) + by_fractions
+    enough = gained >= np.abs(residual)[:, None]
     crossed = enough[:, -1]
     k = np.where(crossed, enough.argmax(axis=1), N_DUAL_BINS - 1)
-    own = np.arange(len(missing))
+    own = np.arange(len(residual))
     before = np.where(k > 0, gained[own, k - 1], 0.0)
-    gap = gained[own, k] - before
-    part = np.minimum(np.abs(missing) - before, gap) / np.where(gap > 0, gap, 1.0)
+    gain = gained[own, k] - before
+    part = np.minimum(np.abs(residual) - before, gain) / np.where(gain > 0, gain, 1.0)
     next_row = outwards[own, k]
-    # a single row that turns in this bin has to be passed, or nothing changes
-    moves = (k + np.where(next_row > 0, 1.0, part)) * reach / N_DUAL_BINS
-    moves = np.where(crossed, moves, reach)
+    # a single row with its breakpoint in this bin has to be passed, or nothing changes
+    moves = (k + np.where(next_row > 0, 1.0, part)) * radius / N_DUAL_BINS
+    moves = np.where(crossed, moves, radius)
     first = k == (outwards > 0).argmax(axis=1)
-    single = (next_row <= row) & first & (np.abs(missing) <= next_row)
+    single = (next_row <= heaviest) & first & (np.abs(residual) <= next_row)
     # equal rows turn together: no float lies between none and all of them
     stuck = crossed & (moves <= 4 * np.spacing(np.abs(log_scales)))
-    next_reach = np.where(crossed, reach / CLOSER, np.minimum(RADIUS_GROWTH * reach, LAST_REACH))
-    return Outlook(side * moves, next_reach, single & (log_scales > STEEP) | stuck)
+    next_radius = np.where(
+        crossed, radius / RADIUS_SHRINK, np.minimum(RADIUS_GROWTH * radius, MAX_RADIUS)
+    )
+    return side * moves, next_radius, single & (log_scales > STEEP_LOG_SCALE) | stuck
 
 
-def _by_fractions(
-    side: Doubles, fractions: Doubles, log_scales: Doubles, reach: Doubles
-) -> Doubles:
-    """Weight that rows with a fraction gain up to each far edge, of shape (n_groups, N_BINS)."""
-    edges = np.arange(1, N_DUAL_BINS + 1) * (reach / N_DUAL_BINS)[:, None]
-    slope = fractions * np.exp(np.minimum(log_scales, HIGH))
-    growth = np.abs(np.expm1(np.clip(side[:, None] * edges, -HIGH / 12, HIGH / 12)))
-    return np.minimum(growth * slope[:, None], fractions[:, None])
+def _exact_size_adjustments(
+    found: Breakpoints, residual: Doubles
+) -> list[tuple[int, int, np.float64]]:
+    """Choose rows that take what the sizes still lack, few for each group.
 
-
-def _last_changes(found: Turning, missing: Doubles) -> list[Change]:
-    """Choose rows that take what the sizes still lack, few for each group."""
-    changes = []
-    for j, lack in enumerate(missing):
+    Amounts are NumPy's floats, so that a float32 membership is added to in double precision.
+    """
+    adjustments = []
+    for j, lack in enumerate(residual):
         own = np.flatnonzero(found.groups == j)
         own = own[np.argsort(found.distance[own], kind="stable")]
-        roomy = own[found.room[own] * found.weights[own] >= abs(lack)]
+        enough = own[found.slack[own] * found.weights[own] >= abs(lack)]
         taken = 0.0
-        for entry in roomy[:1] if len(roomy) else own:
-            room, weight = found.room[entry], found.weights[entry]
-            amount = np.clip((lack - taken) / weight, -room, room)
+        for entry in enough[:1] if len(enough) else own:
+            slack, weight = found.slack[entry], found.weights[entry]
+            amount = np.clip((lack - taken) / weight, -slack, slack)
             if amount != 0:
-                changes.append(Change(int(found.rows[entry]), j, amount))
+                adjustments.append((int(found.rows[entry]), j, amount))
             taken += amount * weight
-    return changes
+    return adjustments
 
 
-def _priced(block: Block, shared: SharedModel) -> PricedRows:
-    numbers = block.start + np.arange(len(block.rows))
-    return PricedRows(shared.log_densities(block.rows), block.weights, numbers)
+Fitted = tuple[Floats | None, tuple[float, Doubles, float]]
+"""Memberships, None where the source does not keep them in memory; the objective as a weighted
+sum, the sizes, and the objective of the last iteration where its scales are given."""
 
 
-def _measure(block: Block, shared: SharedModel, log_scales: Doubles, reach: Doubles) -> Measured:
-    return _measure_rows(_priced(block, shared), log_scales, reach)[0]
+def exact_memberships(
+    source: BlockSource,
+    densities: MergedDensities,
+    log_scales: Doubles,
+    sizes: Doubles,
+    em_scales: SplitScales | None = None,
+) -> tuple[Fitted, Doubles]:
+    """Memberships at exact dual variables, sought from log scales of the strata; the new ones."""
+    found, adjustments = solve_dual(source, densities, log_scales, sizes)
+    fitted = source.collect(exact_block, densities, found, adjustments, em_scales)
+    return fitted, densities.expand_scales(found)
 
 
-def _measure_and_take_aside(
-    block: Block, shared: SharedModel, log_scales: Doubles, reach: Doubles, within: Doubles
-) -> Sighting:
-    rows = _priced(block, shared)
-    measured, log_sums = _measure_rows(rows, log_scales, reach)
-    distances = np.abs(log_sums - rows.log_density - log_scales[:, None])
-    near = np.any(distances <= within[:, None], axis=0)
-    return Sighting(measured, rows.take(near))
+def exact_block(
+    block: Block,
+    densities: MergedDensities,
+    log_scales: Doubles,
+    adjustments: list[tuple[int, int, np.float64]],
+    em_scales: SplitScales | None = None,
+) -> tuple[Floats, tuple[float, Doubles, float]]:
+    """Memberships that are best for each row at log scales of groups, but for adjustments."""
+    log_density, weights, em_objective = densities.log_densities(block.rows), block.weights, 0.0
+    by_group, log_sums = optimal_memberships(log_density, log_scales)
+    for row, group, amount in adjustments:
+        i = row - block.start
+        if 0 <= i < len(log_sums):
+            by_group[group, i] = np.clip(by_group[group, i] + amount, 0.0, 1.0)
+            with np.errstate(divide="ignore"):
+                log_sums[i] = np.logaddexp.reduce(np.log(by_group[:, i]) + log_density[:, i])
+    memberships = densities.expand_memberships(by_group)
+    if em_scales is not None and densities.distinct:
+        *_, em_objective = responsibilities(log_density, block.carry, weights, *em_scales)
+    elif em_scales is not None:  # as if strata that coincide shared equally
+        merged = densities.merge_logs(capped_log_memberships(block.carry, em_scales))
+        log_shares = merged - np.log(densities.counts)[:, None]
+        em_objective = weights @ np.logaddexp.reduce(log_shares + log_density, axis=0)
+    sizes = weights @ memberships.astype(np.float64)
+    return memberships, (float(weights @ log_sums), sizes, float(em_objective))
 
 
-def _measure_rows(
-    rows: PricedRows, log_scales: Doubles, reach: Doubles
-) -> tuple[Measured, Doubles]:
-    """Measure rows, and give the log likelihood of each."""
-    memberships, log_sums = priced_memberships(rows.log_density, log_scales)
-    sizes, fractions, turns = sizes_at_prices(
-        rows.log_density, memberships, log_sums, rows.weights, log_scales, reach, N_DUAL_BINS
-    )
-    rounding = fractions * np.finfo(memberships.dtype).eps
-    return Measured(sizes, fractions, turns, rounding), log_sums
-
-
-def _join_sights(left: Sighting, right: Sighting) -> Sighting:
-    measured = Measured(*(a + b for a, b in zip(left.measured, right.measured, strict=True)))
-    return Sighting(measured, _join(left.near, right.near))
-
-
-def _next_to_turn(
-    block: Block, shared: SharedModel, log_scales: Doubles, missing: Doubles
-) -> Turning:
-    return _turning(_priced(block, shared), log_scales, missing)
-
-
-def _turning(rows: PricedRows, log_scales: Doubles, missing: Doubles) -> Turning:
-    """Find the rows nearest to each group's price that have room for what its size lacks."""
-    memberships, log_sums = priced_memberships(rows.log_density, log_scales)
-    parts = []
-    for j, lack in enumerate(missing):
-        tau = memberships[j].astype(np.float64)
-        room = 1 - tau if lack > 0 else tau
-        distance = np.abs(log_sums - rows.log_density[j] - log_scales[j])
-        capacity = room * rows.weights
-        eligible = np.flatnonzero(capacity > 0)
-        roomy = eligible[capacity[eligible] >= abs(lack)]
-        if len(roomy) > 0:
-            best = roomy[[distance[roomy].argmin()]]
-        else:
-            nearest = eligible[np.argsort(distance[eligible], kind="stable")]
-            best = nearest[: np.searchsorted(np.cumsum(capacity[nearest]), abs(lack)) + 1]
-        own = np.full(len(best), j)
-        parts.append(
-            Turning(own, distance[best], room[best], rows.numbers[best], rows.weights[best])
-        )
-    return Turning(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _join(left: R, right: R) -> R:
-    """Put the rows of two blocks side by side."""
-    pairs = zip(left, right, strict=True)
-    return type(left)(*(np.concatenate(pair, axis=-1) for pair in pairs))
+def em_block(
+    block: Block, model: StrataModel, scales: SplitScales
+) -> tuple[Floats, tuple[float, Doubles, float]]:
+    """Memberships under scales, as the last iteration left them."""
+    log_density = model.log_densities(block.rows)
+    *_, objective = responsibilities(log_density, block.carry, block.weights, *scales)
+    memberships = np.exp(capped_log_memberships(block.carry, scales)).T
+    sizes = block.weights @ memberships.astype(np.float64)
+    return memberships, (float(objective), sizes, float(objective))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,53 +11,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import expect_array, set_module, with_shared
 from ensemblage.blocks import Block, BlockSource, lazy_on_dask, of_carries
-from ensemblage.strata._gaussian import GAUSSIAN_DOCS, EMState, GaussianStrata, Rule, StrataModel
-from ensemblage.strata._gaussian_kernels import Kind, Moments, expectation
+from ensemblage.strata._gaussian import GAUSSIAN_DOCS, GaussianStrata
+from ensemblage.strata._gaussian_kernels import (
+    CovarianceType,
+    MembershipPrior,
+    Moments,
+    StrataModel,
+    e_step,
+)
 
 Floats = NDArray[np.floating[Any]]
-
 Assignment = Literal["hard", "soft"]
 
 
-class WeightRules(NamedTuple):
-    """Rules under which all rows have a cluster's weight as their membership in it."""
-
-    n_strata: int
-
-    @property
-    def first(self) -> Rule:
-        """Equal weights."""
-        return Rule(np.full((self.n_strata, 1), -np.log(self.n_strata)))
-
-    def following(self, source: BlockSource, moments: Moments, rule: Rule) -> Rule:
-        """Weights are the shares of responsibility."""
-        # a cluster that nobody belongs to any more keeps a weight whose log is finite
-        weights = np.maximum(moments.mass, np.finfo(float).tiny)
-        return Rule(np.log(weights / weights.sum())[:, None])
-
-
-def _to_memberships(log_responsibilities: Floats, assignment: Assignment) -> Floats:
-    """Responsibilities, or a one for the most responsible stratum of each row."""
-    if assignment == "soft":
-        memberships: Floats = np.exp(log_responsibilities).T
-        return memberships
-    winners = log_responsibilities.argmax(axis=0)
-    units = np.eye(len(log_responsibilities), dtype=log_responsibilities.dtype)
-    chosen: Floats = units[winners]
-    return chosen
-
-
 @of_carries
-def _carried(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
-    carry: Any = block.carry
-    return _to_memberships(carry, assignment), ()
+def _memberships(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
+    """Responsibilities, or a one for the most responsible stratum of each row."""
+    log_resp: Any = block.carry
+    if assignment == "soft":
+        return np.exp(log_resp).T, ()
+    units = np.eye(len(log_resp), dtype=log_resp.dtype)
+    return units[log_resp.argmax(axis=0)], ()
 
 
 def _new_memberships(
-    block: Block, model: StrataModel, log_weights: Floats, assignment: Assignment
+    block: Block, model: StrataModel, prior: MembershipPrior, assignment: Assignment
 ) -> Floats:
-    carry, _ = expectation(block.rows, block.weights, log_weights, *model)
-    return _to_memberships(carry, assignment)
+    log_resp, _ = e_step(block, model, prior)
+    return _memberships(block._replace(carry=log_resp), assignment)[0]
 
 
 @set_module("ensemblage.strata")
@@ -113,7 +94,7 @@ class MixtureStrata(GaussianStrata):
         n_strata: int = 10,
         *,
         assignment: Assignment = "hard",
-        covariance_type: Kind = "diag",
+        covariance_type: CovarianceType = "diag",
         init: Any = "k-means++",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -129,15 +110,26 @@ class MixtureStrata(GaussianStrata):
         self.variance_floor = variance_floor
         self.random_state = random_state
 
-    def _membership_rules(self, n_samples: int) -> WeightRules:
-        return WeightRules(self.n_strata)
+    def _initial_prior(self, n_samples: int) -> MembershipPrior:
+        return MembershipPrior(np.full((self.n_strata, 1), -np.log(self.n_strata)))
+
+    def _update_prior(
+        self, source: BlockSource, moments: Moments, prior: MembershipPrior
+    ) -> MembershipPrior:
+        # a cluster that nobody belongs to any more keeps a weight whose log is finite
+        weights = np.maximum(moments.mass, np.finfo(float).tiny)
+        return MembershipPrior(np.log(weights / weights.sum())[:, None])
 
     def _finish(
-        self, source: BlockSource, state: EMState, classes: NDArray[np.intp] | None
+        self,
+        source: BlockSource,
+        moments: Moments,
+        prior: MembershipPrior,
+        classes: NDArray[np.intp] | None,
     ) -> None:
-        log_weights: Any = state.rule.prior
+        log_weights: Any = prior.log_memberships
         self.weights_ = np.exp(log_weights[:, 0])
-        memberships, _ = source.collect(_carried, self.assignment)
+        memberships, _ = source.collect(_memberships, self.assignment)
         if memberships is not None:
             self.memberships_ = memberships
 
@@ -160,6 +152,6 @@ class MixtureStrata(GaussianStrata):
             Memberships; each row adds up to one.
         """
         check_is_fitted(self)
-        log_weights = np.log(self.weights_)[:, None]
-        parts = self._map_rows(X, _new_memberships, self._model(), log_weights, self.assignment)
+        prior = MembershipPrior(np.log(self.weights_)[:, None])
+        parts = self._map_rows(X, _new_memberships, self._model(), prior, self.assignment)
         return np.concatenate(list(parts))
