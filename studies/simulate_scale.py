@@ -31,7 +31,7 @@ from ensemblage.blocks._dask import PARTS_PER_THREAD
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS
 from ensemblage.strata._gaussian_kernels import Moments
-from ensemblage.strata._hiss_kernels import Entries, Near
+from ensemblage.strata._hiss_kernels import Entries, WindowSums
 
 SAMPLE = 100_000
 GROUP_ROWS = GROUP_BLOCKS * BLOCK_ROWS
@@ -105,7 +105,7 @@ def hiss_partial(n_columns):
     """Make the statistics that one block sends in a pass of HISS."""
     wide, few = np.zeros((N_STRATA, n_columns)), np.zeros(N_STRATA * NEAR_CAPS)
     mass, entries = np.zeros(N_STRATA), Entries(few.astype(np.int64), few, few.copy())
-    near = Near(0.0, mass, mass.copy(), mass.copy(), entries)
+    near = WindowSums(0.0, mass, mass.copy(), mass.copy(), entries)
     return Moments(mass.copy(), wide, wide.copy(), 0.0, near)
 
 
@@ -145,7 +145,7 @@ class Size(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """How many sums reach the client in a pass, and in how many tasks."""
+    """How many sums radius the client in a pass, and in how many tasks."""
 
     sums: float
     tasks: float
@@ -163,7 +163,7 @@ def ways(size, assumed):
 
 
 def one_pass(row_seconds, partial, traffic, size, rates, assumed):
-    """Price a pass in which sums of so many bytes reach the client."""
+    """Price a pass in which sums of so many bytes radius the client."""
     sent = traffic.sums * partial
     client = traffic.sums * rates.merge + traffic.tasks * assumed.task_overhead
     client += sent / assumed.network

@@ -15,7 +15,7 @@ from sklearn.utils._testing import ignore_warnings
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS
-from ensemblage.strata._hiss import fit_by_prices
+from ensemblage.strata._hiss_sizes import exact_memberships
 
 BATCH = 200
 STRATA, SIZE, STRATA_BATCH = 8, 0.3, 500
@@ -69,8 +69,9 @@ def strata_tables():
 def likelihood(hiss, X):
     """Mean log likelihood of all rows under a model's Gaussians, sizes exact."""
     sizes = np.full(STRATA, SIZE * len(X))
-    fitted = fit_by_prices(MemoryBlocks(X), hiss._shared(), hiss.log_scales_, sizes)  # noqa: SLF001
-    return fitted.reached.objective / len(X)
+    densities = hiss._densities()  # noqa: SLF001
+    (_, (objective, *_)), _ = exact_memberships(MemoryBlocks(X), densities, hiss.log_scales_, sizes)
+    return objective / len(X)
 
 
 @ignore_warnings(category=ConvergenceWarning)

@@ -14,9 +14,8 @@ from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
 from ensemblage.blocks._dask import _shared_folder, fair_moves
 from ensemblage.inner import InnerKMeans
-from ensemblage.strata import HISS
-from ensemblage.strata import _hiss_sizes as _price_search
-from ensemblage.strata._hiss_sizes import Aside
+from ensemblage.strata import HISS, _hiss_sizes
+from ensemblage.strata._hiss_sizes import ActiveSet
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -83,10 +82,10 @@ def test_a_worker_that_does_not_see_the_folder_is_named(client, tmp_path, monkey
         _shared_folder(client, tmp_path)
 
 
-def test_prices_found_by_few_rows_have_the_bits_of_memory(client, monkeypatch):
-    monkeypatch.setattr(_price_search, "LEAST_ENTRIES", 0)
+def test_an_active_set_has_the_bits_of_memory(client, monkeypatch):
+    monkeypatch.setattr(_hiss_sizes, "MIN_ENTRIES", 0)
     taken = []
-    monkeypatch.setattr(_price_search, "Aside", lambda *own: taken.append(own) or Aside(*own))
+    monkeypatch.setattr(_hiss_sizes, "ActiveSet", lambda *own: taken.append(own) or ActiveSet(*own))
     same_bits("hiss-diag", rows())
     assert len(taken) >= 2  # here and there
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ensemblage._core import compiled, seem_compiling
-from ensemblage.strata._hiss_kernels import bin_masses, priced_memberships
+from ensemblage.strata._hiss_kernels import bin_masses, bound_row_sums
 
 MODULE = """
 import logging
@@ -159,7 +159,7 @@ def test_numba_is_imported_by_the_first_call_only():
 
 
 def test_float32_stays_float32():
-    tau, _ = priced_memberships(np.zeros((2, 3), dtype=np.float32), np.zeros(2))
+    tau, _ = bound_row_sums(np.zeros((2, 3), dtype=np.float32), np.zeros(2))
     assert tau.dtype == np.float32
 
 

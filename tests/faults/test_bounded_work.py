@@ -15,7 +15,7 @@ from ensemblage.blocks import MemoryBlocks
 from ensemblage.datasets import Dataset, Table, per_column
 from ensemblage.persistence import SavedModel
 from ensemblage.strata import HISS, MixtureStrata
-from ensemblage.strata._hiss_sizes import FEW_PASSES, MOST_PASSES, _passes
+from ensemblage.strata._hiss_sizes import MAX_PASSES, MIN_PASSES, _max_passes
 from ensemblage.studies import read_rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
@@ -53,9 +53,9 @@ def test_polishing_does_not_dominate_with_hundreds_of_strata():
 
 
 def test_polishing_ends_after_passes_that_many_strata_can_afford():
-    assert _passes(150, 20) == MOST_PASSES
-    assert _passes(2000, 200) == 500
-    assert _passes(6000, 5000) == FEW_PASSES
+    assert _max_passes(150, 20) == MAX_PASSES
+    assert _max_passes(2000, 200) == 500
+    assert _max_passes(6000, 5000) == MIN_PASSES
     rows = np.random.default_rng(0).normal(size=(500, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # two iterations do not converge

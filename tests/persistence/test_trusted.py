@@ -196,8 +196,8 @@ MODELS = {
     ("model", "attribute", "forged"),
     [
         ("hiss", "log_scales_", np.zeros(2)),
-        ("hiss", "groups_", np.full(3, -(2**28))),
-        ("hiss", "groups_", np.array([0, 5, 1])),
+        ("hiss", "coincident_groups_", np.full(3, -(2**28))),
+        ("hiss", "coincident_groups_", np.array([0, 5, 1])),
         ("hiss", "means_", np.full((3, 4), np.nan)),
         ("hiss", "covariances_", np.ones((3, 2))),
         ("hiss", "memberships_", np.full((150, 3), 2.0)),

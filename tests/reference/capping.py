@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from ensemblage.strata._hiss_kernels import Caps, cap_for_size, log_memberships
+from ensemblage.strata._hiss_kernels import SplitScales, capped_log_memberships
+from ensemblage.strata._hiss_sizes import scale_for_size
 
 
-def capped_memberships(affinity, size, weights=None):
-    """Memberships min(1, c v) that add up to ``size``; affinities are logs."""
-    weights = np.ones(len(affinity)) if weights is None else weights
-    pivot, log_share = cap_for_size(affinity, weights, size)
-    caps = Caps(np.array([pivot]), np.array([log_share]))
-    return np.exp(log_memberships(affinity[None, :], caps)[0])
+def capped_memberships(log_resp, size, weights=None):
+    """Memberships min(1, c v) that add up to ``size``, of log responsibilities."""
+    weights = np.ones(len(log_resp)) if weights is None else weights
+    pivot, offset = scale_for_size(log_resp, weights, size)
+    scales = SplitScales(np.array([pivot]), np.array([offset]))
+    return np.exp(capped_log_memberships(log_resp[None, :], scales)[0])

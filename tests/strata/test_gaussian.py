@@ -3,25 +3,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ensemblage.blocks import MemoryBlocks, pick_rows
-from ensemblage.strata import _gaussian as _gaussian_start
+from ensemblage.strata import _gaussian
 from ensemblage.strata._gaussian import (
-    EMSettings,
     GaussianStrata,
-    Rule,
-    StrataModel,
-    column_spread,
-    run_em,
-    start_means,
-    start_model,
+    column_moments,
+    initial_gaussians,
+    initial_means,
 )
-from ensemblage.strata._gaussian_kernels import make_gaussians
+from ensemblage.strata._gaussian_kernels import MembershipPrior
 
 X = np.concatenate([np.zeros((10, 2)), np.full((10, 2), 8.0)])
-
-
 X = X + np.random.default_rng(0).normal(size=X.shape)
-
-
 POINTS = np.array([[0.0], [1.0], [4.0], [5.0]])
 
 
@@ -36,7 +28,7 @@ POINTS = np.array([[0.0], [1.0], [4.0], [5.0]])
 )
 def test_all_strata_start_with_the_variances_of_all_rows(kind, covariances):
     centre, means = np.array([1.0, 1.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
-    model = start_model(centre, means, np.array([1.0, 4.0]), kind)
+    model = initial_gaussians(centre, means, np.array([1.0, 4.0]), kind)
     np.testing.assert_array_equal(model.gaussians.covariances, covariances)
     np.testing.assert_array_equal(model.gaussians.means, [[0, 1], [2, 3]])
 
@@ -44,19 +36,19 @@ def test_all_strata_start_with_the_variances_of_all_rows(kind, covariances):
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_first_centres_are_rows_with_weight(init):
     weights = np.repeat([0.0, 1.0], 10)
-    means = start_means(MemoryBlocks(X, weights), init, 3, 0)
+    means = initial_means(MemoryBlocks(X, weights), init, 3, 0)
     assert all((row == X[10:]).all(axis=1).any() for row in means)
 
 
 def test_fewer_rows_with_weight_than_strata_repeat():
     weights = np.array([1.0, 1.0] + [0.0] * 18)
     for init in ("k-means++", "random"):
-        assert start_means(MemoryBlocks(X, weights), init, 5, 0).shape == (5, 2)
+        assert initial_means(MemoryBlocks(X, weights), init, 5, 0).shape == (5, 2)
 
 
 def test_mean_and_variance_over_blocks():
     weights = np.array([1.0, 2.0, 1.0, 0.0])
-    mean, variance = column_spread(MemoryBlocks(POINTS, weights, block_rows=3))
+    mean, variance = column_moments(MemoryBlocks(POINTS, weights, block_rows=3))
     np.testing.assert_allclose(mean, [1.5])
     np.testing.assert_allclose(variance, [(2.25 + 2 * 0.25 + 6.25) / 4])
 
@@ -68,11 +60,11 @@ def test_rows_by_number_over_blocks():
 
 @pytest.mark.parametrize("most", [5, 1000])
 def test_many_rows_are_drawn_without_a_list_of_all(most, monkeypatch):
-    monkeypatch.setattr(_gaussian_start, "SEED_ROWS", 4)
-    monkeypatch.setattr(_gaussian_start, "SHUFFLED_ROWS", most)
+    monkeypatch.setattr(_gaussian, "MAX_INIT_ROWS", 4)
+    monkeypatch.setattr(_gaussian, "MAX_PERMUTED_ROWS", most)
     weights = np.repeat([0.0, 1.0], 10)
     for source in (MemoryBlocks(X, weights), MemoryBlocks(X[10:], block_rows=3)):
-        drawn = [start_means(source, "random", 4, seed) for seed in range(50)]
+        drawn = [initial_means(source, "random", 4, seed) for seed in range(50)]
         assert all(len(np.unique(means, axis=0)) == 4 for means in drawn)
         assert set(np.concatenate(drawn)[:, 0]) == set(X[10:, 0])
 
@@ -81,19 +73,9 @@ def test_many_rows_are_drawn_without_a_list_of_all(most, monkeypatch):
 def test_equal_rows_lie_on_their_mean_however_far_they_are(seed):
     rows = np.full((2, 3), np.finfo(np.float32).max, np.float32)
     weights = np.random.default_rng(seed).uniform(0.1, 3, 2)
-    mean, variance = column_spread(MemoryBlocks(rows, weights))
+    mean, variance = column_moments(MemoryBlocks(rows, weights))
     np.testing.assert_array_equal(mean, rows[0])
     np.testing.assert_array_equal(variance, 0)
-
-
-class Always:
-    """The same rule in each pass."""
-
-    def __init__(self, prior):
-        self.first = Rule(prior)
-
-    def following(self, source, moments, rule):
-        return rule
 
 
 class Even(GaussianStrata):
@@ -117,14 +99,17 @@ class Even(GaussianStrata):
         self.variance_floor = variance_floor
         self.random_state = random_state
 
-    def _membership_rules(self, n_samples):
-        return Always(np.zeros((self.n_strata, 1)))
+    def _initial_prior(self, n_samples):
+        return MembershipPrior(np.full((self.n_strata, 1), np.log(0.5)))
 
-    def _finish(self, source, state, classes):
+    def _update_prior(self, source, moments, prior):
+        return prior
+
+    def _finish(self, source, moments, prior, classes):
         self.memberships_ = np.full((source.shape[0], self.n_strata), 0.5)
 
 
-def test_a_subclass_needs_rules_and_an_end():
+def test_a_subclass_needs_a_prior_and_an_end():
     strata = Even().fit(X, np.arange(20) % 2)
     assert strata.converged_
     np.testing.assert_allclose(np.sort(strata.means_[:, 0]), [0, 8], atol=1)
@@ -156,38 +141,26 @@ def test_squares_that_overflow_are_refused():
         Even().fit((X * 1e30).astype(np.float32))
 
 
-def start(means=(0.5, 4.5)):
-    gaussians = make_gaussians(np.array(means)[:, None], np.ones((2, 1)), "diag")
-    return StrataModel(np.zeros(1), gaussians, "diag")
-
-
-HALVES = Always(np.log(np.full((2, 1), 0.5)))
+FROM_TWO_MEANS = {"init": np.array([[0.5], [4.5]]), "variance_floor": 1e-6}
 
 
 def test_one_iteration_by_hand():
     # responsibilities under equal weights: a logistic of the difference of the log densities
-    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=1, tol=0.0)
-    state = run_em(MemoryBlocks(POINTS, block_rows=3), start(), HALVES, settings, lambda: False)
-    share = 1 / (1 + np.exp(((POINTS[:, 0] - 0.5) ** 2 - (POINTS[:, 0] - 4.5) ** 2) / 2))
-    mean = share @ POINTS[:, 0] / share.sum()
-    variance = share @ (POINTS[:, 0] - mean) ** 2 / share.sum()
-    assert state.model.gaussians.means[0, 0] == pytest.approx(mean, rel=1e-12)
-    assert state.model.gaussians.covariances[0, 0] == pytest.approx(variance, rel=1e-9)
-    assert len(state.path) == 2
-    assert state.path[1] > state.path[0]
-    assert not state.converged
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        strata = Even(**FROM_TWO_MEANS, max_iter=1, tol=0.0).fit(POINTS)
+    x = POINTS[:, 0]
+    share = 1 / (1 + np.exp(((x - 0.5) ** 2 - (x - 4.5) ** 2) / (2 * x.var())))
+    mean = share @ x / share.sum()
+    variance = share @ (x - mean) ** 2 / share.sum()
+    assert strata.means_[0, 0] == pytest.approx(mean, rel=1e-12)
+    assert strata.covariances_[0, 0] == pytest.approx(variance, rel=1e-9)
+    assert len(strata.objective_path_) == 2
+    assert strata.objective_path_[1] > strata.objective_path_[0]
+    assert not strata.converged_
 
 
 def test_the_loop_ends_when_nothing_is_gained():
-    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=500, tol=1e-9)
-    state = run_em(MemoryBlocks(POINTS), start(), HALVES, settings, lambda: False)
-    assert state.converged
-    assert len(state.path) < 500
-    assert np.diff(state.path).min() >= -1e-12
-
-
-def test_a_callback_may_end_the_loop():
-    settings = EMSettings(weight=4.0, floor=1e-6, max_iter=500, tol=0.0)
-    state = run_em(MemoryBlocks(POINTS), start(), HALVES, settings, lambda: True)
-    assert len(state.path) == 2
-    assert not state.converged
+    strata = Even(**FROM_TWO_MEANS, max_iter=500, tol=1e-9).fit(POINTS)
+    assert strata.converged_
+    assert strata.n_iter_ < 500
+    assert np.diff(strata.objective_path_).min() >= -1e-12

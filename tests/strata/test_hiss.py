@@ -9,19 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 from ensemblage.blocks import MemoryBlocks
 from ensemblage.persistence import load, save
 from ensemblage.strata import HISS
-from ensemblage.strata._gaussian import StrataModel
-from ensemblage.strata._gaussian_kernels import Moments, estimate, log_densities, make_gaussians
-from ensemblage.strata._hiss import (
-    FORGETTING,
-    Averages,
-    StreamState,
-    expect_batch,
-    mean_variance,
-    polished,
-    remembered,
-    take_step,
+from ensemblage.strata._gaussian_kernels import Moments, StrataModel, m_step, make_gaussians
+from ensemblage.strata._hiss import STEP_EXPONENT, implied_moments, mean_variance
+from ensemblage.strata._hiss_sizes import (
+    MergedDensities,
+    coincident_groups,
+    exact_block,
+    solve_dual,
 )
-from ensemblage.strata._hiss_sizes import SharedModel, SizedRules, find_groups, find_prices
 
 KINDS = ["spherical", "diag", "tied", "full"]
 
@@ -80,7 +75,7 @@ def test_several_blocks():
     assert check_polished(blobs(3, n=9000), n_strata=5, stratum_size=0.3, tol=1e-3)
 
 
-def test_far_strata_have_prices_beyond_floats():
+def test_far_strata_have_dual_variables_beyond_floats():
     rng = np.random.default_rng(4)
     X = np.concatenate([rng.normal(size=(30, 1)), rng.normal(size=(90, 1)) + 200])
     hiss = HISS(2, 0.5, random_state=0, variance_floor=1e-6).fit(X)
@@ -89,27 +84,28 @@ def test_far_strata_have_prices_beyond_floats():
 
 
 def test_strata_that_coincide_are_polished_as_one():
-    # seven strata on three points: no price tells apart two strata that are the same
+    # seven strata on three points: no dual variable tells apart two strata that are the same
     X = np.repeat([[0.0], [1.0], [5.0]], [30, 20, 10], axis=0)
     options = {"n_strata": 7, "stratum_size": 0.3, "random_state": 0}
     plain, hiss = HISS(polish=False, **options).fit(X), HISS(**options).fit(X)
-    assert len(np.unique(hiss.groups_)) == 3
+    assert len(np.unique(hiss.coincident_groups_)) == 3
     np.testing.assert_allclose(hiss.memberships_.sum(axis=0), 18, rtol=1e-9)
     assert objective(hiss, X) >= objective(plain, X) - 1e-9
 
 
-def test_one_row_takes_the_fraction_where_no_price_makes_one():
+def test_one_row_takes_the_fraction_where_no_dual_variable_makes_one():
     # two strata far from all rows: each takes whole rows, and one row to make up 2.5
     X = np.array([[-1.0], [0.0], [1.0], [2.0]])
     means = np.array([[-200.0], [200.0]])
     model = StrataModel(np.zeros(1), make_gaussians(means, np.ones((2, 1)), "diag"), "diag")
-    shared = SharedModel(model, find_groups(model))
+    densities = MergedDensities(model, coincident_groups(model))
     source = MemoryBlocks(X, block_rows=2)
     start = np.array([19_000.0, 19_000.0])
-    prices = find_prices(source, shared, start, np.array([2.5, 2.5]))
-    memberships = np.concatenate([part for part, _ in source.map(polished, shared, prices)])
+    found, adjustments = solve_dual(source, densities, start, np.array([2.5, 2.5]))
+    parts = source.map(exact_block, densities, found, adjustments)
+    memberships = np.concatenate([part for part, _ in parts])
     np.testing.assert_allclose(memberships, [[1, 0], [1, 0.5], [0.5, 1], [0, 1]], atol=1e-9)
-    assert len(prices.changes) == 2
+    assert len(adjustments) == 2
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -189,9 +185,9 @@ def test_more_strata_than_clouds(distance, n_strata, dtype, weighted):
     weights = np.random.default_rng(1).gamma(2.0, size=500) if weighted else np.ones(500)
     hiss = check_sizes(X, weights, n_strata, 0.25)
     assert hiss.polished_
-    np.testing.assert_array_equal(np.unique(hiss.groups_), [0, 1])
+    np.testing.assert_array_equal(np.unique(hiss.coincident_groups_), [0, 1])
     for group in (0, 1):
-        own = hiss.memberships_[:, hiss.groups_ == group]
+        own = hiss.memberships_[:, hiss.coincident_groups_ == group]
         np.testing.assert_array_equal(own, np.repeat(own[:, :1], own.shape[1], axis=1))
     # what sharing costs is a part of the divergence, and that falls with the fourth power
     cost = 1e-9 if distance >= 1000 else 1e-3
@@ -199,8 +195,8 @@ def test_more_strata_than_clouds(distance, n_strata, dtype, weighted):
     assert hiss.objective_ >= hiss.objective_path_[-1] - cost
 
 
-def test_twins_have_the_price_of_each():
-    # a fraction means that the price of one more share is what it adds: c_j p_j = Z
+def test_twins_have_the_dual_variable_of_each():
+    # a fraction means that the dual variable is what one more share adds: c_j p_j = Z
     X = two_clouds(1000)
     hiss = HISS(4, 0.25, random_state=0).fit(X)
     log_density = hiss.log_affinity(X)
@@ -216,7 +212,7 @@ def test_twins_have_the_price_of_each():
 def test_any_covariance_of_strata_that_coincide(kind):
     hiss = check_sizes(two_clouds(300), np.ones(500), 5, 0.2, covariance_type=kind)
     assert hiss.polished_
-    assert len(np.unique(hiss.groups_)) == 2
+    assert len(np.unique(hiss.coincident_groups_)) == 2
 
 
 def test_sizes_that_range_and_classes():
@@ -235,7 +231,7 @@ def test_the_same_start_twice_is_the_same_stratum_twice(dtype):
     # nothing parts them: they see the same rows, bit for bit
     X = np.random.default_rng(2).normal(size=(200, 3)).astype(dtype)
     hiss = check_sizes(X, np.ones(200), 4, 0.3, init=X[[0, 1, 0, 2]])
-    np.testing.assert_array_equal(hiss.groups_, [0, 1, 0, 2])
+    np.testing.assert_array_equal(hiss.coincident_groups_, [0, 1, 0, 2])
     np.testing.assert_array_equal(hiss.transform(X)[:, 0], hiss.transform(X)[:, 2])
     assert hiss.polished_
     assert hiss.objective_ >= hiss.objective_path_[-1] - 1e-6
@@ -266,7 +262,7 @@ def test_sizes_hold_however_many_strata_coincide(n_points, n_strata, size, seed)
     assert hiss.memberships_.max() <= 1
 
 
-def blobs_hiss_stream(seed, n=600, d=3):
+def stream_rows(seed, n=600, d=3):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) + 5 * np.eye(3, d)[rng.integers(3, size=n)]
 
@@ -286,52 +282,46 @@ def some_gaussians(kind, rng, k=3, d=2):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 1000))
-def test_gaussians_follow_from_what_is_remembered_of_them(kind, seed):
+def test_gaussians_follow_from_their_implied_moments(kind, seed):
     rng = np.random.default_rng(seed)
     gaussians = some_gaussians(kind, rng)
-    known = remembered(gaussians, rng.dirichlet([2, 2, 2]), kind)
-    again = estimate(Moments(*known, 0.0, None), gaussians, 1e-9, kind)
+    known = implied_moments(gaussians, rng.dirichlet([2, 2, 2]), kind)
+    model = StrataModel(np.zeros(2), gaussians, kind)
+    again = m_step(Moments(*known, 0.0, None), model, 1e-9).gaussians
     np.testing.assert_allclose(again.means, gaussians.means, atol=1e-12)
     np.testing.assert_allclose(again.covariances, gaussians.covariances, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_counts_each_row_once_and_holds_the_sizes(kind):
-    X = blobs_hiss_stream(0, d=2)
+    X = stream_rows(0, d=2)
     hiss = HISS(3, 0.4, covariance_type=kind, random_state=0).fit(X)
     source, model = MemoryBlocks(X), hiss._model()
-    total, _ = expect_batch(source, model, hiss._rules())
+    total, _ = hiss._batch_statistics(source)
     assert total.mass.sum() == pytest.approx(len(X))
-    each = Averages(*(field / len(X) for field in total[:3]))
-    assert mean_variance(each, kind) == pytest.approx(X.var(axis=0).mean())
-    np.testing.assert_allclose(each.first.sum(axis=0) + model.centre, X.mean(axis=0))
-
-
-def test_an_average_by_hand():
-    past, batch = (
-        Averages(np.ones(1), np.array([[mean]]), np.array([[square]]))
-        for mean, square in ((2.0, 8.0), (4.0, 20.0))
-    )
-    mean = past.towards(batch, 0.25)
-    assert (mean.first[0, 0], mean.second[0, 0]) == (2.5, 11.0)
-    assert mean_variance(mean, "diag") == 11.0 - 2.5**2
+    first, second = total.first / len(X), total.second / len(X)
+    assert mean_variance(first, second, kind) == pytest.approx(X.var(axis=0).mean())
+    np.testing.assert_allclose(first.sum(axis=0) + model.centre, X.mean(axis=0))
 
 
 def test_a_step_is_the_share_of_the_batch_to_a_power():
-    # one stratum of everything: the mean moves by the step, whatever the price
-    gaussians = make_gaussians(np.zeros((1, 1)), np.ones((1, 1)), "diag")
-    before = StreamState(StrataModel(np.zeros(1), gaussians, "diag"), np.zeros(1), np.array([30.0]))
-    batch = MemoryBlocks(np.array([[3.0], [5.0]]), np.array([5.0, 5.0]))
-    after = take_step(batch, before, SizedRules(1, 1.0), 1e-2)
-    step = 0.25**FORGETTING
-    assert after.model.gaussians.means[0, 0] == pytest.approx(4 * step)
+    # one stratum of everything: the mean moves by the step, whatever the dual variable
+    hiss = HISS(1, 1.0)
+    hiss.means_, hiss.covariances_ = np.zeros((1, 1)), np.ones((1, 1))
+    hiss.log_scales_, hiss.effective_counts_ = np.zeros(1), np.array([30.0])
+    hiss._online_em_step(MemoryBlocks(np.array([[3.0], [5.0]]), np.array([5.0, 5.0])))
+    step = 0.25**STEP_EXPONENT
+    assert hiss.means_[0, 0] == pytest.approx(4 * step)
     second = 1 + step * (17 - 1)
-    assert after.model.gaussians.covariances[0, 0] == pytest.approx(second - (4 * step) ** 2)
-    assert after.weights == pytest.approx([40.0])
+    assert mean_variance(np.array([[4 * step]]), np.array([[second]]), "diag") == pytest.approx(
+        second - (4 * step) ** 2
+    )
+    assert hiss.covariances_[0, 0] == pytest.approx(second - (4 * step) ** 2)
+    assert hiss.effective_counts_ == pytest.approx([40.0])
 
 
 def slow_responsibilities(X, model, size):
-    """Memberships and responsibilities in turn, row by row, with caps by bisection."""
+    """Memberships and responsibilities in turn, row by row, with scales by bisection."""
     log_p = model.log_densities(X)
     tau, log_scales = np.full_like(log_p, size), np.empty(len(log_p))
     for _ in range(6):
@@ -348,10 +338,10 @@ def slow_responsibilities(X, model, size):
 
 
 def test_a_batch_is_what_its_slow_twin_finds():
-    X = blobs_hiss_stream(3, n=80)
-    hiss = HISS(3, 0.4, random_state=0).fit(blobs_hiss_stream(0))
+    X = stream_rows(3, n=80)
+    hiss = HISS(3, 0.4, random_state=0).fit(stream_rows(0))
     model = hiss._model()
-    total, log_scales = expect_batch(MemoryBlocks(X), model, hiss._rules())
+    total, log_scales = hiss._batch_statistics(MemoryBlocks(X))
     shares, slow_scales = slow_responsibilities(X, model, 0.4)
     np.testing.assert_allclose(total.mass, shares.sum(axis=1), rtol=1e-6)
     np.testing.assert_allclose(total.first, shares @ (X - model.centre), rtol=1e-6, atol=1e-6)
@@ -361,7 +351,7 @@ def test_a_batch_is_what_its_slow_twin_finds():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_stream_ends_near_the_fit(kind, dtype):
-    X = blobs_hiss_stream(1, n=3000).astype(dtype)
+    X = stream_rows(1, n=3000).astype(dtype)
     settings = HISS(3, 0.3, covariance_type=kind, random_state=0)
     whole, stream, again = clone(settings).fit(X), clone(settings), clone(settings)
     for start in range(0, len(X), 300):
@@ -371,7 +361,7 @@ def test_a_stream_ends_near_the_fit(kind, dtype):
     np.testing.assert_allclose(stream.means_[order], whole.means_, atol=0.15)
     np.testing.assert_allclose(stream.transform(X).mean(axis=0), 0.3, rtol=0.15)
     np.testing.assert_array_equal(stream.means_, again.means_)
-    assert stream.stratum_weights_.sum() == pytest.approx(3000)
+    assert stream.effective_counts_.sum() == pytest.approx(3000)
     assert stream.memberships_.shape == (300, 3)
     assert stream.memberships_.dtype == dtype
     np.testing.assert_array_equal(stream.memberships_, stream.transform(X[-300:]))
@@ -392,7 +382,7 @@ def test_sizes_may_range_in_a_stream():
 
 
 def test_classes_may_be_balanced_in_a_stream():
-    X = blobs_hiss_stream(2)
+    X = stream_rows(2)
     y = np.arange(600) % 2
     stream = HISS(3, 0.4, class_balance=True, random_state=0)
     stream.partial_fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
@@ -403,14 +393,14 @@ def test_classes_may_be_balanced_in_a_stream():
 
 
 def test_the_first_batch_is_a_fit_and_a_fit_may_go_on():
-    X = blobs_hiss_stream(3)
+    X = stream_rows(3)
     first, whole = (HISS(3, 0.4, random_state=0) for _ in range(2))
     np.testing.assert_array_equal(first.partial_fit(X).means_, whole.fit(X).means_)
     before, n_iter = whole.means_, whole.n_iter_
     assert whole.partial_fit(X[:50]).n_iter_ == n_iter + 1
     assert not whole.polished_
     np.testing.assert_array_equal(whole.fit(X).means_, before)
-    assert whole.stratum_weights_.sum() == pytest.approx(600)
+    assert whole.effective_counts_.sum() == pytest.approx(600)
     with pytest.raises(ValueError, match="n_strata=3 is larger than n_samples=2"):
         HISS(3).partial_fit(X[:2])
 
@@ -424,7 +414,7 @@ def test_the_first_batch_is_a_fit_and_a_fit_may_go_on():
     ],
 )
 def test_a_bad_batch_changes_nothing(batch, words):
-    model = HISS(3, 0.4, random_state=0).fit(blobs_hiss_stream(4))
+    model = HISS(3, 0.4, random_state=0).fit(stream_rows(4))
     before = dict(vars(model))
     with pytest.raises(ValueError, match=words):
         model.partial_fit(batch)
@@ -432,16 +422,16 @@ def test_a_bad_batch_changes_nothing(batch, words):
 
 
 def test_a_batch_of_one_row_and_of_equal_rows():
-    model = HISS(4, 0.3, random_state=0).fit(blobs_hiss_stream(5))
+    model = HISS(4, 0.3, random_state=0).fit(stream_rows(5))
     for batch in (np.zeros((1, 3)), np.full((40, 3), 2.0), np.full((2, 3), 1e9)):
         model.partial_fit(batch)
         assert np.isfinite(model.means_).all()
         assert np.isfinite(model.log_scales_).all()
-        assert np.isfinite(model.transform(blobs_hiss_stream(6))).all()
+        assert np.isfinite(model.transform(stream_rows(6))).all()
 
 
 def test_a_weight_of_two_is_a_row_twice():
-    X, batch = blobs_hiss_stream(7), blobs_hiss_stream(8, n=80)
+    X, batch = stream_rows(7), stream_rows(8, n=80)
     weights = np.random.default_rng(0).integers(1, 4, size=80)
     model = HISS(3, 0.4, random_state=0).fit(X)
     twin = clone(model).fit(X)
@@ -451,7 +441,7 @@ def test_a_weight_of_two_is_a_row_twice():
 
 
 def test_a_stream_goes_on_after_it_was_saved(tmp_path):
-    X = blobs_hiss_stream(9)
+    X = stream_rows(9)
     model = HISS(3, 0.4, random_state=0).partial_fit(X[:300])
     save(model, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops").model
@@ -461,9 +451,9 @@ def test_a_stream_goes_on_after_it_was_saved(tmp_path):
 
 
 def test_the_number_of_strata_stays():
-    model = HISS(3, 0.4, random_state=0).fit(blobs_hiss_stream(0)).set_params(n_strata=4)
+    model = HISS(3, 0.4, random_state=0).fit(stream_rows(0)).set_params(n_strata=4)
     with pytest.raises(ValueError, match="n_strata=4, but the stream began with 3 strata"):
-        model.partial_fit(blobs_hiss_stream(1))
+        model.partial_fit(stream_rows(1))
 
 
 def blobs_hiss(seed, n=150, d=3):
@@ -477,7 +467,7 @@ def kkt_gap(hiss, X):
     tau = hiss.transform(X).T
     centre = hiss.means_.mean(axis=0)
     gaussians = make_gaussians(hiss.means_ - centre, hiss.covariances_, hiss.covariance_type)
-    log_p = log_densities(X, centre, gaussians, hiss.covariance_type)
+    log_p = StrataModel(centre, gaussians, hiss.covariance_type).log_densities(X)
     with np.errstate(divide="ignore"):
         log_z = np.logaddexp.reduce(np.log(tau) + log_p, axis=0)
     gap = hiss.log_scales_[:, None] + log_p - log_z
@@ -603,6 +593,31 @@ def test_the_whole_of_the_rows_whatever_their_weight(weight, n_rows):
 def test_progress_reaches_a_callback(capsys, callbacks):
     HISS(3, 0.4, random_state=0).set_callbacks(callbacks.ProgressBar()).fit(blobs_hiss(0))
     assert "HISS" in capsys.readouterr().out
+
+
+class StopsAtOnce:
+    """Asks to end the fit after its first task."""
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        return True
+
+
+@pytest.mark.usefixtures("callbacks")
+def test_a_callback_may_end_the_loop():
+    hiss = HISS(3, 0.4, random_state=0).set_callbacks(StopsAtOnce())
+    with pytest.warns(ConvergenceWarning):
+        hiss.fit(blobs_hiss(0))
+    assert len(hiss.objective_path_) == 2
+    assert not hiss.converged_
 
 
 def test_stopping_early_warns_and_says_what_to_try():

@@ -366,12 +366,7 @@ class HISS(GaussianStrata):
         model, form = self._model(), self.covariance_type
         past, weight = float(self.effective_counts_.sum()), float(source.weights.sum())
         step = (weight / (past + weight)) ** STEP_EXPONENT
-        prior = self._even_prior()
-        batch = source.advance_total(e_step, model, prior)
-        for _ in range(N_INNER_STEPS):
-            prior = self._update_prior(source, batch, prior)
-            batch = source.advance_total(e_step, model, prior)
-        scales, _ = constrained_scales(source, self._size_constraint(), batch, prior)
+        batch, log_scales = self._batch_statistics(source)
         known = implied_moments(model.gaussians, self.effective_counts_ / past, form)
         mass, first, second = (
             old + step * (new / weight - old)
@@ -381,9 +376,19 @@ class HISS(GaussianStrata):
         averages = batch._replace(mass=mass, first=first, second=second)
         model = m_step(averages, model, floor)
         self._store_gaussians(model)
-        self.log_scales_ = self.log_scales_ + step * (as_log_scales(scales) - self.log_scales_)
+        self.log_scales_ = self.log_scales_ + step * (log_scales - self.log_scales_)
         self.effective_counts_ = mass * (past + weight)
         self.coincident_groups_, self.polished_ = coincident_groups(model), False
+
+    def _batch_statistics(self, source: BlockSource) -> tuple[Moments, Doubles]:
+        """Moments and log scales of a batch in which the strata have their sizes."""
+        model, prior = self._model(), self._even_prior()
+        moments = source.advance_total(e_step, model, prior)
+        for _ in range(N_INNER_STEPS):
+            prior = self._update_prior(source, moments, prior)
+            moments = source.advance_total(e_step, model, prior)
+        scales, _ = constrained_scales(source, self._size_constraint(), moments, prior)
+        return moments, as_log_scales(scales)
 
     def _balance_classes(
         self, source: BlockSource, sizes: Doubles, classes: NDArray[np.intp]

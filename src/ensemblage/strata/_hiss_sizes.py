@@ -658,9 +658,7 @@ def solve_dual(
     heaviest, problem = float(source.weights.max()), DualProblem(source, densities)
     radius = np.full(len(sizes), FIRST_RADIUS)
     best_left, best_scales, best_residual, stalled = np.inf, log_scales, sizes, 0
-    n_entries = source.shape[0] * len(sizes)
-    n_passes = int(np.clip(MAX_TOTAL_ENTRIES / n_entries, MIN_PASSES, MAX_PASSES))
-    for turn in range(1, n_passes + 1):
+    for turn in range(1, _max_passes(source.shape[0], len(sizes)) + 1):
         evaluated = problem.evaluate(log_scales, radius)
         residual = sizes - evaluated[0]
         step, step_radius, at_breakpoint = _dual_step(
@@ -684,6 +682,10 @@ def solve_dual(
         radius = next_radius
     found = problem.nearest_breakpoints(best_scales, best_residual)
     return best_scales, _exact_size_adjustments(found, best_residual)
+
+
+def _max_passes(n_rows: int, n_groups: int) -> int:
+    return int(np.clip(MAX_TOTAL_ENTRIES / (n_rows * n_groups), MIN_PASSES, MAX_PASSES))
 
 
 def _dual_step(
