@@ -29,7 +29,7 @@ from pyarrow import parquet
 from all_benchmarks import row
 from ensemblage.datasets import Dataset, Table
 from ensemblage.persistence import load, save
-from ensemblage.studies import open_rows, predict_rows, train
+from ensemblage.studies import open_rows, predict, train
 
 N_COLUMNS, BLOCK = 16, 65_536
 MOST_MB, LEAST_RATE = 600, 0.8
@@ -81,7 +81,7 @@ def bare_seconds(model, path, n_rows):
         saved.model.predict_proba(X)
         saved.model.predict(X)
         middle = time.process_time()
-        predict_rows(saved.model, X)
+        predict(saved.model, X)
         twice, once = twice + middle - start, once + time.process_time() - middle
         done += len(new.X)
         if done >= n_rows:

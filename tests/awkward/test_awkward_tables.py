@@ -10,7 +10,7 @@ import pytest
 
 from ensemblage.datasets import open_dataset, read_table
 from ensemblage.persistence import load, save
-from ensemblage.studies import compare, predict_rows, read_rows, train
+from ensemblage.studies import compare, predict, read_rows, train
 
 HERE = Path(__file__).parent
 SIZES = [1.5, 2.25, 1234.5, 4.75, 1250.75, 6.0, 2345.25, 8.5]
@@ -286,7 +286,7 @@ def test_a_model_is_trained_on_it_and_predicts_it(awkward, tmp_path):
     saved = load(tmp_path / "m.skops")
     rows = read_rows(saved, path)
     assert rows.X.shape == dataset.X.shape
-    assert len(predict_rows(saved.model, rows.X).labels) == len(dataset.y)
+    assert len(predict(saved.model, rows.X).y_pred) == len(dataset.y)
 
 
 @pytest.mark.slow

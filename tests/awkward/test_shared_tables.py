@@ -8,7 +8,7 @@ import pytest
 
 from ensemblage.datasets import open_dataset, read_table
 from ensemblage.persistence import load, save
-from ensemblage.studies import compare, predict_rows, read_rows, train
+from ensemblage.studies import compare, predict, read_rows, train
 
 # Above so many rows only the methods that are quick take part here.
 FEW_ROWS = 1000
@@ -43,7 +43,7 @@ def test_from_the_file_to_predictions(path, tmp_path):
     )  # fmt: skip
     saved = load(tmp_path / "m.skops")
     rows = read_rows(saved, path)
-    labels = predict_rows(saved.model, rows.X).labels
+    labels = predict(saved.model, rows.X).y_pred
     truth = rows.table.column(target)
     assert (labels == truth).mean() > max(dataset.classes.values()) / len(dataset.y) - 0.01
 
@@ -63,5 +63,5 @@ def test_from_a_file_of_numbers_to_predictions(path, tmp_path):
         kinds=dataset.kinds, target="target",
     )  # fmt: skip
     saved = load(tmp_path / "model.skops")
-    predicted = predict_rows(saved.model, read_rows(saved, path).X).labels
+    predicted = predict(saved.model, read_rows(saved, path).X).y_pred
     assert np.mean((predicted - dataset.y) ** 2) < np.var(dataset.y)

@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
-from ensemblage.studies import Comparison, Design, RunDocument
-from ensemblage.studies._choice import Candidate, choose
+from ensemblage.studies import Comparison, Design, MethodScores, RunDocument
+from ensemblage.studies._choice import choose
 
 
 def method(name, accuracy, *, ours=False, failures=None, warnings=None):
@@ -22,12 +22,8 @@ def method(name, accuracy, *, ours=False, failures=None, warnings=None):
 
 def comparison(*methods, dataset="iris"):
     """Of methods that may have failed; the choice is the real one."""
-    whole = [
-        Candidate(each["name"], each["label"], 1, 0.5, tuple(each["accuracy"]))
-        for each in methods
-        if None not in each["accuracy"]
-    ]
-    choice = choose(whole, Design("accuracy", 1 / 3, 1500))
+    scored = [{key: value for key, value in each.items() if key != "mean"} for each in methods]
+    choice = choose(msgspec.convert(scored, list[MethodScores]), Design("accuracy", 1 / 3, 1500))
     summary = [
         {
             "method": each["name"], "label": each["label"], "ours": each["ours"],
@@ -35,7 +31,7 @@ def comparison(*methods, dataset="iris"):
             "auc": each["mean"], "f1": each["mean"],
             "accuracy": each["mean"], "accuracy_se": None if each["mean"] is None else 0.01,
             "balanced_accuracy": each["mean"], "log_loss": None, "mean_rank": 1.0 + place,
-            "seconds": 0.5, "failed_folds": len(each["failures"]),
+            "seconds": None if each["mean"] is None else 0.5, "failed_folds": len(each["failures"]),
         }
         for place, each in enumerate(methods)
     ]  # fmt: skip
@@ -44,8 +40,7 @@ def comparison(*methods, dataset="iris"):
         "n_repeats": 1, "seed": 0, "notes": ["A note."], "quick": False, "measure": "accuracy",
         "summary": summary,
         "verdict": "The first ranks first.", "choice": msgspec.to_builtins(choice),
-        "methods": [{key: value for key, value in each.items() if key != "mean"}
-                    for each in methods],
+        "methods": scored,
     }  # fmt: skip
     return msgspec.convert(facts, Comparison)
 

@@ -12,15 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from ensemblage.studies import Design, compare, gap_between
-from ensemblage.studies._choice import (
-    Candidate,
-    choose,
-    chosen,
-    corrected_error,
-    inflation,
-    summarised,
-    verdict,
-)
+from ensemblage.studies._choice import choose, corrected_error, summarised, verdict
 from studies.made_scores import made_scores
 
 DESIGN = Design("accuracy", 1 / 3, 3000)
@@ -32,10 +24,16 @@ tables = st.tuples(st.integers(2, 5), st.integers(2, 8)).flatmap(
 
 def candidates(*rows, efforts=None, seconds=None):
     efforts, seconds = efforts or [1] * len(rows), seconds or [1.0] * len(rows)
+    made = made_scores(
+        **{name: tuple(map(float, row)) for name, row in zip("abcdefgh", rows, strict=False)}
+    )
     return [
-        Candidate(name, name.upper(), effort, time, tuple(map(float, row)))
-        for name, effort, time, row in zip("abcdefgh", efforts, seconds, rows, strict=False)
-    ]
+        replace(
+            each, label=each.name.upper(), effort=effort, seconds=(time,) * each.n_folds,
+            log_loss=each.accuracy,
+        )
+        for each, effort, time in zip(made, efforts, seconds, strict=True)
+    ]  # fmt: skip
 
 
 @given(tables)
@@ -183,7 +181,7 @@ def test_folds_that_agree_by_chance_prove_nothing():
 
 
 def test_a_share_of_half_the_rows_is_two_folds():
-    assert inflation(4, 1 / 2) == 1 / 4 + 1
+    assert corrected_error([1.0, 2.0, 3.0, 4.0], 1 / 2) == pytest.approx(np.sqrt(5 / 4 * 5 / 3))
 
 
 def test_a_fold_that_failed_has_no_value():
@@ -192,7 +190,7 @@ def test_a_fold_that_failed_has_no_value():
 
 
 def told(methods):
-    return verdict(methods, chosen(methods, DESIGN), "accuracy")
+    return verdict(methods, choose(methods, DESIGN), "accuracy")
 
 
 def test_a_summary_by_hand():
@@ -212,12 +210,12 @@ def test_a_summary_is_in_the_order_of_the_measure_and_ends_with_who_has_none():
     design = Design("log_loss", 1 / 3, 30)
     assert [row.method for row in summarised(rows, design)] == ["c", "b", "a"]
     assert [row.method for row in summarised(rows, DESIGN)] == ["a", "b", "c"]
-    assert chosen(rows, design).not_told_apart == ()
+    assert choose(rows, design).not_told_apart == ()
 
 
 def test_a_method_that_failed_on_a_fold_is_not_taken():
     methods = made_scores(a=(0.9, 0.9, None), b=(0.8, 0.8, 0.8), c=(0.5, 0.5, 0.5))
-    assert chosen(methods, DESIGN).method == "b"
+    assert choose(methods, DESIGN).method == "b"
     assert told(methods[:1]) == (
         "No method has a value of accuracy on every fold: there is none to take."
     )

@@ -19,8 +19,10 @@ from ensemblage.studies import (
     run_experiment,
 )
 from ensemblage.studies import _study as _study_cell
-from ensemblage.studies._study import scores_of
+from ensemblage.studies._choice import signed_scores
+from ensemblage.studies._compare import _auto_measure, check_measure, is_imbalanced
 from studies.homes import homes
+from studies.made_scores import made_scores
 
 
 @pytest.mark.parametrize("quick", [False, True])
@@ -84,12 +86,11 @@ def test_the_table_fits_a_screen_of_80(result, measure):
 
 
 def test_a_method_that_failed_says_so(result):
-    failed = replace(result.summary[0], accuracy=None, score=None)
+    failed = replace(result.summary[0], accuracy=None, score=None, seconds=None)
     assert comparison_block(replace(result, summary=(failed,))).rows[0][1].text == "failed"
-    silent = replace(result.summary[0], score=None, score_se=None, seconds=None)
-    assert [field.text for field in comparison_block(replace(result, summary=(silent,))).rows[0]][
-        1::4
-    ] == ["-", "-"]
+    without = replace(result.summary[0], score=None, score_se=None, auc=None)
+    shown = comparison_block(replace(result, summary=(without,))).rows[0]
+    assert [shown[1].text, shown[4].text] == ["-", "-"]
 
 
 FAST = ["majority", "logistic", "tree"]
@@ -226,12 +227,11 @@ def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
     compared = compare(flowers, methods=["tree", "logistic"], n_splits=3, n_repeats=2, seed=4)
     for method in compared.methods:
         studied = [
-            scores_of(each) for each in results
+            each.values for each in results
             if (each.cell.params["dataset"], each.cell.params["method"]) == ("flowers", method.name)
         ]  # fmt: skip
-        assert method.accuracy == tuple(each.accuracy for each in studied)
-        assert method.balanced_accuracy == tuple(each.balanced_accuracy for each in studied)
-        assert method.log_loss == tuple(each.log_loss for each in studied)
+        for measure in ("accuracy", "balanced_accuracy", "log_loss"):
+            assert method[measure] == tuple(each[measure] for each in studied)
 
 
 def test_what_is_stored_is_gone_on_with(iris, tmp_path):
@@ -329,3 +329,45 @@ def test_a_fold_that_warns_twice_is_one_fold(iris, monkeypatch):
     monkeypatch.setitem(METHODS, "noisy", Method("noisy", "noisy", "", noisy_twice))
     said = compare(iris, methods=["noisy"], n_splits=3).methods[0].warnings
     assert list(said.values()) == [3]
+
+
+@pytest.mark.parametrize(
+    ("classes", "imbalanced"),
+    [
+        ({"a": 75, "b": 25}, False),
+        ({"a": 76, "b": 24}, True),
+        ({"a": 50, "b": 25, "c": 25}, False),
+        ({"a": 51, "b": 25, "c": 24}, True),
+    ],
+)
+def test_the_threshold_of_imbalance_is_that_of_the_guide(classes, imbalanced):
+    assert is_imbalanced(classes) is imbalanced
+
+
+def test_imbalanced_classes_are_judged_by_probabilities_where_all_methods_give_them():
+    X = np.zeros((20, 1))
+    even, imbalanced = (
+        Dataset("d", X, np.array(list(labels)), ("x",), ("numeric",))
+        for labels in ("ab" * 10, "a" * 19 + "b")
+    )
+    without = made_scores(a=(0.5, 0.6), b=(0.5, 0.7))
+    giving = [replace(each, log_loss=(0.1, 0.2)) for each in without]
+    assert _auto_measure(even, without) == "accuracy"
+    assert _auto_measure(imbalanced, without) == "balanced_accuracy"
+    assert _auto_measure(imbalanced, [giving[0], without[1]]) == "balanced_accuracy"
+    assert _auto_measure(imbalanced, giving) == "log_loss"
+    # a method that failed throughout does not count
+    failed = replace(without[0], failures={0: "out of luck", 1: "out of luck"})
+    assert _auto_measure(imbalanced, [failed, *giving]) == "log_loss"
+
+
+def test_more_of_a_signed_score_is_better():
+    (method,) = made_scores(a=(0.5, 1.0))
+    method = replace(method, log_loss=(0.5, None))
+    np.testing.assert_array_equal(signed_scores(method, "log_loss"), [-0.5, np.nan])
+    np.testing.assert_array_equal(signed_scores(method, "auc"), [0.5, 1.0])
+
+
+def test_what_is_no_measure_is_refused():
+    with pytest.raises(ValueError, match=r"'acuracy' is not known\. Did you mean 'accuracy'"):
+        check_measure("acuracy")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from ensemblage.cli import app
 from ensemblage.datasets import Dataset, Table, make_multi_source
 from ensemblage.pool import EnsemblageClassifier
-from ensemblage.studies import METHODS, compare, get_method, predict_rows, train
+from ensemblage.studies import METHODS, compare, get_method, predict, train
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(sev
     assert trained.comparison.summary[0].accuracy == pytest.approx(told.accuracy)
     assert told.accuracy > trained.model[-1].leaderboard_[0].accuracy
     # each source has a rule of its own, which none of the columns tells
-    right = predict_rows(trained.model, several.X, several.sources).labels == several.y
+    right = predict(trained.model, several.X, sources=several.sources).y_pred == several.y
     assert right.mean() > 0.8
 
 

@@ -7,7 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.datasets import Dataset, read_table
 from ensemblage.persistence import SavedModel, SourceColumn
-from ensemblage.studies import predict_dask, predict_rows, train
+from ensemblage.studies import predict, train
+from ensemblage.studies._predict import prediction_columns
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -30,19 +31,19 @@ def people(table_file):
 
 def test_a_frame_becomes_a_frame_under_its_own_index(frame):
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, frame["a"] > 0)
-    found = predict_dask(model, dd.from_pandas(frame, npartitions=3))
+    found = predict(model, dd.from_pandas(frame, npartitions=3))
     assert list(found.columns) == ["prediction", "probability_False", "probability_True"]
     computed = found.compute()
     assert computed.index.equals(frame.index)
     assert (computed.dtypes == found.dtypes).all()
-    whole = predict_rows(model, frame).columns()
+    whole = prediction_columns(predict(model, frame))
     for name, values in whole.items():
         assert computed[name].tolist() == list(values)
 
 
 def test_numbers_have_their_spread(frame):
     model = GaussianProcessRegressor(alpha=0.1).fit(frame, frame["a"])
-    computed = predict_dask(model, dd.from_pandas(frame, npartitions=2)).compute()
+    computed = predict(model, dd.from_pandas(frame, npartitions=2)).compute()
     assert list(computed) == ["prediction", "spread", "low", "high"]
     np.testing.assert_allclose(computed["prediction"], model.predict(frame))
 
@@ -52,12 +53,12 @@ def test_a_saved_model_takes_its_columns_by_name_and_kind(people):
     turned = frame[["pay", "class", "job", "age"]]
     # in the first partition no job is known: it stays a column of words
     turned.loc[:9, "job"] = np.nan
-    expected = predict_rows(saved.model, X).columns()
-    computed = predict_dask(saved, dd.from_pandas(turned, npartitions=4)).compute()
+    expected = prediction_columns(predict(saved.model, X))
+    computed = predict(saved, dd.from_pandas(turned, npartitions=4)).compute()
     assert computed["prediction"].tolist()[10:] == expected["prediction"][10:]
     np.testing.assert_allclose(computed["probability_yes"][10:], expected["probability_yes"][10:])
     with pytest.raises(ValueError, match="needs columns that are not there: pay"):
-        predict_dask(saved, dd.from_pandas(frame[["age", "job"]], npartitions=1)).compute()
+        predict(saved, dd.from_pandas(frame[["age", "job"]], npartitions=1)).compute()
 
 
 class Told:
@@ -74,17 +75,15 @@ def test_a_model_of_sources_is_told_them(frame):
         Told(), ("a",), ("numeric",), source=SourceColumn("site", ("Bern",)), ignored=("b", "c")
     )
     told = frame.assign(site=["Bern", "Rome"] * 30)
-    computed = predict_dask(saved, dd.from_pandas(told, npartitions=2)).compute()
+    computed = predict(saved, dd.from_pandas(told, npartitions=2)).compute()
     assert computed["prediction"].tolist() == ["yes", "no"] * 30
 
 
 def test_an_array_becomes_an_array(frame):
     model = LinearSVC().fit(frame.to_numpy(), np.where(frame["a"] > 0, "up", "down"))
     rows = da.from_array(frame.to_numpy(), chunks=(25, 2))
-    found = predict_dask(model, rows)
+    found = predict(model, rows)
     assert (found.chunks, found.dtype) == (((25, 25, 10),), model.classes_.dtype)
     assert found.compute().tolist() == model.predict(frame.to_numpy()).tolist()
-    with pytest.raises(TypeError, match="got ndarray: for rows in memory use `predict_rows`"):
-        predict_dask(model, frame.to_numpy())
     with pytest.raises(ValueError, match="two dimensions"):
-        predict_dask(model, rows[0])
+        predict(model, rows[0])

@@ -20,7 +20,7 @@ from ensemblage.studies import (
     ResultStore,
     get_method,
     make_model,
-    predict_rows,
+    predict,
     train,
 )
 from ensemblage.studies._methods import (
@@ -82,12 +82,12 @@ def test_the_registry_of_classes_is_by_name():
 def test_every_method_learns_mixed_columns_and_survives_its_file(name, tmp_path):
     data = homes(source="site")
     trained = train(data, name, n_splits=2)
-    before = predict_rows(trained.model, data.X)
+    before = predict(trained.model, data.X)
     assert (before.classes, before.probabilities) == ((), None)
-    assert np.isfinite(before.labels).all()
+    assert np.isfinite(before.y_pred).all()
     save(trained.model, tmp_path / "m.skops", columns=data.feature_names, kinds=data.kinds)
-    after = predict_rows(load(tmp_path / "m.skops").model, data.X)
-    np.testing.assert_array_equal(before.labels, after.labels)
+    after = predict(load(tmp_path / "m.skops").model, data.X)
+    np.testing.assert_array_equal(before.y_pred, after.y_pred)
     assert what_was_learned(trained.fitted)[0].startswith("4 columns, encoded as ")
 
 
@@ -173,11 +173,11 @@ def test_every_method_learns_mixed_columns_and_survives_its_file_of_registry(
 ):
     sites = np.array(["north", "south"] * (len(people.y) // 2))
     trained = train(replace(people, sources=sites), name, n_splits=2)
-    before = predict_rows(trained.model, people.X)
-    assert set(before.labels) <= set(before.classes)
+    before = predict(trained.model, people.X)
+    assert set(before.y_pred) <= set(before.classes)
     save(trained.model, tmp_path / "m.skops", columns=people.feature_names, kinds=people.kinds)
-    after = predict_rows(load(tmp_path / "m.skops").model, people.X)
-    np.testing.assert_array_equal(before.labels, after.labels)
+    after = predict(load(tmp_path / "m.skops").model, people.X)
+    np.testing.assert_array_equal(before.y_pred, after.y_pred)
     if before.probabilities is not None:
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)

@@ -5,28 +5,29 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 
-from ensemblage.studies import Predictions, predict_rows
-from ensemblage.studies._predict import TargetScore
+from ensemblage.evaluation import Predictions
+from ensemblage.studies import predict
+from ensemblage.studies._predict import TargetScore, prediction_columns
 
 X, Y = np.array([[0.0], [1.0], [1.0], [1.0]]), np.array(["a", "b", "b", "b"])
 
 
 def test_probabilities_stand_beside_classes():
-    header, rows = predict_rows(DummyClassifier(strategy="prior").fit(X, Y), X[:1]).rows()
-    assert header == ["prediction", "probability_a", "probability_b"]
-    assert rows == [["b", "0.25", "0.75"]]
+    columns = prediction_columns(predict(DummyClassifier(strategy="prior").fit(X, Y), X[:1]))
+    assert list(columns) == ["prediction", "probability_a", "probability_b"]
+    assert [list(values) for values in columns.values()] == [["b"], [0.25], [0.75]]
 
 
 def test_a_model_without_probabilities():
-    predictions = predict_rows(SVC().fit(X, Y), X[:1])
+    predictions = predict(SVC().fit(X, Y), X[:1])
     assert predictions.probabilities is None
     assert predictions.classes == ("a", "b")
-    assert predictions.rows()[0] == ["prediction"]
+    assert list(prediction_columns(predictions)) == ["prediction"]
 
 
 def test_predicting_imports_no_comparison():
     script = (
-        "import sys; from ensemblage.studies import predict_rows\n"
+        "import sys; from ensemblage.studies import predict\n"
         "print(sorted({'ensemblage.studies._compare'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from ensemblage.datasets import Dataset, read_table
 from ensemblage.datasets._table import TableRows
 from ensemblage.persistence import SavedModel
-from ensemblage.studies import open_rows, predict_rows, read_rows, train
+from ensemblage.studies import open_rows, predict, read_rows, train
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -81,9 +81,9 @@ def new_file(tmp_path, request):
 
 
 def predicted(saved, X):
-    found = predict_rows(saved.model, X)
+    found = predict(saved.model, X)
     shares = np.zeros(0) if found.probabilities is None else found.probabilities
-    return found.labels.tolist(), shares.tobytes()
+    return found.y_pred.tolist(), shares.tobytes()
 
 
 def of(model, dataset):
@@ -124,7 +124,7 @@ def test_plain_numbers_are_a_matrix_of_doubles(dataset, new_file):
     (new,) = open_rows(saved, new_file)
     assert np.asarray(new.X).dtype == np.float64
     with pytest.raises(ValueError, match="contains NaN"):
-        predict_rows(saved.model, new.X)
+        predict(saved.model, new.X)
 
 
 @pytest.mark.parametrize("block_rows", [None, 10])

@@ -8,7 +8,7 @@ import pytest
 from ensemblage.datasets import Dataset, TrainingRanges, read_table
 from ensemblage.datasets import _chunked as _text_stream
 from ensemblage.persistence import SavedModel, SourceColumn
-from ensemblage.studies import Predictions, predict_file, train
+from ensemblage.studies import predict, train
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -44,9 +44,9 @@ def new_rows(table_file, tmp_path):
 
 
 def test_blocks_give_what_the_whole_gives(saved, new_rows, tmp_path):
-    whole = predict_file(saved, new_rows, tmp_path / "whole.csv", keep=["id", "pay"])
+    whole = predict(saved, new_rows, tmp_path / "whole.csv", keep=["id", "pay"])
     heard = []
-    blocks = predict_file(
+    blocks = predict(
         saved, new_rows, tmp_path / "blocks.csv", keep=["id", "pay"], block_rows=7,
         progress=lambda *far: heard.append(far),
     )  # fmt: skip
@@ -67,7 +67,7 @@ def test_any_format_to_any_format(saved, new_rows, tmp_path):
     texts = {}
     for new in ("new.csv", "new.parquet"):
         for out in ("out.csv", "out.parquet"):
-            predict_file(saved, tmp_path / new, tmp_path / out, keep=["id"], block_rows=9)
+            predict(saved, tmp_path / new, tmp_path / out, keep=["id"], block_rows=9)
             texts[new, out] = (tmp_path / out).read_bytes()
         stored = parquet.read_table(tmp_path / "out.parquet")
         rows = list(csv.reader(texts[new, "out.csv"].decode().splitlines()))
@@ -86,7 +86,7 @@ def test_nothing_is_half_written(saved, new_rows, tmp_path, out):
     new_rows.write_text("\n".join([*lines, "99;1e300;cook;1;no"]), encoding="utf-8")
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(ValueError, match=r"In new\.csv: Column 'age' holds 1e\+300"):
-        predict_file(saved, new_rows, tmp_path / out, block_rows=9)
+        predict(saved, new_rows, tmp_path / out, block_rows=9)
     assert (tmp_path / out).read_text(encoding="utf-8") == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
@@ -94,9 +94,9 @@ def test_nothing_is_half_written(saved, new_rows, tmp_path, out):
 def test_kept_columns_must_not_be_called_like_predictions(saved, new_rows, tmp_path):
     text = new_rows.read_text(encoding="utf-8").replace("id;", "prediction;", 1)
     new_rows.write_text(text, encoding="utf-8")
-    predict_file(saved, new_rows, tmp_path / "out.csv", keep=["prediction"])
+    predict(saved, new_rows, tmp_path / "out.csv", keep=["prediction"])
     with pytest.raises(ValueError, match="have the names of predictions: prediction; Parquet"):
-        predict_file(saved, new_rows, tmp_path / "out.parquet", keep=["prediction"])
+        predict(saved, new_rows, tmp_path / "out.parquet", keep=["prediction"])
 
 
 class Told:
@@ -112,7 +112,7 @@ def test_sources_are_told_block_by_block(tmp_path):
     rows = "".join(f"{('Bern', 'Rome', '')[i % 3]},{i}\n" for i in range(30))
     (tmp_path / "new.csv").write_text(f"site,size\n{rows}", encoding="utf-8")
     saved = SavedModel(Told(), ("size",), ("numeric",), source=SourceColumn("site", ("Bern",)))
-    done = predict_file(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
+    done = predict(saved, tmp_path / "new.csv", tmp_path / "out.csv", block_rows=4)
     assert (tmp_path / "out.csv").read_text().split()[1:] == ["yes", "no", "no"] * 10
     (note,) = done.notes
     assert note.endswith("has not met, answered without: 'Rome' (10 rows), no source (10 rows).")
@@ -131,15 +131,9 @@ def test_blocks_without_a_spread_have_gaps_in_its_columns(tmp_path, out):
     (tmp_path / "new.csv").write_text(f"a,b\n{numbers}".replace("\n", ",1\n", 30).replace(
         "a,b,1", "a,b"), encoding="utf-8")  # fmt: skip
     saved = SavedModel(Unsure(), ("a",), ("numeric",), ignored=("b",))
-    predict_file(saved, tmp_path / "new.csv", tmp_path / out, block_rows=3)
+    predict(saved, tmp_path / "new.csv", tmp_path / out, block_rows=3)
     if out == "out.csv":
         lines = (tmp_path / out).read_text().splitlines()
         assert (lines[0], lines[-1]) == ("prediction,spread,low,high", "0,,,")
     else:
         assert parquet.read_table(tmp_path / out).column("spread").to_pylist()[-1] is None
-
-
-def test_columns_are_the_rows_turned():
-    found = Predictions(np.array(["a", "b"]), ("a", "b"), np.array([[0.75, 0.25], [0.5, 0.5]]))
-    assert list(found.columns()) == found.rows()[0]
-    assert list(Predictions(np.array(["a"]), ("a", "b")).columns()) == ["prediction"]

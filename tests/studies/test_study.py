@@ -2,14 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 from ensemblage._core import Fold
 from ensemblage.datasets import ColumnTypes, Dataset
+from ensemblage.evaluation import REGRESSION
 from ensemblage.studies import Cell, CellResult, StudyParams, compare, get_method, make_model
 from ensemblage.studies import _study as module
-from ensemblage.studies._scores import Scores
 from ensemblage.studies._study import (
+    KEPT_ROWS,
     MethodPoint,
     Splits,
     Study,
@@ -17,6 +20,7 @@ from ensemblage.studies._study import (
     fewer_rows,
     fit_seed,
     quick_notes,
+    score_model,
     set_method_params,
     summarise_study,
 )
@@ -181,10 +185,31 @@ def test_a_quick_fit_tunes_less():
 
     def record(model, *_):
         seen.append(len(model[-1].cv_results_["params"]))
-        return Scores(1.0, 1.0, None, None, 1.0)
+        return {"accuracy": 1.0}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "score_predictions", record)
+        patch.setattr(module, "score_model", record)
         for cell in cells:
             module.score_cell(cell, None, {"d": data})
     assert seen == [4, 12]
+
+
+class Broken(RegressorMixin, BaseEstimator):
+    def predict(self, X):
+        return np.full(len(X), np.inf)
+
+
+def test_what_is_not_finite_is_an_error():
+    with pytest.raises(ValueError, match="not a finite number"):
+        score_model(Broken(), np.zeros((3, 1)), np.zeros(3), REGRESSION)
+
+
+def test_of_many_rows_some_predictions_are_kept():
+    many = np.arange(2.0 * KEPT_ROWS + 1)[:, None]
+    model = LinearRegression().fit(many, many[:, 0])
+    kept = score_model(model, many, many[:, 0], REGRESSION)["kept"]
+    assert len(kept["places"]) == len(kept["predicted"]) <= KEPT_ROWS
+    assert (kept["places"][:3], kept["intervals"]) == ([0, 3, 6], None)
+    few, y = many[:6], np.array([0.0, 2.0, 1.0, 4.0, 3.0, 6.0])
+    kept = score_model(BayesianRidge().fit(few, y), few, y, REGRESSION)["kept"]
+    assert len(kept["intervals"]) == 6

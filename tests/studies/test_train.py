@@ -5,7 +5,7 @@ import pytest
 
 from ensemblage.datasets import Dataset, open_dataset
 from ensemblage.pool import EnsemblageClassifier
-from ensemblage.studies import METHODS, Method, predict_rows, train
+from ensemblage.studies import METHODS, Method, predict, train
 from ensemblage.studies._train import NOTE, _jobs_for, own_comparison
 
 
@@ -59,14 +59,12 @@ def people(table_file):
     return open_dataset(str(table_file), "class")
 
 
-def test_predictions_as_rows(people):
-    with_shares = predict_rows(train(people, "majority", n_splits=2).model, people.X[:1])
-    header, rows = with_shares.rows()
-    assert header == ["prediction", "probability_no", "probability_yes"]
-    assert rows == [["yes", "0.35", "0.65"]]
-    without = predict_rows(train(people, "svm", n_splits=2).model, people.X[:1])
+def test_a_trained_model_predicts(people):
+    with_shares = predict(train(people, "majority", n_splits=2).model, people.X[:1])
+    assert (with_shares.y_pred.tolist(), with_shares.classes) == (["yes"], ("no", "yes"))
+    assert with_shares.probabilities.tolist() == [[0.35, 0.65]]
+    without = predict(train(people, "svm", n_splits=2).model, people.X[:1])
     assert without.probabilities is None
-    assert without.rows()[0] == ["prediction"]
 
 
 @pytest.mark.parametrize(("seconds", "jobs"), [((60.0, 1.0, None), None), ((60.0, 50.0), 2)])

@@ -193,7 +193,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
 def _refuse_nothing(result: Comparison, results: Path | None) -> None:
     """End with an error where there is nothing to show."""
-    n_folds = len(result.methods[0].usual)
+    n_folds = result.methods[0].n_folds
     if n_folds == 0:
         remedy = "" if results is None else ", or run the same command again to go on"
         raise ValueError(f"the budget ended before every method had a fold: give more{remedy}.")
@@ -220,7 +220,7 @@ def _show_notes(result: Comparison) -> None:
     for text in result.notes:
         note(text)
     for each in result.methods:
-        folds = len(each.usual)
+        folds = each.n_folds
         for text, times in each.warnings.items():
             note(f"{each.label}, {times} of {folds} folds: {shortened(text, LONG)}")
         if each.failures:

@@ -225,18 +225,14 @@ def _training(fitted: _Fitted, described: StrataDescription | None) -> TrainingD
         n_rows=fitted.n_rows,
         classes=fitted.classes,
         folds=trained.comparison.n_splits,
-        accuracy=row.accuracy,
         accuracy_se=row.accuracy_se,
-        balanced_accuracy=row.balanced_accuracy,
         learned=tuple(what_was_learned(trained.fitted, dataset.feature_names, described)),
         notes=trained.comparison.notes,
         data=trained.comparison.data,
         task=trained.comparison.task,
-        rmse=row.rmse,
         rmse_se=None if dataset.classes else row.score_se,
-        mae=row.mae,
-        r2=row.r2,
         deviation=None if dataset.classes else float(dataset.y.std()),
+        **{name: row[name] for name in MEASURES},
     )
 
 
@@ -258,13 +254,12 @@ def _show(fitted: _Fitted, training: TrainingDocument) -> None:
 def _score(training: TrainingDocument, over: str) -> str:
     """Tell the score on rows not seen, beside that of knowing nothing of a row."""
     # with a score on one fold only there is no standard error
-    if training.accuracy is not None:
+    accuracy, rmse = training["accuracy"], training["rmse"]
+    if accuracy is not None:
         share = max(training.classes.values()) / training.n_rows
-        said = MEASURES["accuracy"].with_error(training.accuracy, training.accuracy_se, 4)
+        said = MEASURES["accuracy"].with_error(accuracy, training.accuracy_se, 4)
         return f"accuracy {said} {over} (the most frequent class alone: {share:.4f})"
-    if training.rmse is not None and training.deviation is not None:
-        said = MEASURES["rmse"].with_error(training.rmse, training.rmse_se)
-        return (
-            f"RMSE {said} {over} (the mean alone: {MEASURES['rmse'].written(training.deviation)})"
-        )
+    if rmse is not None and training.deviation is not None:
+        said, alone = MEASURES["rmse"].with_error(rmse, training.rmse_se), training.deviation
+        return f"RMSE {said} {over} (the mean alone: {MEASURES['rmse'].written(alone)})"
     return "no score, as the fits on the folds failed"

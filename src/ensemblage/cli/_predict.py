@@ -26,7 +26,8 @@ from ensemblage.cli._console import (
 from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
 
 if TYPE_CHECKING:
-    from ensemblage.studies import NewRows, PredictionDocument, Predictions
+    from ensemblage.evaluation import Predictions
+    from ensemblage.studies import NewRows, PredictionDocument
 
 
 LITTLE = 2**24
@@ -120,14 +121,14 @@ def _opened(output: Path | None, *, echo: bool) -> Iterator[BinaryIO]:
 def _document(predictions: Predictions, output: Path | None, new: NewRows) -> PredictionDocument:
     from ensemblage.studies import PredictionDocument
 
-    shares, spread, ends = predictions.probabilities, predictions.spread, predictions.intervals
+    shares, std, ends = predictions.probabilities, predictions.std, predictions.intervals
     return PredictionDocument(
-        classes=predictions.classes,
-        predictions=predictions.labels.tolist(),
+        classes=tuple(map(str, predictions.classes)),
+        predictions=predictions.y_pred.tolist(),
         probabilities=None if shares is None else shares.tolist(),
         output=None if output is None else str(output),
         kept=dict(new.kept),
         notes=new.notes,
-        spread=None if spread is None else spread.tolist(),
+        spread=None if std is None else std.tolist(),
         intervals=None if ends is None else ends.tolist(),
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ensemblage._core import set_module
-from ensemblage.evaluation._regression_scores import SMALLEST, alike_columns
+from ensemblage.evaluation._measures import STD_FLOOR, alike_columns
 
 Doubles = NDArray[np.float64]
 
@@ -123,6 +123,6 @@ def interval_reliability(y: Any, predicted: Any, spread: Any) -> Reliability:
     """
     nominal = np.arange(1, 20) / 20
     numbers, means, spreads = alike_columns(y, predicted, spread)
-    apart = np.abs(numbers - means) / np.maximum(spreads, SMALLEST)
+    apart = np.abs(numbers - means) / np.maximum(spreads, STD_FLOOR)
     held = (apart <= ndtri(0.5 + nominal / 2)[:, None]).mean(axis=1)
     return Reliability(nominal, held, np.full(len(nominal), 1 / len(nominal)))

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from ensemblage._core import require, set_module
-from ensemblage.evaluation._regression_scores import interval_coverage
+from ensemblage.evaluation._measures import interval_coverage
 
 Doubles = NDArray[np.float64]
 OTHERS = "others"

@@ -46,7 +46,6 @@ from ensemblage.studies import (
     Residuals,
     SummaryRow,
     gap_between,
-    values_of,
 )
 
 SIGNIFICANT = "significantly different from the best"
@@ -65,13 +64,9 @@ def difference_blocks(document: Comparison) -> list[Block]:
         return []
     measure = MEASURES[document.measure]
     design = Design(document.measure, 1 / document.n_splits, document.n_rows)
-    whole = {
-        each.name: each
-        for each in document.methods
-        if None not in values_of(each, document.measure)
-    }
+    whole = {each.name: each for each in document.methods if None not in each[document.measure]}
     scores = {
-        name: [value for value in values_of(each, document.measure) if value is not None]
+        name: [value for value in each[document.measure] if value is not None]
         for name, each in whole.items()
     }
     best = whole.pop(choice.leader)
@@ -308,13 +303,6 @@ LEGEND = (
     "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
     "core. A dash stands where a method gives no {beside}, or has failed. {measures}"
 )
-MEASURE_LEGENDS = {
-    "classification": "AUC is of each class against the rest, F1 of each class, both averaged.",
-    "regression": "RMSE is the root mean squared error, MAE the mean absolute one, R² one less "
-    "the share of the numbers' variance that is missed. The log score is the mean negative log "
-    "density of the numbers; covered is their share in intervals of 90 %, width how wide these "
-    "are.",
-}
 
 
 def comparison_page(document: Comparison) -> Page:
@@ -392,7 +380,7 @@ def _bars(document: Comparison) -> BarsBlock:
     bars = [
         Bar(
             row.label, row.score,
-            "failed" if row.usual is None
+            "failed" if row.seconds is None
             else "-" if row.score is None
             else measure.written(row.score, 4),
             error=row.score_se, ours=row.ours,
@@ -412,7 +400,7 @@ def _scores(document: Comparison) -> TableBlock:
     columns = [
         Heading("method"),
         *(Heading(each.label, numeric=True,
-                 greater_is_better=each.greater_is_better if each.decides else None)
+                 greater_is_better=each.greater_is_better)
           for each in (MEASURES[name] for name in names)),
         Heading("mean rank", numeric=True, greater_is_better=False),
         Heading("seconds", numeric=True),
@@ -421,13 +409,14 @@ def _scores(document: Comparison) -> TableBlock:
         [
             Field(row.label, ours=row.ours),
             number_field(row.score, places[names[0]], row.score_se),
-            *(number_field(getattr(row, name), places[name]) for name in names[1:]),
+            *(number_field(row[name], places[name]) for name in names[1:]),
             number_field(row.mean_rank, 2),
             number_field(row.seconds, 2),
         ]
         for row in document.summary
     ]
-    legend = LEGEND.format(beside=task.beside, measures=MEASURE_LEGENDS[task.name])
+    defined = " ".join(f"{MEASURES[name].label}: {MEASURES[name].definition}" for name in names)
+    legend = LEGEND.format(beside=task.beside, measures=defined)
     return TableBlock(columns, mark_best(columns, fields), "Means over the folds", legend)
 
 
@@ -439,14 +428,14 @@ def _shown(document: Comparison) -> list[str]:
     return [
         name
         for name in names
-        if name == document.measure or any(getattr(r, name) is not None for r in document.summary)
+        if name == document.measure or any(r[name] is not None for r in document.summary)
     ]
 
 
 def _places(document: Comparison, name: str) -> int:
     """Tell how many decimals a measure is shown with: in units, enough for the least value."""
     measure = MEASURES[name]
-    known = [value for row in document.summary if (value := getattr(row, name)) is not None]
+    known = [value for row in document.summary if (value := row[name]) is not None]
     least = min((abs(each) for each in known), default=1.0)
     return measure.places(least, measure.decimals)
 
@@ -460,12 +449,12 @@ def _folds(document: Comparison) -> TableBlock:
     columns = [Heading("method")]
     columns += [
         Heading(f"fold {fold + 1}", numeric=True, greater_is_better=better)
-        for fold in range(len(methods[0].usual))
+        for fold in range(methods[0].n_folds)
     ]
     rows = [
         [
             Field(each.label, ours=each.ours),
-            *(number_field(value, places) for value in values_of(each, document.measure)),
+            *(number_field(value, places) for value in each[document.measure]),
         ]
         for each in methods
     ]
@@ -478,7 +467,7 @@ def _notes(document: Comparison) -> list[Block]:
     known = () if document.data is None else document.data.notes
     notes = [text for text in document.notes if text not in known]
     for each in document.methods:
-        folds = len(each.usual)
+        folds = each.n_folds
         notes += [
             f"{each.label}, {times} of {folds} folds: {text}"
             for text, times in each.warnings.items()

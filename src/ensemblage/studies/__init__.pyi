@@ -37,7 +37,6 @@ from ._experiment import entry_notes as entry_notes
 from ._export import check_export as check_export
 from ._export import export_results as export_results
 from ._export import result_columns as result_columns
-from ._measures import values_of as values_of
 from ._methods import METHODS as METHODS
 from ._methods import NUMBER_METHODS as NUMBER_METHODS
 from ._methods import Method as Method
@@ -51,9 +50,7 @@ from ._new_rows import NewRows as NewRows
 from ._new_rows import open_rows as open_rows
 from ._new_rows import read_rows as read_rows
 from ._predict import PredictedFile as PredictedFile
-from ._predict import Predictions as Predictions
-from ._predict import predict_dask as predict_dask
-from ._predict import predict_file as predict_file
+from ._predict import predict as predict
 from ._predict import predict_rows as predict_rows
 from ._predict import write_predictions as write_predictions
 from ._predict import writes_parquet as writes_parquet
@@ -78,51 +75,17 @@ from ._workers import WorkerDiedError as WorkerDiedError
 from ._workers import WorkerPool as WorkerPool
 
 __all__ = [
-    "CLUSTER_METHODS",
     "METHODS",
-    "NUMBER_METHODS",
-    "Cell",
-    "CellResult",
-    "Choice",
-    "ClusterPool",
-    "Clustering",
     "Comparison",
-    "Experiment",
-    "ExperimentFileError",
-    "ExperimentInterrupt",
-    "FileClusters",
-    "LocalPool",
     "Method",
-    "MethodScores",
-    "NewRows",
-    "Plain",
-    "PredictedFile",
-    "Predictions",
-    "Residuals",
-    "ResultRow",
     "ResultStore",
-    "ResultStoreError",
-    "ResultTable",
-    "SummaryRow",
-    "Trained",
-    "TrainedFile",
-    "UnknownMethodError",
-    "WorkerDiedError",
-    "audit",
-    "check_export",
     "cluster_file",
     "cluster_table",
     "compare",
     "export_results",
-    "get_method",
     "make_model",
-    "plain_values",
-    "predict_dask",
-    "predict_file",
-    "predict_rows",
+    "predict",
     "read_experiment",
-    "read_rows",
-    "result_columns",
     "run_experiment",
     "train",
     "train_file",

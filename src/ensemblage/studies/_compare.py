@@ -7,15 +7,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
-from ensemblage._core import Field, Heading, TableBlock, count, html_table, listed, text_table
+from ensemblage._core import (
+    Field,
+    Heading,
+    TableBlock,
+    count,
+    html_table,
+    listed,
+    suggestion,
+    text_table,
+)
 from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint
 from ensemblage.evaluation import (
+    DECIDING,
     MEASURES,
     REGRESSION,
     TASKS,
@@ -23,17 +33,9 @@ from ensemblage.evaluation import (
     Task,
     source_residuals,
 )
-from ensemblage.studies._choice import Design, chosen, summarised, verdict
+from ensemblage.studies._choice import Design, choose, signed_scores, summarised, verdict
 from ensemblage.studies._documents import Comparison, MethodScores, Residuals
 from ensemblage.studies._experiment import CellResult
-from ensemblage.studies._measures import (
-    LABELS,
-    check_measure,
-    gains,
-    is_uneven,
-    measure_for,
-    values_of,
-)
 from ensemblage.studies._methods import (
     Given,
     Method,
@@ -44,7 +46,6 @@ from ensemblage.studies._methods import (
     wide_notes,
 )
 from ensemblage.studies._runner import run_experiment
-from ensemblage.studies._scores import NumberScores, Scores
 from ensemblage.studies._store import ResultStore
 from ensemblage.studies._study import (
     TEST_ROWS,
@@ -54,139 +55,22 @@ from ensemblage.studies._study import (
     StudyParams,
     fold_rows,
     quick_notes,
-    scores_of,
     study_experiment,
     train_rows,
     within_reach,
 )
 
-if TYPE_CHECKING:
-    from ensemblage.studies._documents import SummaryRow
-
-
 AUTO = "auto"
-
-
-MOST_ROWS = 2000
-"""Of more, so many in equal steps are told."""
-
-
-def kept_residuals(
-    dataset: Dataset, method: Method, results: Sequence[CellResult]
-) -> Residuals | None:
-    """Gather what a method's cells have kept of their first repeat; None if that is nothing."""
-    rows, predicted, intervals = [], [], []
-    for result in results:
-        params, scores = StudyParams.of(result.cell), scores_of(result, REGRESSION)
-        if params.method == method.name and params.repeat == 0 and isinstance(scores, NumberScores):
-            rows.append(fold_rows(dataset, method, params).test[scores.kept.places])
-            predicted.append(scores.kept.predicted)
-            intervals.append(scores.kept.intervals)
-    if not rows:
-        return None
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    taken = order[:: -(-len(order) // MOST_ROWS)]
-    own = np.concatenate(rows)[taken]
-    told = [each for each in intervals if each is not None]
-    found = PredictedNumbers(
-        dataset.y[own],
-        np.concatenate(predicted)[taken],
-        np.concatenate(told)[taken] if len(told) == len(intervals) else None,
-        None if dataset.sources is None else dataset.sources[own],
-    )
-    return Residuals(
-        method=method.name, label=method.label, numbers=tuple(found.y.tolist()),
-        predicted=tuple(found.predicted.tolist()),
-        intervals=None if found.intervals is None else tuple(map(tuple, found.intervals.tolist())),
-        row_sources=None if found.sources is None else tuple(found.sources.tolist()),
-        sources=source_residuals(found),
-    )  # fmt: skip
-
-
+# Classes are imbalanced if the largest has more than so many times its share among even ones.
+IMBALANCED = 1.5
+# Of more predictions than these, so many in equal steps are kept to be drawn.
+MOST_RESIDUALS = 2000
+# So many values, and a fit may take less time than to start a worker for it.
+SMALL = 50_000
+# Marks a method of this library in a table.
 MARK = "*"
 # Of the other measures so many fit beside the one that decides, at 80 places.
 MOST_BESIDE = 3
-HEADINGS = {name: each.heading for name, each in MEASURES.items()}
-
-
-def comparison_block(result: Comparison) -> TableBlock:
-    """Lay out the means, the deciding measure with its standard error."""
-    beside = _beside(result)
-    heads = ["method", HEADINGS[result.measure], *(HEADINGS[name] for name in beside), "seconds"]
-    columns = [Heading(head, numeric=head != "method") for head in heads]
-    return TableBlock(
-        columns,
-        [[Field(text) for text in _texts(row, result.measure, beside)] for row in result.summary],
-        "",
-        _legend(result),
-    )
-
-
-def _beside(result: Comparison) -> list[str]:
-    """Choose further measures to show: those of classes always, others where there is a value."""
-    names = [name for name in TASKS[result.task].measures if name != result.measure]
-    if result.n_classes is None:
-        names = [
-            name for name in names if any(getattr(row, name) is not None for row in result.summary)
-        ]
-    return names[:MOST_BESIDE]
-
-
-def comparison_title(result: Comparison) -> str:
-    """Say what was compared on what."""
-    repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
-    what = "numbers" if result.n_classes is None else f"{result.n_classes} classes"
-    return (
-        f"{result.dataset}: {count(result.n_rows, 'row')}, {count(result.n_features, 'column')}, "
-        f"{what}; {result.n_splits} folds{repeats}, seed {result.seed}"
-    )
-
-
-def comparison_text(result: Comparison) -> str:
-    """Write all that for a terminal."""
-    block = comparison_block(result)
-    parts = [comparison_title(result), "", text_table(block), "", block.legend, *_said(result)]
-    return "\n".join(parts)
-
-
-def comparison_html(result: Comparison) -> str:
-    """Write all that for a notebook."""
-    said = "".join(f"<p>{escape(text)}</p>" for text in _said(result))
-    return f"<p>{escape(comparison_title(result))}</p>{html_table(comparison_block(result))}{said}"
-
-
-def _said(result: Comparison) -> list[str]:
-    return [result.verdict, *([] if result.choice is None else [result.choice.detail])]
-
-
-def _legend(result: Comparison) -> str:
-    order = f"{'more' if MEASURES[result.measure].greater_is_better else 'less'} is better"
-    ours = f"{MARK} a method of this library; " if any(row.ours for row in result.summary) else ""
-    return (
-        f"{ours}by {HEADINGS[result.measure]}, {order}; ± is a standard error; seconds are per "
-        "fold, on one core"
-    )
-
-
-def _texts(row: SummaryRow, measure: str, beside: list[str]) -> list[str]:
-    name = f"{row.label} {MARK}" if row.ours else row.label
-    if row.usual is None:
-        return [name, "failed", *[""] * (len(beside) + 1)]
-    score = "-" if row.score is None else MEASURES[measure].with_error(row.score, row.score_se)
-    return [name, score, *(_number(row, each) for each in beside), _time(row.seconds)]
-
-
-def _number(row: SummaryRow, measure: str) -> str:
-    value = getattr(row, measure)
-    return "-" if value is None else MEASURES[measure].written(value)
-
-
-def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.{2 if seconds < 100 else 0}f}"
-
-
-# So many values, and a fit may take less time than to start a worker for it.
-SMALL = 50_000
 
 
 def compare(
@@ -312,9 +196,9 @@ def compare(
         for name, each in found.items()
     }
     # the slowest first: soon it is known how long all will take, and workers end together
-    order = sorted(found, key=lambda name: -seconds[name])
     points = tuple(
-        MethodPoint(name, found[name].label, {}, digest_of(found[name])) for name in order
+        MethodPoint(name, found[name].label, {}, digest_of(found[name]))
+        for name in sorted(found, key=lambda name: -seconds[name])
     )
     study = Study(
         "compare", f"Methods on {dataset.name}", (dataset.name,), points, splits, measure,
@@ -343,17 +227,80 @@ def compare(
     return replace(comparison, residuals=kept_residuals(dataset, shown, results))
 
 
+def check_measure(name: str, task: Task | None = None) -> None:
+    """Refuse what is no measure; once the task is known, also those of another."""
+    known = DECIDING if task is None else task.deciding
+    if name not in {AUTO, *known}:
+        problem = "is not known"
+        if name in MEASURES and task is not None:
+            problem = f"does not judge predicted {task.targets}"
+        raise ValueError(
+            f"`measure`={name!r} {problem}.{suggestion(name, known)} It must be one of: "
+            f"{', '.join([AUTO, *known])}."
+        )
+
+
+def _method_scores(
+    study: Study, methods: Mapping[str, Method], results: Sequence[CellResult]
+) -> tuple[MethodScores, ...]:
+    """Scores on the folds that every method has; not ranked yet."""
+    found: dict[tuple[str, int, int], CellResult] = {}
+    for each in results:
+        params = StudyParams.of(each.cell)
+        found[params.method, params.repeat, params.fold] = each
+    places = [
+        place for place in study.splits.places() if all((name, *place) in found for name in methods)
+    ]
+    scored = []
+    for name, method in methods.items():
+        cells = [found[name, *place] for place in places]
+        scored.append(
+            MethodScores(
+                name=name,
+                label=method.label,
+                ours=method.ours,
+                effort=method.effort,
+                seconds=tuple(None if each.error else each.seconds for each in cells),
+                ranks=(),
+                failures={fold: each.error for fold, each in enumerate(cells) if each.error},
+                warnings=_grouped([each.values.get("warnings", ()) for each in cells]),
+                **{
+                    measure: tuple(each.values.get(measure) for each in cells)
+                    for measure in study.task.measures
+                },
+            )
+        )
+    return tuple(scored)
+
+
+def _grouped(warnings: Sequence[Any]) -> dict[str, int]:
+    """Count the folds of each warning; those that differ only in numbers are one, as first said."""
+    first: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for texts in warnings:
+        said = {re.sub(r"[\d, ]+", "#", text): text for text in reversed(texts)}
+        for gist, text in reversed(said.items()):
+            shown = first.setdefault(gist, text)
+            counts[shown] = counts.get(shown, 0) + 1
+    return counts
+
+
 def comparison_of(
-    dataset: Dataset, study: Study, methods: tuple[MethodScores, ...], notes: Sequence[str]
+    dataset: Dataset, study: Study, methods: Sequence[MethodScores], notes: Sequence[str]
 ) -> Comparison:
     """Rank, summarise and test what the methods have scored."""
     splits, asked = study.splits, study.measure
-    measure = measure_for(asked, dataset, methods)
-    methods = _ranked(methods, measure)
+    measure = _auto_measure(dataset, methods) if asked == AUTO else asked
+    # fold by fold; those without a value on a fold share the last ranks there
+    scores = np.array([signed_scores(each, measure) for each in methods])
+    ranks = rankdata(-np.nan_to_num(scores, nan=-np.inf), axis=0).tolist()
+    methods = tuple(
+        replace(each, ranks=tuple(own)) for each, own in zip(methods, ranks, strict=True)
+    )
     n_rows, n_features = dataset.X.shape
     tested = min(n_rows, TEST_ROWS * (splits.folds or 1)) if splits.quick else n_rows
     design = Design(measure, splits.share, tested)
-    choice = chosen(methods, design)
+    choice = choose(methods, design)
     return Comparison(
         dataset=dataset.name,
         n_rows=n_rows,
@@ -365,7 +312,7 @@ def comparison_of(
         seed=splits.seed,
         notes=(*notes, *_measure_notes(dataset, asked, measure, methods)),
         quick=splits.quick,
-        finished=all(len(each.usual) == len(splits.places()) for each in methods),
+        finished=all(each.n_folds == len(splits.places()) for each in methods),
         measure=measure,
         summary=summarised(methods, design),
         verdict=verdict(methods, choice, measure),
@@ -375,40 +322,55 @@ def comparison_of(
     )
 
 
+def _auto_measure(dataset: Dataset, methods: Sequence[MethodScores]) -> str:
+    """Choose RMSE for numbers, accuracy for even classes.
+
+    For imbalanced classes it is log loss, or balanced accuracy where some method that did not fail
+    throughout gives no probabilities.
+    """
+    if dataset.task is REGRESSION or not is_imbalanced(dataset.classes):
+        return dataset.task.usual
+    scored = [each for each in methods if len(each.failures) < each.n_folds]
+    lacking = any(_lacks(each, "log_loss") for each in scored)
+    return "balanced_accuracy" if lacking or not scored else "log_loss"
+
+
+def is_imbalanced(classes: Mapping[str, int]) -> bool:
+    """Tell whether always giving the largest class would look good by accuracy.
+
+    That is so for two classes above 75 % of the rows, for three above 50 %.
+    """
+    if not classes:
+        return False
+    return max(classes.values()) * len(classes) > IMBALANCED * sum(classes.values())
+
+
+def _lacks(method: MethodScores, measure: str) -> bool:
+    """Whether there is no value of a measure on a fold on which the method did not fail."""
+    return any(
+        value is None and fold not in method.failures for fold, value in enumerate(method[measure])
+    )
+
+
 def _measure_notes(
     dataset: Dataset, asked: str, measure: str, methods: Sequence[MethodScores]
 ) -> list[str]:
     """Say why it is that measure, and for whom there is none."""
-    notes = []
-    if asked == AUTO and is_uneven(dataset.classes) and len(methods) > 1:
+    notes, label = [], MEASURES[measure].label
+    if asked == AUTO and is_imbalanced(dataset.classes) and len(methods) > 1:
         share = max(dataset.classes.values()) / len(dataset.y)
         notes.append(
             f"The largest class has {share:.0%} of the rows, so that methods are judged by "
-            f"{LABELS[measure]} rather than by accuracy; `measure` asks for another."
+            f"{label} rather than by accuracy; `measure` asks for another."
         )
-    silent = [each.label for each in methods if _is_silent(each, measure)]
-    if silent:
-        give = "gives" if len(silent) == 1 else "give"
+    without = [each.label for each in methods if _lacks(each, measure)]
+    if without:
+        give = "gives" if len(without) == 1 else "give"
         notes.append(
-            f"{', '.join(silent)} {give} nothing to compute {LABELS[measure]} from, and cannot be "
-            "chosen by it."
+            f"{', '.join(without)} {give} nothing to compute {label} from, and cannot be chosen "
+            "by it."
         )
     return notes
-
-
-def _is_silent(method: MethodScores, measure: str) -> bool:
-    """Whether a method that did not fail has no value of a measure."""
-    pairs = zip(values_of(method, measure), method.usual, strict=True)
-    return any(value is None and usual is not None for value, usual in pairs)
-
-
-def _ranked(methods: Sequence[MethodScores], measure: str) -> tuple[MethodScores, ...]:
-    """Rank methods fold by fold; those without a value on a fold share the last ranks there."""
-    turned = np.array([gains(values_of(each, measure), measure) for each in methods])
-    ranks = rankdata(-np.nan_to_num(turned, nan=-np.inf), axis=0)
-    return tuple(
-        replace(each, ranks=tuple(own.tolist())) for each, own in zip(methods, ranks, strict=True)
-    )
 
 
 def _fold_notes(dataset: Dataset, n_splits: int, n_repeats: int) -> list[str]:
@@ -465,53 +427,86 @@ def _source_notes(
     )
 
 
-def _method_scores(
-    study: Study, methods: Mapping[str, Method], results: Sequence[CellResult]
-) -> tuple[MethodScores, ...]:
-    """Scores on the folds that every method has; not ranked yet."""
-    found: dict[tuple[str, int, int], CellResult] = {}
-    for each in results:
-        params = StudyParams.of(each.cell)
-        found[params.method, params.repeat, params.fold] = each
-    places = [
-        place for place in study.splits.places() if all((name, *place) in found for name in methods)
-    ]
-    return tuple(
-        _scores_of(name, method, [found[name, *place] for place in places], study.task)
-        for name, method in methods.items()
+def kept_residuals(
+    dataset: Dataset, method: Method, results: Sequence[CellResult]
+) -> Residuals | None:
+    """Gather what a method's cells have kept of their first repeat; None if that is nothing."""
+    rows, predicted, intervals = [], [], []
+    for result in results:
+        params = StudyParams.of(result.cell)
+        if params.method == method.name and params.repeat == 0 and not result.error:
+            kept: Any = result.values["kept"]
+            rows.append(fold_rows(dataset, method, params).test[kept["places"]])
+            predicted.append(kept["predicted"])
+            intervals.append(kept["intervals"])
+    if not rows:
+        return None
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    taken = order[:: -(-len(order) // MOST_RESIDUALS)]
+    own = np.concatenate(rows)[taken]
+    found = PredictedNumbers(
+        dataset.y[own],
+        np.concatenate(predicted)[taken],
+        None if None in intervals else np.concatenate(intervals)[taken],
+        None if dataset.sources is None else dataset.sources[own],
+    )
+    return Residuals(
+        method=method.name, label=method.label, numbers=tuple(found.y.tolist()),
+        predicted=tuple(found.predicted.tolist()),
+        intervals=None if found.intervals is None else tuple(map(tuple, found.intervals.tolist())),
+        row_sources=None if found.sources is None else tuple(found.sources.tolist()),
+        sources=source_residuals(found),
+    )  # fmt: skip
+
+
+def comparison_title(result: Comparison) -> str:
+    """Say what was compared on what."""
+    repeats = f", repeated {result.n_repeats} times" if result.n_repeats > 1 else ""
+    what = "numbers" if result.n_classes is None else f"{result.n_classes} classes"
+    return (
+        f"{result.dataset}: {count(result.n_rows, 'row')}, {count(result.n_features, 'column')}, "
+        f"{what}; {result.n_splits} folds{repeats}, seed {result.seed}"
     )
 
 
-def _scores_of(
-    name: str, method: Method, results: Sequence[CellResult], task: Task
-) -> MethodScores:
-    scores = [scores_of(each, task) for each in results]
-
-    def by(measure: str) -> tuple[float | None, ...]:
-        if measure not in task.measures:
-            return ()
-        return tuple(None if each is None else getattr(each, measure) for each in scores)
-
-    return MethodScores(
-        name=name,
-        label=method.label,
-        ours=method.ours,
-        effort=method.effort,
-        **{measure: by(measure) for measure in MEASURES},
-        seconds=tuple(None if each.error else each.seconds for each in results),
-        ranks=(),
-        failures={fold: each.error for fold, each in enumerate(results) if each.error},
-        warnings=_grouped([each for each in scores if each is not None]),
+def comparison_block(result: Comparison) -> TableBlock:
+    """Lay out the means, the deciding measure with its standard error."""
+    names = [name for name in TASKS[result.task].measures if name != result.measure]
+    if result.n_classes is None:
+        names = [name for name in names if any(row[name] is not None for row in result.summary)]
+    decides, beside = MEASURES[result.measure], [MEASURES[name] for name in names[:MOST_BESIDE]]
+    heads = ["method", decides.heading, *(each.heading for each in beside), "seconds"]
+    rows = []
+    for row in result.summary:
+        name = f"{row.label} {MARK}" if row.ours else row.label
+        if row.seconds is None:
+            rows.append([name, "failed", *[""] * (len(beside) + 1)])
+            continue
+        score = "-" if row.score is None else decides.with_error(row.score, row.score_se)
+        others = [
+            "-" if (value := row[each.name]) is None else each.written(value) for each in beside
+        ]
+        rows.append([name, score, *others, f"{row.seconds:.{2 if row.seconds < 100 else 0}f}"])
+    ours = f"{MARK} a method of this library; " if any(row.ours for row in result.summary) else ""
+    return TableBlock(
+        [Heading(head, numeric=head != "method") for head in heads],
+        [[Field(text) for text in row] for row in rows],
+        "",
+        f"{ours}by {decides.heading}, {'more' if decides.greater_is_better else 'less'} is better; "
+        "± is a standard error; seconds are per fold, on one core",
     )
 
 
-def _grouped(scores: Sequence[Scores | NumberScores]) -> dict[str, int]:
-    """Count the folds of each warning; those that differ only in numbers are one, as first said."""
-    first: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for each in scores:
-        said = {re.sub(r"[\d, ]+", "#", text): text for text in reversed(each.warnings)}
-        for gist, text in reversed(said.items()):
-            shown = first.setdefault(gist, text)
-            counts[shown] = counts.get(shown, 0) + 1
-    return counts
+def comparison_text(result: Comparison) -> str:
+    """Write all that for a terminal."""
+    block = comparison_block(result)
+    detail = [] if result.choice is None else [result.choice.detail]
+    parts = [comparison_title(result), "", text_table(block), "", block.legend, result.verdict]
+    return "\n".join([*parts, *detail])
+
+
+def comparison_html(result: Comparison) -> str:
+    """Write all that for a notebook."""
+    said = [result.verdict, *([] if result.choice is None else [result.choice.detail])]
+    texts = "".join(f"<p>{escape(text)}</p>" for text in said)
+    return f"<p>{escape(comparison_title(result))}</p>{html_table(comparison_block(result))}{texts}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import formatannotation
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
 from msgspec.structs import asdict, fields
 
 from ensemblage.datasets import DataSummary
-from ensemblage.evaluation import MEASURES, TASKS, SourceResiduals, TaskName
+from ensemblage.evaluation import DECIDING, MEASURES, TASKS, Measure, SourceResiduals, TaskName
 
 if TYPE_CHECKING:
     from ensemblage.studies._experiment import CellResult
@@ -33,6 +33,36 @@ def documented(document: Class) -> Class:
         lines += [f"{field.name} : {kind}", *(f"    {note.description}" for note in notes)]
     document.__doc__ = "\n".join([*lines, ""])
     return document
+
+
+def with_measures(*, per_fold: bool) -> Callable[[Class], Class]:
+    """Add a field per measure of the registry, null or empty where there is no value."""
+    names = [
+        (each.name, _measure_type(each, per_fold=per_fold), () if per_fold else None)
+        for each in MEASURES.values()
+    ]
+
+    def extend(document: Class) -> Class:
+        made: Any = defstruct(
+            document.__name__, names, bases=(document,), module=document.__module__,
+            namespace={"__doc__": document.__doc__}, frozen=True, kw_only=True,
+            forbid_unknown_fields=True,
+        )  # fmt: skip
+        return cast(Class, made)
+
+    return extend
+
+
+def _measure_type(measure: Measure, *, per_fold: bool) -> Any:
+    value: Any = float
+    if measure.lower is not None or measure.upper is not None:
+        value = Annotated[float, Meta(ge=measure.lower, le=measure.upper)]
+    lacking = "" if measure.needs == "y_pred" else f" or the model gives no {measure.needs}"
+    if per_fold:
+        said = f"{measure.definition} Per fold; null where it failed{lacking}."
+        return Annotated[tuple[value | None, ...], Meta(description=said)]
+    said = f"{measure.definition} Mean over the folds; null if all failed{lacking}."
+    return Annotated[value | None, Meta(description=said)]
 
 
 @documented
@@ -170,13 +200,24 @@ class RunDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-MeasureName = Literal[
-    "accuracy", "balanced_accuracy", "log_loss", "auc", "f1", "rmse", "mae", "r2", "log_score"
-]
+if TYPE_CHECKING:
+    MeasureName: TypeAlias = str
+else:
+    MeasureName = Literal[tuple(DECIDING)]
+
+
+class MeanScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Gives means of measures by their names."""
+
+    def __getitem__(self, measure: str) -> float | None:
+        """Give the mean of a measure."""
+        value: float | None = getattr(self, measure)
+        return value
 
 
 @documented
-class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@with_measures(per_fold=False)
+class SummaryRow(MeanScores, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A method's means over the folds; measures of classes are null for numbers, and inversely."""
 
     method: Annotated[str, Meta(description="Its name.")]
@@ -190,23 +231,9 @@ class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative | None,
         Meta(description="Standard error of the mean, corrected for the overlap of the folds."),
     ]
-    accuracy: Annotated[Share | None, Meta(description="Mean over the folds; null if all failed.")]
     accuracy_se: Annotated[
         NotNegative | None, Meta(description="Standard error of the accuracy, corrected alike.")
     ]
-    balanced_accuracy: Annotated[Share | None, Meta(description="Mean recall over the classes.")]
-    log_loss: Annotated[
-        NotNegative | None,
-        Meta(
-            description="Mean negative log probability of the true class; null without "
-            "probabilities."
-        ),
-    ]
-    auc: Annotated[
-        Share | None,
-        Meta(description="Mean area under the ROC curve, each class against the rest."),
-    ]
-    f1: Annotated[Share | None, Meta(description="Mean F1 over the classes.")]
     mean_rank: Annotated[
         Annotated[float, Meta(ge=1)] | None,
         Meta(description="Mean rank by the measure, 1 for the best."),
@@ -215,33 +242,10 @@ class SummaryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative | None, Meta(description="Per fold, to fit and to predict, on one core.")
     ]
     failed_folds: Annotated[Count, Meta(description="Folds on which it failed.")]
-    rmse: Annotated[
-        NotNegative | None, Meta(description="Root mean squared error; null if all failed.")
-    ] = None
-    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
-    r2: Annotated[
-        float | None,
-        Meta(description="One less the share of the numbers' variance that is missed."),
-    ] = None
-    log_score: Annotated[
-        float | None,
-        Meta(description="Mean negative log density of the numbers; null without a spread."),
-    ] = None
-    coverage: Annotated[
-        Share | None,
-        Meta(description="Share of the numbers in intervals of 90 %; null without a spread."),
-    ] = None
-    width: Annotated[
-        NotNegative | None, Meta(description="Mean width of these; null without a spread.")
-    ] = None
-
-    @property
-    def usual(self) -> float | None:  # numpydoc ignore=RT01
-        """Accuracy or RMSE, which only a method that failed on every fold has not."""
-        return self.rmse if self.accuracy is None else self.accuracy
 
 
 @documented
+@with_measures(per_fold=True)
 class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one method reached, fold by fold; empty are measures of what is not predicted."""
 
@@ -251,21 +255,6 @@ class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     effort: Annotated[
         Count, Meta(description="How much there is to fit and to read, 0 for nothing.")
     ]
-    accuracy: Annotated[
-        tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")
-    ]
-    balanced_accuracy: Annotated[
-        tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")
-    ]
-    log_loss: Annotated[
-        tuple[NotNegative | None, ...],
-        Meta(description="Per fold; null where it failed or there are no probabilities."),
-    ]
-    auc: Annotated[
-        tuple[Share | None, ...],
-        Meta(description="Per fold; null where it failed or rows cannot be ordered."),
-    ]
-    f1: Annotated[tuple[Share | None, ...], Meta(description="Per fold; null where it failed.")]
     seconds: Annotated[
         tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
     ]
@@ -277,32 +266,16 @@ class MethodScores(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     warnings: Annotated[
         dict[str, int], Meta(description="What fits warned of, and on how many folds.")
     ]
-    rmse: Annotated[
-        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
-    ] = ()
-    mae: Annotated[
-        tuple[NotNegative | None, ...], Meta(description="Per fold; null where it failed.")
-    ] = ()
-    r2: Annotated[
-        tuple[float | None, ...], Meta(description="Per fold; null where it failed.")
-    ] = ()
-    log_score: Annotated[
-        tuple[float | None, ...],
-        Meta(description="Per fold; null where it failed or there is no spread."),
-    ] = ()
-    coverage: Annotated[
-        tuple[Share | None, ...],
-        Meta(description="Per fold; null where it failed or there is no spread."),
-    ] = ()
-    width: Annotated[
-        tuple[NotNegative | None, ...],
-        Meta(description="Per fold; null where it failed or there is no spread."),
-    ] = ()
 
     @property
-    def usual(self) -> tuple[float | None, ...]:  # numpydoc ignore=RT01
-        """Accuracy or RMSE per fold, which only a fold that failed has not."""
-        return self.accuracy or self.rmse
+    def n_folds(self) -> int:  # numpydoc ignore=RT01
+        """Folds on which it was fitted, failed ones too."""
+        return len(self.seconds)
+
+    def __getitem__(self, measure: str) -> tuple[float | None, ...]:
+        """Give the values of a measure, fold by fold."""
+        values: tuple[float | None, ...] = getattr(self, measure)
+        return values
 
 
 @documented
@@ -441,7 +414,8 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return comparison_html(self)
 
 
-class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@with_measures(per_fold=False)
+class TrainingDocument(MeanScores, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is kept with a model about how it was trained; a score has one or the other task."""
 
     dataset: Annotated[str, Meta(description="Name of the data.")]
@@ -451,21 +425,13 @@ class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         dict[str, Count], Meta(description="Rows of each class; empty if numbers are predicted.")
     ]
     folds: Annotated[int, Meta(ge=2, description="Folds behind the scores.")]
-    accuracy: Annotated[
-        Share | None,
-        Meta(
-            description="Cross-validated accuracy; null if the fits on the folds failed, or "
-            "numbers are predicted."
-        ),
-    ]
     accuracy_se: Annotated[
         NotNegative | None,
         Meta(
-            description="Its standard error, corrected for the overlap of the folds; null with "
-            "fewer than two."
+            description="Standard error of the accuracy, corrected for the overlap of the folds; "
+            "null with fewer than two."
         ),
     ]
-    balanced_accuracy: Annotated[Share | None, Meta(description="Mean recall over the classes.")]
     learned: Annotated[
         tuple[str, ...], Meta(description="What the model learned, a sentence each.")
     ]
@@ -474,19 +440,8 @@ class TrainingDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     task: Annotated[TaskName, Meta(description="Whether classes or numbers are predicted.")] = (
         "classification"
     )
-    rmse: Annotated[
-        NotNegative | None,
-        Meta(
-            description="Cross-validated root mean squared error; null if the fits on the folds "
-            "failed, or classes are predicted."
-        ),
-    ] = None
     rmse_se: Annotated[
-        NotNegative | None, Meta(description="Its standard error, as that of the accuracy.")
-    ] = None
-    mae: Annotated[NotNegative | None, Meta(description="Mean absolute error.")] = None
-    r2: Annotated[
-        float | None, Meta(description="One less the share of the variance that is missed.")
+        NotNegative | None, Meta(description="Standard error of the RMSE, as that of the accuracy.")
     ] = None
     deviation: Annotated[
         NotNegative | None,

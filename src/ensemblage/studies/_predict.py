@@ -16,229 +16,9 @@ from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, require, set_module
 from ensemblage.datasets import ReadOptions, align_columns, frame_table, is_parquet
-from ensemblage.evaluation import MEASURES
+from ensemblage.evaluation import MEASURES, Predictions, model_predictions
 from ensemblage.persistence import SavedModel, open_atomically
 from ensemblage.studies._new_rows import NewRows, RowBlocks, open_rows
-
-
-@set_module("ensemblage.studies")
-@dataclass(frozen=True)
-class Predictions:
-    """Predicted classes or numbers.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,)
-        The predicted class or number of each row.
-    classes : tuple of str
-        The model's classes; empty if it predicts numbers.
-    probabilities : ndarray of shape (n_rows, n_classes) or None
-        None if the model gives no probabilities.
-    spread : ndarray of shape (n_rows,) or None
-        Standard deviations of predicted numbers; None if the model gives none.
-    intervals : ndarray of shape (n_rows, 2) or None
-        Ends of intervals that should hold 90 % of the numbers; None without a spread.
-    """
-
-    labels: NDArray[Any]
-    classes: tuple[str, ...]
-    probabilities: NDArray[Any] | None = None
-    spread: NDArray[Any] | None = None
-    intervals: NDArray[Any] | None = None
-
-    def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Give a table to write.
-
-        Returns
-        -------
-        header : list of str
-            ``prediction``, then ``probability_CLASS`` for each class, or ``spread``, ``low`` and
-            ``high``.
-        rows : list of list of str
-            The values as text.
-        """
-        if not self.classes:
-            return self._number_rows()
-        labels = [[str(label)] for label in self.labels.tolist()]
-        if self.probabilities is None:
-            return ["prediction"], labels
-        header = ["prediction", *(f"probability_{label}" for label in self.classes)]
-        shares = [[f"{p:.6g}" for p in row] for row in self.probabilities.tolist()]
-        return header, [a + b for a, b in zip(labels, shares, strict=True)]
-
-    def columns(self) -> dict[str, Any]:
-        """Give the same table by its columns, with values instead of texts.
-
-        Returns
-        -------
-        dict of str to array-like
-            Classes are texts, all others numbers.
-        """
-        if self.classes:
-            found: dict[str, Any] = {"prediction": list(map(str, self.labels.tolist()))}
-            shares = () if self.probabilities is None else np.asarray(self.probabilities).T
-            named = zip(self.classes, shares, strict=False)
-            return found | {f"probability_{label}": share for label, share in named}
-        found = {"prediction": self.labels}
-        if self.spread is not None and self.intervals is not None:
-            low, high = self.intervals.T
-            found |= {"spread": self.spread, "low": low, "high": high}
-        return found
-
-    def _number_rows(self) -> tuple[list[str], list[list[str]]]:
-        columns = self.columns()
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        return list(columns), [[f"{value:.10g}" for value in row] for row in rows]
-
-
-def predict_rows(model: Any, X: Any, sources: Any = None) -> Predictions:
-    """Predict new rows, with probabilities or a spread where the model has them.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted classifier or regressor.
-    X : array-like of shape (n_rows, n_features)
-        The rows, in the model's order of columns.
-    sources : array-like of shape (n_rows,), default=None
-        Where they come from, if the model is told so.
-
-    Returns
-    -------
-    Predictions
-        Labels, classes and probabilities, or numbers and their spread.
-    """
-    told = {} if sources is None else {"sources": sources}
-    if not hasattr(model, "classes_"):
-        from ensemblage.studies._scores import number_answers  # noqa: PLC0415  large
-
-        numbers = number_answers(model, X, told)
-        return Predictions(numbers.predicted, (), None, numbers.spread, numbers.intervals)
-    classes = tuple(str(label) for label in model.classes_)
-    if not told:
-        from ensemblage._core import final_step, rows_at_final_step  # noqa: PLC0415  large
-
-        # a pipeline prepares the rows once, for classes and for probabilities
-        model, X = final_step(model), rows_at_final_step(model, X)
-    shares = model.predict_proba(X, **told) if hasattr(model, "predict_proba") else None
-    return Predictions(np.asarray(model.predict(X, **told)), classes, shares)
-
-
-class TargetScore:
-    """Counts right classes, or sums squared errors of numbers, block by block."""
-
-    def __init__(self) -> None:
-        self._hits = self._classes = self._numbers = 0
-        self._squares = 0.0
-
-    def add(self, truth: NDArray[Any], predictions: Predictions) -> None:
-        """Compare the next rows; those without a target do not count."""
-        if predictions.classes:
-            pairs = zip(truth.tolist(), predictions.labels.tolist(), strict=True)
-            hits = [a == b for a, b in pairs if a is not None]
-            self._hits += sum(hits)
-            self._classes += len(hits)
-        elif truth.dtype.kind == "f":
-            missed = (truth - predictions.labels)[truth == truth]  # noqa: PLR0124  not NaN
-            self._squares += float((missed**2).sum())
-            self._numbers += len(missed)
-
-    def words(self) -> str:
-        """Say how well they agree, to end a sentence; nothing if there is nothing to say."""
-        if self._classes:
-            return f"; {self._hits} of {self._classes} predictions agree with it"
-        if not self._numbers:
-            return ""
-        rmse = MEASURES["rmse"].written((self._squares / self._numbers) ** 0.5)
-        return f"; against its {count(self._numbers, 'number')} predictions have an RMSE of {rmse}"
-
-
-def predict_dask(model: Any, rows: Any) -> Any:
-    """Predict the rows of a Dask collection without bringing them together.
-
-    Nothing is computed here: what comes back is a Dask collection with the same partitions, whose
-    blocks are predicted where and when they are asked for.
-
-    Parameters
-    ----------
-    model : estimator or SavedModel
-        A fitted classifier or regressor, or a saved one, as ``load`` gives it. A saved one takes
-        its columns by name, and its sources, if it is told them.
-    rows : dask.dataframe.DataFrame or dask.array.Array
-        The new rows.
-
-    Returns
-    -------
-    dask.dataframe.DataFrame or dask.array.Array
-        Of a frame: a frame with the columns that :func:`predict_file` writes, under the same index.
-        Of an array: the predicted class or number of each row, shape (n_rows,).
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from ensemblage.studies import predict_dask
-    >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> found = predict_dask(model, da.from_array([[-1.0], [2.0], [3.0]], chunks=(2, 1)))
-    >>> found.chunks, found.compute().tolist()
-    (((2, 1),), ['no', 'yes', 'yes'])
-    """
-    if hasattr(rows, "map_partitions") and hasattr(rows, "columns"):
-        return rows.map_partitions(_frame, model, meta=_meta(model))
-    if not hasattr(rows, "map_blocks"):
-        raise TypeError(
-            f"A Dask dataframe or array is expected, got {type(rows).__name__}: for rows in memory "
-            "use `predict_rows`, for a file `predict_file`."
-        )
-    if getattr(rows, "ndim", 0) != 2:
-        raise ValueError(f"The array must have two dimensions, got the shape {rows.shape}.")
-    estimator = model.model if isinstance(model, SavedModel) else model
-    whole = rows.rechunk({1: -1})
-    kind = getattr(estimator, "classes_", np.zeros(0)).dtype
-    return whole.map_blocks(_labels, estimator, drop_axis=1, dtype=kind)
-
-
-def _labels(block: Any, estimator: Any) -> Any:
-    return estimator.predict(np.asarray(block))
-
-
-def _frame(part: Any, model: Any) -> Any:
-    """Predict a partition of a frame."""
-    none = _meta(model)
-    found = _predicted(part, model).columns() if len(part) else {}
-    pandas = require("pandas", "Predicting a Dask dataframe")
-    made = pandas.DataFrame(found, index=part.index, columns=none.columns)
-    return made.astype(none.dtypes)
-
-
-def _meta(model: Any) -> Any:
-    """Give a frame without rows, of the columns and types that predictions have."""
-    estimator = model.model if isinstance(model, SavedModel) else model
-    labels = getattr(estimator, "classes_", None)
-    if labels is None:
-        from ensemblage._core import final_step  # noqa: PLC0415  large
-
-        spreads = "return_std" in signature(final_step(estimator).predict).parameters
-        names = ["prediction", *(["spread", "low", "high"] if spreads else [])]
-        columns: dict[str, Any] = {name: np.zeros(0) for name in names}
-    else:
-        shares = labels if hasattr(estimator, "predict_proba") else ()
-        columns = {"prediction": np.zeros(0, dtype=object)}
-        columns |= {f"probability_{label}": np.zeros(0) for label in shares}
-    return require("pandas", "Predicting a Dask dataframe").DataFrame(columns)
-
-
-def _predicted(part: Any, model: Any) -> Predictions:
-    if not isinstance(model, SavedModel):
-        return predict_rows(model, part)
-    source = None if model.source is None else model.source.name
-    kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "categorical"}
-    table = frame_table(part, kinds)
-    beside = {*model.ignored, *([] if source is None else [source])}
-    X = align_columns(table, model.columns, model.target, beside).to_rows()
-    told = None if source not in table.names else table.column(source)
-    return predict_rows(model.model, X, told)
-
 
 Write = Callable[[NewRows, Predictions], None]
 
@@ -260,16 +40,6 @@ class PredictedFile:
         How the file was read, and what in it is new to the model.
     agreement : str or None
         How well predictions agree with the target; None if it is not there.
-
-    See Also
-    --------
-    predict_file : Gives it.
-
-    Examples
-    --------
-    >>> from ensemblage.studies import PredictedFile
-    >>> PredictedFile(2, ("no", "yes"), True, ()).n_rows
-    2
     """
 
     n_rows: int
@@ -279,37 +49,42 @@ class PredictedFile:
     agreement: str | None = None
 
 
-def predict_file(
-    saved: SavedModel,
-    path: str | PathLike[str],
-    output: str | PathLike[str],
+def predict(
+    model: Any,
+    rows: Any,
+    output: str | PathLike[str] | None = None,
     *,
+    sources: Any = None,
     reading: ReadOptions | None = None,
     keep: Sequence[str] = (),
     block_rows: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
-) -> PredictedFile:
-    r"""Predict the rows of a file and write what is predicted to another.
+) -> Any:
+    r"""Predict new rows in memory, of a file or of a Dask collection.
 
     A file that is large (text of 64 MB and more, Parquet that would take 256 MB) is read,
-    predicted and written in blocks, so that memory does not grow with its rows. The columns are
-    read as :func:`ensemblage.studies.read_rows` reads them whole: a text file is looked through
-    once before, since all of it decides on marks, dates and gaps. What cannot be understood without
-    all of it (ARFF, spreadsheets, text whose rows are not like the first ones) is read whole.
+    predicted and written in blocks, so that memory does not grow with its rows. A text file is
+    looked through once before, since all of it decides on marks, dates and missing values. What
+    cannot be understood without all of it (ARFF, spreadsheets, text whose rows are not like the
+    first ones) is read whole. Of a Dask collection nothing is computed here.
 
     Parameters
     ----------
-    saved : SavedModel
-        The model, as ``load`` gives it.
-    path : str or path-like
-        A file that ``read_table`` reads, or ``-`` for standard input.
-    output : str or path-like
-        Where to write: Parquet if the name ends in ``.parquet`` or ``.pq``, else CSV. The file is
-        there when all of it is written, and not before.
+    model : estimator or SavedModel
+        A fitted classifier or regressor, or a saved one, as ``load`` gives it. A saved one takes
+        columns of files and Dask frames by name; it is needed for a file.
+    rows : array-like of shape (n_rows, n_columns), str, path-like or Dask collection
+        The new rows in the model's order of columns, a file that ``read_table`` reads (``-`` is
+        standard input), or a ``dask.dataframe.DataFrame`` or ``dask.array.Array``.
+    output : str or path-like, default=None
+        Where to write predictions of a file: Parquet if the name ends in ``.parquet`` or ``.pq``,
+        else CSV. The file is there when all of it is written, and not before.
+    sources : array-like of shape (n_rows,), default=None
+        Where rows in memory come from, if the model takes sources.
     reading : ReadOptions, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
-        Columns to write as they are beside the predictions; the model need not know them.
+        Columns of the file to write as they are beside the predictions.
     block_rows : int, default=None
         Rows of a block, also for a small file; None for as many as make two million values, and
         65,536 at most, of a large one.
@@ -318,22 +93,27 @@ def predict_file(
 
     Returns
     -------
-    PredictedFile
-        How many rows there were, and notes.
+    Predictions, PredictedFile, dask.dataframe.DataFrame or dask.array.Array
+        Of rows in memory a named tuple: ``y_pred``, and where the model has them ``classes``,
+        ``probabilities``, ``std`` and ``intervals``. Of a file the number of rows and notes. Of a
+        Dask frame one with the columns of such a file, under the same index; of a Dask array the
+        predicted class or number of each row, with the same chunks.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from ensemblage.studies import predict_file
+    >>> from ensemblage.studies import predict
     >>> from ensemblage.persistence import SavedModel
     >>> model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> predict(model, [[2.5], [-1.0]]).y_pred.tolist()
+    ['yes', 'no']
     >>> saved = SavedModel(model, ("size",), ("numeric",), classes=("no", "yes"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new, out = Path(folder) / "new.csv", Path(folder) / "out.csv"
     ...     _ = new.write_text("id;size\n007;-1,5\n8;2,5\n")
-    ...     done = predict_file(saved, new, out, keep=["id"])
+    ...     done = predict(saved, new, out, keep=["id"])
     ...     print(out.read_text())
     id,prediction,probability_no,probability_yes
     007,no,1,0
@@ -342,12 +122,110 @@ def predict_file(
     >>> done.n_rows, done.notes
     (2, ("Read with ';' between values and ',' as decimal mark.",))
     """
-    options = {"reading": reading, "keep": keep, "block_rows": block_rows}
-    rows = open_rows(saved, path, **options)  # type: ignore[arg-type]
-    with open_atomically(output) as file:
-        return write_predictions(
-            saved, rows, file, parquet=writes_parquet(output), progress=progress
-        )
+    if isinstance(rows, str | PathLike):
+        if output is None or not isinstance(model, SavedModel):
+            raise TypeError("Rows of a file need a saved model, as `load` gives it, and `output`.")
+        blocks = open_rows(model, rows, reading=reading, keep=keep, block_rows=block_rows)
+        with open_atomically(output) as file:
+            return write_predictions(
+                model, blocks, file, parquet=writes_parquet(output), progress=progress
+            )
+    if hasattr(rows, "map_partitions") and hasattr(rows, "columns"):
+        return rows.map_partitions(_predict_frame, model, meta=_meta(model))
+    estimator = model.model if isinstance(model, SavedModel) else model
+    if hasattr(rows, "map_blocks"):
+        if rows.ndim != 2:
+            raise ValueError(f"The array must have two dimensions, got the shape {rows.shape}.")
+        kind = getattr(estimator, "classes_", np.zeros(0)).dtype
+        return rows.rechunk({1: -1}).map_blocks(_labels, estimator, drop_axis=1, dtype=kind)
+    return predict_rows(estimator, rows, sources)
+
+
+def predict_rows(model: Any, X: Any, sources: Any = None) -> Predictions:
+    return model_predictions(model, X, {} if sources is None else {"sources": sources})
+
+
+def _labels(block: Any, estimator: Any) -> Any:
+    return estimator.predict(np.asarray(block))
+
+
+def _predict_frame(part: Any, model: Any) -> Any:
+    """Predict a partition of a frame, whose columns a saved model takes by name."""
+    pandas, empty = require("pandas", "Predicting a Dask dataframe"), _meta(model)
+    if not len(part):
+        return empty
+    if isinstance(model, SavedModel):
+        source = None if model.source is None else model.source.name
+        kinds = dict(zip(model.columns, model.kinds, strict=True)) | {source: "categorical"}
+        table = frame_table(part, kinds)
+        beside = {*model.ignored, *([] if source is None else [source])}
+        X = align_columns(table, model.columns, model.target, beside).to_rows()
+        sources = None if source not in table.names else table.column(source)
+        found = predict_rows(model.model, X, sources)
+    else:
+        found = predict_rows(model, part)
+    made = pandas.DataFrame(prediction_columns(found), index=part.index, columns=empty.columns)
+    return made.astype(empty.dtypes)
+
+
+def _meta(model: Any) -> Any:
+    """Give a frame without rows, of the columns and types that predictions have."""
+    estimator = model.model if isinstance(model, SavedModel) else model
+    labels = getattr(estimator, "classes_", None)
+    if labels is None:
+        from ensemblage._core import final_step  # noqa: PLC0415  large
+
+        has_std = "return_std" in signature(final_step(estimator).predict).parameters
+        names = ["prediction", *(["spread", "low", "high"] if has_std else [])]
+        columns: dict[str, Any] = {name: np.zeros(0) for name in names}
+    else:
+        shares = labels if hasattr(estimator, "predict_proba") else ()
+        columns = {"prediction": np.zeros(0, dtype=object)}
+        columns |= {f"probability_{label}": np.zeros(0) for label in shares}
+    return require("pandas", "Predicting a Dask dataframe").DataFrame(columns)
+
+
+def prediction_columns(predictions: Predictions) -> dict[str, Any]:
+    """Name columns to write: classes are texts, all others numbers."""
+    if predictions.classes:
+        found: dict[str, Any] = {"prediction": list(map(str, predictions.y_pred.tolist()))}
+        shares = () if predictions.probabilities is None else predictions.probabilities.T
+        named = zip(predictions.classes, shares, strict=False)
+        return found | {f"probability_{label}": share for label, share in named}
+    found = {"prediction": predictions.y_pred}
+    if predictions.std is not None and predictions.intervals is not None:
+        low, high = predictions.intervals.T
+        found |= {"spread": predictions.std, "low": low, "high": high}
+    return found
+
+
+class TargetScore:
+    """Counts right classes, or sums squared errors of numbers, block by block."""
+
+    def __init__(self) -> None:
+        self._hits = self._classes = self._numbers = 0
+        self._squares = 0.0
+
+    def add(self, truth: NDArray[Any], predictions: Predictions) -> None:
+        """Compare the next rows; those without a target do not count."""
+        if predictions.classes:
+            pairs = zip(truth.tolist(), predictions.y_pred.tolist(), strict=True)
+            hits = [a == b for a, b in pairs if a is not None]
+            self._hits += sum(hits)
+            self._classes += len(hits)
+        elif truth.dtype.kind == "f":
+            missed = (truth - predictions.y_pred)[truth == truth]  # noqa: PLR0124  not NaN
+            self._squares += float((missed**2).sum())
+            self._numbers += len(missed)
+
+    def words(self) -> str:
+        """Say how well they agree, to end a sentence; nothing if there is nothing to say."""
+        if self._classes:
+            return f"; {self._hits} of {self._classes} predictions agree with it"
+        if not self._numbers:
+            return ""
+        rmse = MEASURES["rmse"].written((self._squares / self._numbers) ** 0.5)
+        return f"; against its {count(self._numbers, 'number')} predictions have an RMSE of {rmse}"
 
 
 def writes_parquet(output: str | PathLike[str] | None) -> bool:
@@ -374,7 +252,8 @@ def write_predictions(
         for new in rows:
             predictions = predict_rows(saved.model, new.X, new.sources)
             write(new, predictions)
-            classes, shares = predictions.classes, predictions.probabilities is not None
+            classes = tuple(map(str, predictions.classes))
+            shares = predictions.probabilities is not None
             if saved.target is not None and saved.target in new.table.names:
                 score.add(new.table.column(saved.target), predictions)
                 agreement = f"The column {saved.target!r} is not needed for predicting"
@@ -391,18 +270,24 @@ def write_predictions(
 def _csv(file: BinaryIO) -> Iterator[Write]:
     """Write lines, the first one the names of the columns."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer, heads = csv.writer(text, lineterminator="\n"), list[list[str]]()
+    writer, heads = csv.writer(text, lineterminator="\n"), list[str]()
 
     def write(new: NewRows, predictions: Predictions) -> None:
-        header, rows = predictions.rows()
+        found = prediction_columns(predictions)
+        form = ".6g" if predictions.classes else ".10g"
         if not heads:
-            heads.append(header)
-            writer.writerow([*new.kept, *header])
-        width = len(heads[0])
+            heads.extend(found)
+            writer.writerow([*new.kept, *heads])
         columns = list(new.kept.values())
-        for i, row in enumerate(rows):
-            gaps = [None] * (width - len(row))
-            writer.writerow([*(column[i] for column in columns), *row[:width], *gaps])
+        for name in heads:  # a later block may lack what the first one has
+            values = found.get(name)
+            if values is None:
+                columns.append([None] * len(new.X))
+            elif isinstance(values, list):
+                columns.append(values)
+            else:
+                columns.append([f"{value:{form}}" for value in values.tolist()])
+        writer.writerows(zip(*columns, strict=True))
 
     yield write
     text.flush()
@@ -418,14 +303,14 @@ def _parquet(file: BinaryIO) -> Iterator[Write]:
 
     def write(new: NewRows, predictions: Predictions) -> None:
         columns = {name: arrow.array(texts, arrow.string()) for name, texts in new.kept.items()}
-        told = predictions.columns()
-        taken = [name for name in told if name in columns]
+        found = prediction_columns(predictions)
+        taken = [name for name in found if name in columns]
         if taken:
             raise ValueError(
                 f"Columns to keep have the names of predictions: {listing(taken)}; Parquet needs "
                 "different ones. Rename them, or write CSV."
             )
-        columns |= {name: arrow.array(values) for name, values in told.items()}
+        columns |= {name: arrow.array(values) for name, values in found.items()}
         if not writers:
             schema = arrow.schema([(name, each.type) for name, each in columns.items()])
             writers.append(parquet.ParquetWriter(file, schema))

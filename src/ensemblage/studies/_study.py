@@ -21,14 +21,19 @@ from sklearn.pipeline import Pipeline
 
 from ensemblage._core import Fold, draw_seeds, listed, make_folds
 from ensemblage.datasets import Dataset, dataset_fingerprint, fold_labels, open_dataset
-from ensemblage.evaluation import CLASSIFICATION, MEASURES, REGRESSION, Task, compare_methods
+from ensemblage.evaluation import (
+    CLASSIFICATION,
+    MEASURES,
+    Predictions,
+    Task,
+    compare_methods,
+    model_predictions,
+)
 from ensemblage.studies._choice import corrected_error
 from ensemblage.studies._documents import ResultRow, ResultTable
 from ensemblage.studies._experiment import Cell, CellResult, Experiment, Plain
-from ensemblage.studies._measures import LABELS
 from ensemblage.studies._methods import Method, get_method, make_model
 from ensemblage.studies._runner import recorded_warnings
-from ensemblage.studies._scores import NumberScores, Scores, score_numbers, score_predictions
 
 DEFAULT_FOLDS = 5
 
@@ -51,6 +56,8 @@ class DatasetEntry(Struct, frozen=True):
 VERSION = 3
 
 MOST_CELLS = 1_000_000
+# Of so many rows of a fold, in equal steps, predictions are kept, to be drawn.
+KEPT_ROWS = 1000
 
 
 class Splits(NamedTuple):
@@ -134,12 +141,6 @@ class StudyParams(Struct, frozen=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def scores_of(result: CellResult, task: Task = CLASSIFICATION) -> Any:
-    """Read the values of a cell, Scores or NumberScores; None if it failed."""
-    kind: Any = NumberScores if task is REGRESSION else Scores
-    return None if result.error else msgspec.convert(result.values, kind)
-
-
 @dataclass(frozen=True)
 class Study:
     """What is to be repeated; the datasets by their names."""
@@ -188,7 +189,7 @@ def summarise_study(results: Sequence[CellResult], study: Study) -> list[ResultT
     ]
     return [
         ResultTable(
-            study.name, study.title, LABELS[study.measure], rows,
+            study.name, study.title, MEASURES[study.measure].label, rows,
             summary=_summary(rows, study), notes=_notes(study),
             greater_is_better=MEASURES[study.measure].greater_is_better,
             library=[
@@ -212,25 +213,21 @@ def _of(results: Sequence[CellResult], dataset: str, method: MethodPoint) -> lis
 def _row(
     dataset: str, method: MethodPoint, results: Sequence[CellResult], study: Study
 ) -> ResultRow:
-    read = [scores_of(each, study.task) for each in results]
-    scores = [each for each in read if each is not None]
-    values = [getattr(each, study.measure) for each in scores]
-    numbers = np.array([each for each in values if each is not None], dtype=float)
-    errors = [each.error for each in results if each.error]
-    silent = bool(values) and not len(numbers)
-    return ResultRow(
-        dataset, method.label, None,
-        float(numbers.mean()) if len(numbers) else None,
-        corrected_error(numbers, study.splits.share), len(numbers), len(errors),
-        f"gives no {study.task.beside}" if silent and not errors else _note(errors, scores),
-    )  # fmt: skip
-
-
-def _note(errors: Sequence[str], scores: Sequence[Scores | NumberScores]) -> str:
+    scored = [each.values for each in results if not each.error]
+    values = [each[study.measure] for each in scored if each.get(study.measure) is not None]
+    numbers, errors = np.array(values, dtype=float), [each.error for each in results if each.error]
+    warned = [each["warnings"][0] for each in scored if each.get("warnings")]  # type: ignore[index]
+    note = ""
     if errors:
-        return f"{len(errors)} failed: {errors[0]}"
-    warned = [each.warnings[0] for each in scores if each.warnings]
-    return f"{len(warned)} of {len(scores)} fits warned: {warned[0]}" if warned else ""
+        note = f"{len(errors)} failed: {errors[0]}"
+    elif scored and not values:
+        note = f"gives no {study.task.beside}"
+    elif warned:
+        note = f"{len(warned)} of {len(scored)} fits warned: {warned[0]}"
+    return ResultRow(
+        dataset, method.label, None, float(numbers.mean()) if values else None,
+        corrected_error(numbers, study.splits.share), len(values), len(errors), note,
+    )  # fmt: skip
 
 
 def _notes(study: Study) -> list[str]:
@@ -259,7 +256,7 @@ def _summary(rows: Sequence[ResultRow], study: Study) -> list[str]:
     scores = np.array([row.ours for row in rows], dtype=float).reshape(-1, len(labels))
     whole = scores[~np.isnan(scores).any(axis=1)]
     measure = MEASURES[study.measure]
-    greater = measure.greater_is_better
+    greater = bool(measure.greater_is_better)
     if not len(whole):
         return ["No dataset has values of every method yet, so there is no ranking."]
     if len(whole) == 1:
@@ -333,10 +330,35 @@ def score_cell(
         light = dict(method.quick or {}) if splits.quick else {}
         model = seeded_model(method, light | params.params, dataset, fit_seed(cell))
         model.fit(dataset.X[fold.train], dataset.y[fold.train], **extra)
-        score: Any = score_numbers if task is REGRESSION else score_predictions
-        scores = score(model, dataset.X[fold.test], dataset.y[fold.test], told)
-    warned = tuple(dict.fromkeys(said))
-    return dict(msgspec.to_builtins(msgspec.structs.replace(scores, warnings=warned)))
+        scores = score_model(model, dataset.X[fold.test], dataset.y[fold.test], task, told)
+    return scores | {"warnings": list(dict.fromkeys(said))}
+
+
+def score_model(
+    model: Any,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    task: Task,
+    predict_params: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Score a fitted model on rows that it has not seen; of numbers, keep some predictions."""
+    predictions = model_predictions(model, X, predict_params, class_scores=task is CLASSIFICATION)
+    if task is CLASSIFICATION:
+        return dict(task.scores(y, predictions))
+    if not np.isfinite(predictions.y_pred).all():
+        raise ValueError("the model predicts what is not a finite number")
+    return task.scores(y, predictions) | {"kept": _kept_predictions(predictions)}
+
+
+def _kept_predictions(predictions: Predictions) -> dict[str, Any]:
+    """Predictions of some rows of a fold, in equal steps, by their places in the fold."""
+    y_pred, intervals = predictions.y_pred, predictions.intervals
+    places = np.arange(0, len(y_pred), -(-len(y_pred) // KEPT_ROWS))
+    return {
+        "places": places.tolist(),
+        "predicted": y_pred[places].tolist(),
+        "intervals": None if intervals is None else intervals[places].tolist(),
+    }
 
 
 def _sources(dataset: Dataset, rows: NDArray[np.intp]) -> NDArray[Any] | None:

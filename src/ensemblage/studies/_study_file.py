@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 
 from ensemblage._core import set_module, suggestion
 from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint, names_file
-from ensemblage.evaluation import MEASURES, TASKS, Task
+from ensemblage.evaluation import DECIDING, TASKS, Task
 from ensemblage.studies._experiment import Experiment
 from ensemblage.studies._methods import METHODS_OF, get_method, make_model
 from ensemblage.studies._store import plain_values
@@ -137,8 +137,7 @@ def _study(facts: dict[str, Any], path: Path) -> StudyFile:
     if shape.folds is not None and shape.test_share is not None:
         raise ExperimentFileError("folds and test_share exclude each other: keep one of them.")
     if shape.measure is not None:
-        known = [name for name, each in MEASURES.items() if each.decides]
-        check_choice(shape.measure, known, "measure")
+        check_choice(shape.measure, DECIDING, "measure")
     datasets = [
         _dataset(table, f"datasets[{i}]", path.parent) for i, table in _tables(facts, "datasets")
     ]

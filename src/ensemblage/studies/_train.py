@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
@@ -28,22 +27,12 @@ from ensemblage.datasets import (
     parquet_bytes,
     read_parquet_target,
 )
+from ensemblage.evaluation import Predictions
 from ensemblage.studies._compare import compare, comparison_of
 from ensemblage.studies._documents import Comparison, MethodScores
 from ensemblage.studies._methods import Method, expected_seconds, get_method, in_blocks, make_model
 from ensemblage.studies._runner import recorded_warnings
-from ensemblage.studies._scores import (
-    ClassScores,
-    NumberAnswers,
-    auc,
-    balanced_accuracy,
-    log_loss,
-    macro_f1,
-    score_numbers,
-    score_predictions,
-    scores_of_answers,
-)
-from ensemblage.studies._study import MethodPoint, Splits, Study
+from ensemblage.studies._study import MethodPoint, Splits, Study, score_model
 from ensemblage.studies._workers import members_on, rows_on, worth_workers
 
 AUTO = "auto"
@@ -77,8 +66,6 @@ def memory_note(path: str | PathLike[str], method: str) -> str | None:
     )
 
 
-OF_CLASSES = ("accuracy", "balanced_accuracy", "log_loss", "auc", "f1")
-OF_NUMBERS = ("rmse", "mae", "r2", "log_score", "coverage", "width")
 NOTE = (
     "The score is of what the pool said of rows that neither its members nor its fusion had seen, "
     "in the folds on which they were tuned; nothing was fitted again for it."
@@ -95,8 +82,16 @@ def own_comparison(dataset: Dataset, method: Method, pool: Any, seconds: float) 
     parts = deal_folds(
         record.target.stratification_labels(record.y), pool.cv, np.random.default_rng(0)
     )
-    score = _class_scores if dataset.classes else _number_scores
-    scored = [score(pool, record, test) for _, test in parts]
+    labels, scored = np.asarray(getattr(pool, "classes_", ())), []
+    for _, test in parts:
+        held, y = record.pooled[test], record.y[test]
+        if dataset.classes:
+            shares = np.asarray(held, dtype=float)
+            y, y_pred = labels[y], labels[shares.argmax(axis=1)]
+            predictions = Predictions(y_pred, tuple(labels.tolist()), shares, shares)
+        else:  # without intervals: how far they reach was learned from these very rows
+            predictions = Predictions(held[:, 0], std=np.sqrt(held[:, 1]))
+        scored.append(dataset.task.scores(y, predictions))
     return comparison_of_parts(dataset, method, scored, seconds, NOTE)
 
 
@@ -108,7 +103,7 @@ def comparison_of_parts(
     note: str,
 ) -> Comparison:
     """Write scores of parts of rows that a fit has not seen down as a comparison of one method."""
-    by_name = {name: tuple(each[name] for each in scored) for name in scored[0]}
+    by_name = {name: tuple(each[name] for each in scored) for name in dataset.task.measures}
     methods = (
         MethodScores(
             name=method.name,
@@ -119,37 +114,13 @@ def comparison_of_parts(
             ranks=(),
             failures={},
             warnings={},
-            **dict.fromkeys(OF_CLASSES, ()) | by_name,
+            **by_name,
         ),
     )
     point = MethodPoint(method.name, method.label, {}, "")
     splits = Splits(0, 1, len(scored))
     study = Study("train", dataset.name, (dataset.name,), (point,), splits, AUTO)
     return comparison_of(dataset, study, methods, [*dataset.notes, note])
-
-
-def _class_scores(pool: Any, record: Any, rows: NDArray[np.intp]) -> dict[str, float | None]:
-    """Score probabilities of some rows by every measure."""
-    labels, said = np.asarray(pool.classes_), np.asarray(record.pooled[rows], dtype=float)
-    y, predicted, given = (
-        labels[record.y[rows]],
-        labels[said.argmax(axis=1)],
-        ClassScores(said, labels),
-    )
-    accuracy = float((predicted == y).mean())
-    scores = (
-        accuracy, balanced_accuracy(y, predicted), log_loss(y, given), auc(y, given),
-        macro_f1(y, predicted),
-    )  # fmt: skip
-    return dict(zip(OF_CLASSES, scores, strict=True))
-
-
-def _number_scores(pool: Any, record: Any, rows: NDArray[np.intp]) -> dict[str, float | None]:
-    """Score numbers and their spread; how far intervals reach was learned from these very rows."""
-    del pool
-    mean, variance = record.pooled[rows].T
-    scores = scores_of_answers(NumberAnswers(mean, np.sqrt(variance)), record.y[rows])
-    return {name: getattr(scores, name) for name in OF_NUMBERS}
 
 
 @set_module("ensemblage.studies")
@@ -524,13 +495,12 @@ def _scored(model: Pipeline, dataset: Dataset, method: Method, parts: int, secon
     """Score the rows held out, in parts."""
     n_parts = max(2, min(parts, dataset.most_folds))
     folds = deal_folds(fold_labels(dataset.y), n_parts, np.random.default_rng(0))
-    score: Any = score_predictions if dataset.classes else score_numbers
-    found = [asdict(score(model, dataset.X[test], dataset.y[test])) for _, test in folds]
-    wanted = OF_CLASSES if dataset.classes else OF_NUMBERS
+    scores = [
+        score_model(model, dataset.X[test], dataset.y[test], dataset.task) for _, test in folds
+    ]
     said = (
         f"The score is of {len(dataset.y)} rows that were held out of the fit, in {n_parts} parts."
     )
-    scores = [{name: each[name] for name in wanted} for each in found]
     return comparison_of_parts(dataset, method, scores, seconds, said)
 
 
