@@ -21,10 +21,26 @@ from ._seeds import Blueprint as Blueprint
 from ._seeds import draw_seeds as draw_seeds
 from ._seeds import set_seed as set_seed
 from ._seeds import spread_seeds as spread_seeds
+from ._sklearn import HasMethods as HasMethods
+from ._sklearn import Interval as Interval
+from ._sklearn import Options as Options
+from ._sklearn import StrOptions as StrOptions
+from ._sklearn import check_feature_names_in as check_feature_names_in
+from ._sklearn import check_sample_weight as check_sample_weight
+from ._sklearn import check_y as check_y
 from ._sklearn import encoded_rows as encoded_rows
 from ._sklearn import final_step as final_step
+from ._sklearn import fit_context as fit_context
 from ._sklearn import fit_parameter as fit_parameter
+from ._sklearn import half_binomial_loss as half_binomial_loss
+from ._sklearn import half_multinomial_loss as half_multinomial_loss
+from ._sklearn import is_fitted as is_fitted
+from ._sklearn import num_samples as num_samples
+from ._sklearn import ovr_decision_function as ovr_decision_function
 from ._sklearn import rows_at_final_step as rows_at_final_step
+from ._sklearn import safe_indexing as safe_indexing
+from ._sklearn import validate_parameter_constraints as validate_parameter_constraints
+from ._sklearn import validate_params as validate_params
 from ._state import DamagedStateError as DamagedStateError
 from ._state import expect as expect
 from ._state import expect_array as expect_array
@@ -79,4 +95,4 @@ from ._wrapped_text import printable as printable
 from ._wrapped_text import text_width as text_width
 from ._wrapped_text import wrapped as wrapped
 
-__all__ = ["Field", "Heading", "TableBlock"]
+__all__: list[str] = []

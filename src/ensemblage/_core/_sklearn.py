@@ -1,11 +1,62 @@
-"""What is taken from scikit-learn beyond its public interface; the last step of a pipeline."""
+"""Every private name of scikit-learn that the package uses; the last step of a pipeline."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import _fit_context as fit_context
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+    validate_params,
+)
+from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_y as check_y
+from sklearn.utils.validation import _is_fitted as is_fitted
+from sklearn.utils.validation import _num_samples as num_samples
 from sklearn.utils.validation import has_fit_parameter
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "check_feature_names_in",
+    "check_sample_weight",
+    "check_y",
+    "encoded_rows",
+    "final_step",
+    "fit_context",
+    "fit_parameter",
+    "half_binomial_loss",
+    "half_multinomial_loss",
+    "is_fitted",
+    "num_samples",
+    "ovr_decision_function",
+    "rows_at_final_step",
+    "safe_indexing",
+    "validate_parameter_constraints",
+    "validate_params",
+]
+
+
+def half_binomial_loss() -> Any:
+    from sklearn._loss import HalfBinomialLoss  # noqa: PLC0415  a compiled module
+
+    return HalfBinomialLoss()
+
+
+def half_multinomial_loss(n_classes: int) -> Any:
+    from sklearn._loss import HalfMultinomialLoss  # noqa: PLC0415  a compiled module
+
+    return HalfMultinomialLoss(n_classes=n_classes)
 
 
 def final_step(model: Any) -> Any:

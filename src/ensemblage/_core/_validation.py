@@ -7,15 +7,16 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
+
+from ensemblage._core._sklearn import check_sample_weight, safe_indexing
 
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Copy some rows of an array or a frame; ``rows`` are numbers, or a mask."""
     if isinstance(X, np.ndarray):
         return X[rows] if rows.dtype == bool else X.take(rows, axis=0)
-    return _safe_indexing(X, rows)
+    return safe_indexing(X, rows)
 
 
 UNKNOWN_SOURCE = -1
@@ -116,7 +117,7 @@ def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
     which add up to one, would otherwise be a sample of one row; the smallest and the largest
     numbers would vanish or overflow.
     """
-    weights: NDArray[np.float64] = _check_sample_weight(
+    weights: NDArray[np.float64] = check_sample_weight(
         sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
     present = np.count_nonzero(weights)

@@ -11,16 +11,18 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
     CallbackSupportMixin,
     DocLinkMixin,
+    Interval,
+    StrOptions,
     deal_folds,
     expect,
     expect_fitted,
+    fit_context,
     fit_progress,
     guarded_fit,
     set_module,
@@ -106,7 +108,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
 
     @guarded_fit
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn bins, structure and tables.
 

@@ -14,10 +14,12 @@ from scipy import sparse
 from scipy.cluster import hierarchy
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ensemblage._core import (
     DocLinkMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
     draw_seeds,
     expect,
     expect_fitted,

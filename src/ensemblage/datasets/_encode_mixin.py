@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_array, check_X_y
-from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from ensemblage._core import validate_numbers
+from ensemblage._core import HasMethods, Options, StrOptions, safe_indexing, validate_numbers
 from ensemblage.datasets._encoder import TableEncoder
 
 ENCODE_DOCS = """
@@ -153,7 +152,7 @@ def _fit_encoder(encoder: Any, X: Any, y: NDArray[Any], sample_weight: Any) -> A
     if weights.shape != y.shape or not absent.any() or absent.all():  # what is wrong is said later
         return encoder.fit_transform(X, y)
     present, without = np.flatnonzero(~absent), np.flatnonzero(absent)
-    taught = encoder.fit_transform(_safe_indexing(X, present), y[present])
+    taught = encoder.fit_transform(safe_indexing(X, present), y[present])
     rows = np.empty((len(y), taught.shape[1]), dtype=taught.dtype)
-    rows[present], rows[without] = taught, encoder.transform(_safe_indexing(X, without))
+    rows[present], rows[without] = taught, encoder.transform(safe_indexing(X, without))
     return rows

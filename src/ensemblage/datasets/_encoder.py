@@ -8,26 +8,24 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ensemblage._core import (
     DocLinkMixin,
     Fold,
+    Interval,
+    StrOptions,
+    check_feature_names_in,
     deal_folds,
     draw_seeds,
     expect,
     expect_array,
+    fit_context,
     guarded_fit,
     listing,
     refuse_overflow,
@@ -259,7 +257,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         self.random_state = random_state
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales, categories and means of the target.
 
@@ -278,7 +276,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         self._learn(X, y)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> Doubles:
         """Learn, and encode the training rows, each by means of the target in other folds.
 
@@ -331,7 +329,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
             Names.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = check_feature_names_in(self, input_features)
         said = [f"{names[each.column]}{each.ending}" for each in self._features()]
         return np.asarray(np.array(said, dtype=object)[self.varying_])
 

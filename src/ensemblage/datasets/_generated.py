@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ensemblage._core import Interval, StrOptions, validate_params
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION
 
 Doubles = NDArray[np.float64]

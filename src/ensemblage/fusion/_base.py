@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 
-from ensemblage._core import Fold, expect, set_module, take_rows
+from ensemblage._core import Fold, expect, set_module, take_rows, validate_parameter_constraints
 
 Doubles = NDArray[np.float64]
 

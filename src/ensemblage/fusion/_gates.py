@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils._param_validation import Interval
 
-from ensemblage._core import expect_array, expect_fitted, set_module
+from ensemblage._core import Interval, expect_array, expect_fitted, set_module
 from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
 from ensemblage.fusion._log_linear import LogLinearPool
 from ensemblage.fusion._normal import (

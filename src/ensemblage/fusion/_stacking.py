@@ -6,15 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _num_samples,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -23,11 +21,14 @@ from sklearn.utils.validation import (
 
 from ensemblage._core import (
     DocLinkMixin,
+    HasMethods,
     deal_folds,
     draw_seeds,
     expect,
+    fit_context,
     fit_parameter,
     guarded_fit,
+    num_samples,
     read_weights,
     set_module,
     set_seed,
@@ -300,7 +301,7 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
 
     # prefer_skip_nested_validation=False: the ensemble validates its own parameters
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the ensemble, then the classifier on its members' outputs.
 
@@ -328,7 +329,7 @@ class MemberStackingClassifier(FusedClassifierMixin, DocLinkMixin, BaseEstimator
                     f"sample_weight was given, but {type(self.ensemble).__name__}.fit takes none. "
                     "Leave sample_weight out, or use another ensemble."
                 )
-            weights = {"sample_weight": read_weights(sample_weight, np.zeros((_num_samples(X), 1)))}
+            weights = {"sample_weight": read_weights(sample_weight, np.zeros((num_samples(X), 1)))}
         self.ensemble_ = clone(self.ensemble)
         self.fusion_ = clone(Stacking(self.final_estimator))
         if self.random_state is not None:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ensemblage._core import draw_seeds, run_tasks, set_module, with_shared
+from ensemblage._core import Interval, StrOptions, draw_seeds, run_tasks, set_module, with_shared
 from ensemblage.bayes import (
     CLASS,
     MAX_ENTRIES,

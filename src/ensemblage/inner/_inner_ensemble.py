@@ -10,9 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
-from ensemblage._core import draw_seeds, set_module
+from ensemblage._core import draw_seeds, safe_indexing, set_module
 from ensemblage.inner._kmeans_kernels import Draws
 
 Doubles = NDArray[np.float64]
@@ -332,7 +331,7 @@ class _RowScores:
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             # a feature may be constant on a view; it says nothing there, and scores lowest
             warnings.simplefilter("ignore")
-            found = self.score_func(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
+            found = self.score_func(safe_indexing(self.X, rows), safe_indexing(self.y, rows))
         scores = np.array(found[0] if isinstance(found, tuple) else found, dtype=np.float64)
         known = scores[~np.isnan(scores)]
         return np.where(np.isnan(scores), known.min() if len(known) else 0.0, scores)

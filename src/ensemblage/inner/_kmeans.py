@@ -17,12 +17,14 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
     CallbackSupportMixin,
     DocLinkMixin,
+    Interval,
+    StrOptions,
+    check_sample_weight,
     draw_seeds,
     expect,
     expect_fitted,
@@ -157,7 +159,7 @@ START_ROWS, ROWS_PER_CLUSTER = 100_000, 100
 
 def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
     """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
-    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights: NDArray[np.float64] = check_sample_weight(sample_weight, X, dtype=np.float64)
     usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
     return weights if usual else read_weights(sample_weight, X)
 

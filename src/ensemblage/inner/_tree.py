@@ -11,21 +11,19 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ensemblage._core import (
     DocLinkMixin,
+    Interval,
+    StrOptions,
     as_numbers,
+    check_feature_names_in,
     expect,
     expect_fitted,
+    fit_context,
     guarded_fit,
     read_weights,
     set_module,
@@ -366,7 +364,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         self.random_state = random_state
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Grow, choose by folds, let the crowd place the thresholds.
 
@@ -546,7 +544,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         if hasattr(self, "encoder_"):
             named = self.encoder_.get_feature_names_out(given)
             return TreeWords(list(map(str, named)), classes, feature_categories(self.encoder_))
-        named = _check_feature_names_in(self) if given is None else given
+        named = check_feature_names_in(self) if given is None else given
         return TreeWords(list(map(str, named)), classes)
 
     def _check_fitted(self) -> None:

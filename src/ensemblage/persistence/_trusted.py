@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _is_fitted
 
-from ensemblage._core import DamagedStateError, expect, expect_array, expect_fitted
+from ensemblage._core import DamagedStateError, expect, expect_array, expect_fitted, is_fitted
 
 MOST_FEATURES = 2**31
 MOST_WORKERS = 1024
@@ -90,7 +89,7 @@ def _has_params(part: Any) -> bool:
 
 
 def _is_fitted_part(part: Any) -> bool:
-    return _has_params(part) and bool(_is_fitted(part))
+    return _has_params(part) and bool(is_fitted(part))
 
 
 def _check_names(names: Any, width: Any) -> None:

@@ -18,10 +18,9 @@ from sklearn.ensemble import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches
-from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import compiled, expect, expect_array, set_module
+from ensemblage._core import compiled, expect, expect_array, ovr_decision_function, set_module
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -307,7 +306,7 @@ class KernelMachine(ClassifierMixin, SupportVectors):
         pairs = self._sums(X)
         if len(self.classes_) == 2:
             return np.asarray(pairs[:, 0])
-        return np.asarray(_ovr_decision_function(pairs < 0, -pairs, len(self.classes_)))
+        return np.asarray(ovr_decision_function(pairs < 0, -pairs, len(self.classes_)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give classes."""

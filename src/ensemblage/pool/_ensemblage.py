@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -18,10 +17,14 @@ from ensemblage._core import (
     UNKNOWN_SOURCE,
     DocLinkMixin,
     Fold,
+    HasMethods,
+    Interval,
+    StrOptions,
     draw_seeds,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     guarded_fit,
     read_weights,
     set_module,
@@ -382,7 +385,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
 
     # prefer_skip_nested_validation=False: members validate their own parameters
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, sources: Any = None
     ) -> Self:
@@ -664,7 +667,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
 
     # prefer_skip_nested_validation=False: members validate their own parameters
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Tune the members on shared folds, learn to fuse them, and fit those who count.
 

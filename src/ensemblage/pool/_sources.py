@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
@@ -22,6 +22,7 @@ from ensemblage._core import (
     expect,
     expect_array,
     expect_fitted,
+    num_samples,
     run_tasks,
     set_module,
     take_rows,
@@ -467,9 +468,9 @@ class SourceAnswersMixin(SourcedClassifierMixin):
                     "sources were given, but the pool was fitted without: pass "
                     "fit(..., sources=...), or leave them out."
                 )
-            return X, np.full(_num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
+            return X, np.full(num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
         X, sources = split_fitted_column(X, sources, self.source_column_)
-        return X, lookup_sources(sources, known.names, _num_samples(X))
+        return X, lookup_sources(sources, known.names, num_samples(X))
 
     def _scores_without(self, X: Any) -> Doubles:
         """Fuse what members say that do not know the source, (n_samples, n_classes)."""

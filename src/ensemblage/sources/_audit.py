@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage._core import (
@@ -26,6 +26,7 @@ from ensemblage._core import (
     draw_seeds,
     html_table,
     iterate_tasks,
+    safe_indexing,
     text_table,
     write_number,
 )
@@ -191,8 +192,8 @@ def cross_predict(
     n_classes = int(labels.max()) + 1
     tasks = [
         (
-            clone(estimator), _safe_indexing(X, fold.train), labels[fold.train],
-            _safe_indexing(X, fold.test), n_classes,
+            clone(estimator), safe_indexing(X, fold.train), labels[fold.train],
+            safe_indexing(X, fold.test), n_classes,
         )
         for fold in folds
     ]  # fmt: skip
@@ -707,7 +708,7 @@ def _source_accuracy(
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=seed)
     model = make_pipeline(TableEncoder(), forest)
     folds = deal_folds(codes, RECOGNITION_FOLDS, rng)
-    proba = cross_predict(model, _safe_indexing(X, some), codes, folds, n_jobs=n_jobs, step=step)
+    proba = cross_predict(model, safe_indexing(X, some), codes, folds, n_jobs=n_jobs, step=step)
     return float(1 - errors(proba, codes).mean())
 
 

@@ -11,29 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import column_or_1d, get_tags
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_y,
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage._core import (
     DocLinkMixin,
     Fold,
+    HasMethods,
+    check_y,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     fit_parameter,
     guarded_fit,
     listing,
     make_folds,
+    num_samples,
     read_weights,
     set_module,
     warn_user,
@@ -224,7 +222,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self.cv = cv
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit slope and intercepts.
 
@@ -242,7 +240,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, DocLinkMixin, 
         self : object
             Fitted classifier.
         """
-        labels = _check_y(column_or_1d(y, warn=True), estimator=self)
+        labels = check_y(column_or_1d(y, warn=True), estimator=self)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         weights = read_weights(sample_weight, labels[:, None])
@@ -380,7 +378,7 @@ def recalibrate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Recali
     adapted.fit(X, y, sample_weight)
     if not adapted.significant_:
         warn_user(
-            f"{_num_samples(X)} labelled rows do not tell the site from what the model expects; "
+            f"{num_samples(X)} labelled rows do not tell the site from what the model expects; "
             "its probabilities are hardly changed.",
         )
     return adapted

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,10 +20,13 @@ from ensemblage._core import (
     UNKNOWN_SOURCE,
     DocLinkMixin,
     Fold,
+    Interval,
+    StrOptions,
     draw_seeds,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     guarded_fit,
     read_weights,
     refuse_infinite,
@@ -132,7 +134,7 @@ class BasePartialPooling(DocLinkMixin):
     n_features_in_: int
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None, *, sources: Any = None
     ) -> Self:

@@ -7,24 +7,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import cross_val_predict
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
     DocLinkMixin,
+    HasMethods,
+    Interval,
     draw_seeds,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     fit_parameter,
     guarded_fit,
     make_folds,
@@ -144,7 +140,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         self.random_state = random_state
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: ArrayLike,

@@ -7,22 +7,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
     CallbackSupportMixin,
     DocLinkMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
     draw_seeds,
     expect,
     expect_array,
     final_step,
+    fit_context,
     fit_progress,
     guarded_fit,
     rows_at_final_step,
@@ -198,7 +201,7 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,

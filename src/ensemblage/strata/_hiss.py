@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
+    Interval,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     guarded_fit,
     read_weights,
     set_module,
@@ -308,7 +308,7 @@ class HISS(GaussianStrata):
             self._balance_classes(source, reached, classes)
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:

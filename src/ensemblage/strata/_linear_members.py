@@ -9,21 +9,24 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from sklearn._loss import HalfBinomialLoss, HalfMultinomialLoss
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import squared_norm
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ensemblage._core import (
     DocLinkMixin,
+    Interval,
+    StrOptions,
     are_usual,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     guarded_fit,
+    half_binomial_loss,
+    half_multinomial_loss,
     read_weights,
     refuse_dates,
     refuse_infinite,
@@ -98,7 +101,7 @@ def solve_plain(rows: PlainRows, settings: Settings) -> Solution:
 
 def _two_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -> Objective:
     X, truth, weights = rows.X, rows.codes.astype(np.float64), rows.weights
-    loss, n_columns = HalfBinomialLoss(), X.shape[1]
+    loss, n_columns = half_binomial_loss(), X.shape[1]
 
     def objective(coef: Doubles) -> tuple[float, Doubles]:
         slope = coef[:n_columns]
@@ -118,7 +121,7 @@ def _two_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -
 def _many_classes(rows: PlainRows, intercept: bool, penalty: float, total: Any) -> Objective:
     X, truth, weights = rows.X, rows.codes.astype(np.float64), rows.weights
     n_classes, n_columns = int(rows.codes.max()) + 1, X.shape[1]
-    loss = HalfMultinomialLoss(n_classes=n_classes)
+    loss = half_multinomial_loss(n_classes=n_classes)
 
     def objective(coef: Doubles) -> tuple[float, Doubles]:
         both = coef.reshape((n_classes, -1), order="F")
@@ -385,7 +388,7 @@ class ScaledRidge(RegressorMixin, DocLinkMixin, BaseEstimator):
         self.alpha = alpha
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> Self:
         """Standardise the columns, learn, and put the coefficients into the columns' units.
 

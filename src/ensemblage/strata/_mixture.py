@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import expect_array, set_module, with_shared
+from ensemblage._core import StrOptions, expect_array, set_module, with_shared
 from ensemblage.blocks import Block, BlockSource, lazy_on_dask, of_carries
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, GaussianStrata
 from ensemblage.strata._gaussian_kernels import (

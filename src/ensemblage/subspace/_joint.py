@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,8 @@ from ensemblage._core import (
     CallbackSupportMixin,
     DocLinkMixin,
     Fold,
+    Interval,
+    StrOptions,
     as_numbers,
     deal_folds,
     draw_seeds,
@@ -27,6 +28,7 @@ from ensemblage._core import (
     expect_array,
     expect_fitted,
     expect_values,
+    fit_context,
     fit_progress,
     guarded_fit,
     read_weights,
@@ -200,7 +202,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
 
     @guarded_fit
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members in sequence, then what is made of them.
 

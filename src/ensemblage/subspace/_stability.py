@@ -9,19 +9,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
     DocLinkMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
     draw_seeds,
     expect,
     expect_array,
     expect_fitted,
+    fit_context,
     guarded_fit,
     require,
     run_tasks,
@@ -235,7 +238,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         self.random_state = random_state
 
     @guarded_fit
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Select on both halves of every split, and count.
 

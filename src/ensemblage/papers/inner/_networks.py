@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
-from ensemblage._core import Fold, draw_seeds, make_folds
+from ensemblage._core import Fold, draw_seeds, make_folds, safe_indexing
 from ensemblage.bayes import (
     CLASS,
     NO_EXTRA,
@@ -347,10 +346,10 @@ class FoldNetworks:
 
     def __init__(self, X: Any, y: Any, fold: Fold) -> None:
         self.model = paper_model("plain", 0)
-        train = _safe_indexing(X, fold.train), _safe_indexing(y, fold.train)
+        train = safe_indexing(X, fold.train), safe_indexing(y, fold.train)
         self.training: Training = read_training(self.model, *train, None)
-        self.test = read_features(self.model, _safe_indexing(X, fold.test), reset=False)
-        self.truth = np.asarray(_safe_indexing(y, fold.test))
+        self.test = read_features(self.model, safe_indexing(X, fold.test), reset=False)
+        self.truth = np.asarray(safe_indexing(y, fold.test))
         self.space = plan_search(self.model, self.training)
         self.sample = self._code(self.training)
         self._known: dict[Structure, float] = {}
@@ -425,7 +424,7 @@ class BaggedNetworks:
         for seed in draw_seeds(self.random_state, self.n_estimators):
             rows = np.random.default_rng(seed).integers(len(y), size=len(y))
             member = clone(self.estimator)
-            self.members_.append(member.fit(_safe_indexing(X, rows), _safe_indexing(y, rows)))
+            self.members_.append(member.fit(safe_indexing(X, rows), safe_indexing(y, rows)))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -491,9 +490,9 @@ def folds_of(y: Any, n_folds: int, seed: int) -> list[Fold]:
 
 def accuracy(model: Any, X: Any, y: Any, fold: Fold) -> float:
     """Fit on the training rows and score on the test rows, in per cent."""
-    model.fit(_safe_indexing(X, fold.train), _safe_indexing(y, fold.train))
-    truth = np.asarray(_safe_indexing(y, fold.test))
-    return 100.0 * float(np.mean(model.predict(_safe_indexing(X, fold.test)) == truth))
+    model.fit(safe_indexing(X, fold.train), safe_indexing(y, fold.train))
+    truth = np.asarray(safe_indexing(y, fold.test))
+    return 100.0 * float(np.mean(model.predict(safe_indexing(X, fold.test)) == truth))
 
 
 def fold_scores(params: NetworkParams, X: Any, y: Any, fold: Fold, seed: int) -> list[float]:
