@@ -4,12 +4,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "TRUSTED_TYPES",
-    "SavedModel",
-    "SourceColumn",
-    "check_writable",
-    "load",
-    "save",
-    "write_atomically",
-]
+__all__ = ["SavedModel", "load", "save"]

@@ -7,12 +7,4 @@ from ._model_files import load as load
 from ._model_files import save as save
 from ._trusted import TRUSTED_TYPES as TRUSTED_TYPES
 
-__all__ = [
-    "TRUSTED_TYPES",
-    "SavedModel",
-    "SourceColumn",
-    "check_writable",
-    "load",
-    "save",
-    "write_atomically",
-]
+__all__ = ["SavedModel", "load", "save"]

@@ -12,13 +12,7 @@ from typing import BinaryIO
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Refuse an output path before any work is done for it.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where a file is to be written.
-    """
+    """Refuse an output path before any work is done for it."""
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"The output {path} is a folder; name a file in it.")
@@ -33,14 +27,8 @@ def write_atomically(path: str | PathLike[str], data: bytes | str) -> None:
     """Write a file so that it is either complete or not there.
 
     The data go to a temporary file in the same folder, which takes the name in one step. A file
-    that was there before stays as it was if anything fails.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where to write. A device or a pipe is written to directly.
-    data : bytes or str
-        The whole content; text is written as UTF-8.
+    that was there before stays as it was if anything fails. A device or a pipe is written to
+    directly; text is written as UTF-8.
     """
     with open_atomically(path) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
@@ -55,7 +43,12 @@ def open_atomically(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         with path.open("wb") as device:
             yield device
         return
-    mode = path.stat().st_mode & 0o777 if path.exists() else _default_mode()
+    if path.exists():
+        mode = path.stat().st_mode & 0o777
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
     try:
         with _replacing(path, mode) as file:
             yield file
@@ -78,9 +71,3 @@ def _replacing(path: Path, mode: int) -> Iterator[BinaryIO]:
         # Also when interrupted: nobody wants half a file.
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _default_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

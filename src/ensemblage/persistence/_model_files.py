@@ -27,65 +27,60 @@ from ensemblage.datasets import TrainingRanges
 from ensemblage.persistence._atomic import write_atomically
 from ensemblage.persistence._trusted import check_parts, is_trusted
 
-READER, LISTS = "skops.io", "skops.io._trusted_types"
-# They import scikit-learn's trees, clusterings and linear models for the types to dispatch on.
-OF_TREES = ("skops.io._sklearn", "skops.io._quantile_forest")
+# Where skops reads and writes models, and the types that it trusts by itself.
+SKOPS_IO = "skops.io"
+TRUSTED_LISTS = "skops.io._trusted_types"
 
 
 @cache
-def skops_io(*, trees: bool = True) -> Any:
-    """Import a copy; the one without trees and compiled losses cannot write."""
+def skops_io() -> Any:
+    """Import a copy of skops.io that trusts plain values only, beside the one that users import.
+
+    The lists of types that skops trusts by itself import all of scikit-learn, which takes longer
+    than to predict (decision 0016).
+    """
     package = import_module("skops")
-    theirs = _take_out()
+    theirs = _remove_modules()
     attribute = vars(package).pop("io", None)
-    sys.modules[LISTS] = _plain_lists()
-    sys.modules.update({} if trees else {name: _no_nodes(name) for name in OF_TREES})
+    sys.modules[TRUSTED_LISTS] = _plain_lists()
     try:
-        return import_module(READER)
+        return import_module(SKOPS_IO)
     finally:
-        _take_out()
+        _remove_modules()
         sys.modules.update(theirs)
         vars(package).pop("io", None)
         if attribute is not None:
             vars(package)["io"] = attribute
 
 
-def _take_out() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name == READER or name.startswith(f"{READER}.")]
+def _remove_modules() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name == SKOPS_IO or name.startswith(f"{SKOPS_IO}.")]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def _plain_lists() -> ModuleType:
     """Make the module of trusted types: plain Python values, and what NumPy's arrays consist of."""
-    random = [name for name, kind in vars(np.random).items() if _is_bit_generator(kind)]
-    lists = ModuleType(LISTS)
+
+    def nothing(name: str) -> list[str]:
+        if not name.endswith("_NAMES"):
+            raise AttributeError(name)
+        return []
+
+    base = np.random.BitGenerator
+    random = [
+        name
+        for name, kind in vars(np.random).items()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    ]
+    lists = ModuleType(TRUSTED_LISTS)
     vars(lists).update(
         PRIMITIVE_TYPE_NAMES=["builtins.int", "builtins.float", "builtins.str", "builtins.bool"],
         CONTAINER_TYPE_NAMES=["builtins.list", "builtins.set", "builtins.map", "builtins.tuple"],
         NUMPY_DTYPE_TYPE_NAMES=sorted({f"numpy.{t.__name__}" for t in np.sctypeDict.values()}),
         NUMPY_RANDOM_BIT_GENERATOR_TYPE_NAMES=[f"numpy.random.{name}" for name in random],
-        __getattr__=_empty,
+        __getattr__=nothing,
     )
     return lists
-
-
-def _no_nodes(name: str) -> ModuleType:
-    """Make a module of skops's that reads no nodes."""
-    module = ModuleType(name)
-    vars(module)["NODE_TYPE_MAPPING"] = {}
-    return module
-
-
-def _is_bit_generator(kind: Any) -> bool:
-    base = np.random.BitGenerator
-    return isinstance(kind, type) and issubclass(kind, base) and kind is not base
-
-
-def _empty(name: str) -> list[str]:
-    """Trust nothing of any other list."""
-    if not name.endswith("_NAMES"):
-        raise AttributeError(name)
-    return []
 
 
 FORMAT = 1
@@ -247,9 +242,8 @@ def save(
         details=dict(details or {}),
         versions=versions,
     )
-    skops_whole = skops_io()
-    data = skops_whole.dumps(model, compression=zipfile.ZIP_DEFLATED)
-    named = skops_whole.get_untrusted_types(data=data)
+    data = skops_io().dumps(model, compression=zipfile.ZIP_DEFLATED)
+    named = skops_io().get_untrusted_types(data=data)
     foreign = [name for name in named if not is_trusted(name)]
     if foreign:
         raise ValueError(
@@ -370,19 +364,9 @@ def _sound(header: _Header) -> _Header:
     return header
 
 
-def _named_types(data: bytes) -> tuple[Any, list[str]]:
-    """Give a skops that reads a file, and the types in there that are more than plain values."""
-    reader = skops_io(trees=False)
-    try:
-        return reader, reader.get_untrusted_types(data=data)
-    except TypeError:  # what it has no loader for
-        reader = skops_io()
-        return reader, reader.get_untrusted_types(data=data)
-
-
 def _construct(data: bytes, path: Path) -> Any:
     try:
-        reader, named = _named_types(data)
+        named = skops_io().get_untrusted_types(data=data)
         foreign = [name for name in named if not is_trusted(name)]
     except Exception as error:
         raise _damaged(path) from error
@@ -392,7 +376,7 @@ def _construct(data: bytes, path: Path) -> Any:
             "a model that `save()` wrote holds none."
         )
     try:
-        model = reader.loads(data, trusted=named)
+        model = skops_io().loads(data, trusted=named)
     except Exception as error:
         raise _damaged(path) from error
     try:

@@ -18,13 +18,16 @@ from sklearn.base import BaseEstimator
 
 from ensemblage._core import DamagedStateError, expect, expect_array, expect_fitted, is_fitted
 
-MOST_FEATURES = 2**31
-MOST_WORKERS = 1024
+MAX_FEATURES = 2**31
+MAX_WORKERS = 1024
 # Attributes of scikit-learn's estimators with one entry per feature on their last axis.
 PER_FEATURE = ("coef_", "theta_", "mean_", "scale_", "var_", "cluster_centers_", "_fit_X")
+# Attributes that must be finite.
 FINITE = ("intercept_", "class_prior_", "class_count_")
+# Attributes of our estimators that hold a fitted part, or a list of them.
 FITTED_PARTS = ("estimator_", "final_estimator_", "ensemble_", "stratifier_", "encoder_")
 LISTED_PARTS = ("estimators_", "anchors_")
+# Estimators of libsvm.
 MACHINES = frozenset({"SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"})
 
 
@@ -32,7 +35,7 @@ def check_common(part: Any) -> None:
     """Refuse counts, names, classes and parts of a fitted estimator that no fit sets."""
     own = vars(part)
     if "n_features_in_" in own:
-        expect_fitted(part, {"n_features_in_": f"count 1..{MOST_FEATURES}"})
+        expect_fitted(part, {"n_features_in_": f"count 1..{MAX_FEATURES}"})
     if "feature_names_in_" in own:
         _check_names(own["feature_names_in_"], own.get("n_features_in_"))
     if "classes_" in own and (_ours(part) or isinstance(own["classes_"], np.ndarray)):
@@ -41,7 +44,7 @@ def check_common(part: Any) -> None:
         same = own["n_classes_"] == len(own["classes_"])
         expect(isinstance(own["n_classes_"], Integral) and same, "n_classes_ is another number")
     workers = own.get("n_jobs")
-    few = isinstance(workers, Integral) and abs(int(workers)) <= MOST_WORKERS
+    few = isinstance(workers, Integral) and abs(int(workers)) <= MAX_WORKERS
     expect(workers is None or few, "n_jobs is no number of workers")
     if _ours(part):
         _check_own_parts(own)
