@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import scale
 
 from ensemblage.consensus import (
@@ -18,7 +19,6 @@ from ensemblage.consensus import (
     co_association,
     stability_curve,
 )
-from ensemblage.evaluation import nmi_score
 
 data = load_wine()
 X = scale(data.data)
@@ -28,7 +28,8 @@ partitions = [
     for seed in range(20)
 ]
 consensus = EvidenceAccumulation(3).fit_partitions(partitions)
-singles = [nmi_score(data.target, each) for each in partitions]
+nmi = normalized_mutual_info_score(data.target, consensus.labels_)
+singles = [normalized_mutual_info_score(data.target, each) for each in partitions]
 
 # %%
 # How often two wines are together, ordered by the consensus; and the steadiness of each number of clusters.
@@ -42,7 +43,7 @@ image = axes[0].imshow(together, cmap="Blues", vmin=0, vmax=1)
 fig.colorbar(image, ax=axes[0], label="share of clusterings that join two rows")
 axes[0].set(xticks=[], yticks=[])
 axes[0].set_title(
-    f"NMI {nmi_score(data.target, consensus.labels_):.2f}; single ones {np.mean(singles):.2f} on average",
+    f"NMI {nmi:.2f}; single ones {np.mean(singles):.2f} on average",
     fontsize=10,
 )
 ClusterStabilityDisplay.from_curve(curve, ax=axes[1])

@@ -9,9 +9,9 @@ import warnings
 import numpy as np
 from scipy.stats import wilcoxon
 from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
 
 from ensemblage.datasets import load_dataset
-from ensemblage.evaluation import nmi_score
 from ensemblage.inner import InnerKMeans
 from ensemblage.papers.inner._clusters import add_noise, draw_start, numeric_features, standardise
 
@@ -43,7 +43,9 @@ def scores_of(name, folder, n_starts):
             rows = standardise(rows) if scaled else rows
             for j, make in enumerate(METHODS.values()):
                 model = make(len(rows.centers), seed).fit(rows.X)
-                scores[i, j, seed] = nmi_score(rows.y, model.labels_)
+                scores[i, j, seed] = normalized_mutual_info_score(
+                    rows.y, model.labels_, average_method="geometric"
+                )
                 passes[j] += model.n_iter_ / (n_starts * len(CONDITIONS))
     return scores, passes
 

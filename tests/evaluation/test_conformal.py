@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemblage.evaluation import Scored, source_thresholds, weighted_threshold
-from ensemblage.evaluation import _conformal as _thresholds
+from ensemblage.evaluation import _conformal, source_thresholds, weighted_threshold
 from reference.conformal import slow_source_threshold
 
 
@@ -14,7 +13,7 @@ def made(seed, n_rows=80, n_sources=4):
     rng = np.random.default_rng(seed)
     sources = rng.integers(0, n_sources, n_rows)
     scores = np.clip(rng.beta(1, 3, n_rows) + 0.1 * sources, 0, 1).round(2)
-    return Scored(scores, sources, rng.uniform(0.5, 2.0, n_rows))
+    return scores, sources, rng.uniform(0.5, 2.0, n_rows)
 
 
 def test_a_threshold_by_hand():
@@ -28,31 +27,31 @@ def test_a_threshold_by_hand():
 
 
 def test_sources_by_hand(monkeypatch):
-    monkeypatch.setattr(_thresholds, "BORROWED", 2.0)
+    monkeypatch.setattr(_conformal, "PRIOR_ROWS", 2.0)
     scores = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8])
-    rows = Scored(scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7))
+    rows = scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7)
     # source 0: weights 1, 1, 1 and four of a half, one to come: 60 % of 6 are 3.6
     # source 1: weights 2/3 three times and four of one, one to come: 60 % of 7 are 4.2
-    np.testing.assert_array_equal(source_thresholds(rows, 2, 0.6), [0.6, 0.7])
+    np.testing.assert_array_equal(source_thresholds(*rows, 2, 0.6), [0.6, 0.7])
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
 def test_the_slow_twin_agrees(coverage):
     rows = made(0)
     slow = [slow_source_threshold(*rows, source, coverage) for source in range(4)]
-    np.testing.assert_array_equal(source_thresholds(rows, 4, coverage), slow)
+    np.testing.assert_array_equal(source_thresholds(*rows, 4, coverage), slow)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_more_coverage_never_asks_for_less(seed):
-    rows = made(seed)
-    lower, higher = (source_thresholds(rows, 5, coverage) for coverage in (0.6, 0.8))
+    scores, sources, weights = made(seed)
+    lower, higher = (source_thresholds(scores, sources, weights, 5, c) for c in (0.6, 0.8))
     assert (lower <= higher).all()
     # a source without rows has the threshold of all
-    alone = Scored(rows.scores, np.zeros(80, dtype=int), rows.weights)
-    assert lower[4] <= source_thresholds(alone, 1, 0.6)[0] + 0.1
-    scaled = source_thresholds(rows._replace(weights=7 * rows.weights), 5, 0.6)
+    alone = source_thresholds(scores, np.zeros(80, dtype=int), weights, 1, 0.6)
+    assert lower[4] <= alone[0] + 0.1
+    scaled = source_thresholds(scores, sources, 7 * weights, 5, 0.6)
     np.testing.assert_array_equal(scaled, lower)
 
 
@@ -61,8 +60,7 @@ def test_rows_like_those_of_training_are_covered():
     covered, n_runs, n_rows = 0.0, 400, 60
     for _ in range(n_runs):
         scores, sources = rng.uniform(size=n_rows + 20), rng.integers(0, 3, n_rows + 20)
-        seen = Scored(scores[:n_rows], sources[:n_rows], np.ones(n_rows))
-        limits = source_thresholds(seen, 3, 0.9)
+        limits = source_thresholds(scores[:n_rows], sources[:n_rows], np.ones(n_rows), 3, 0.9)
         covered += (scores[n_rows:] <= limits[sources[n_rows:]]).mean()
     error = math.sqrt(0.9 * 0.1 / (n_runs * 20))
     assert covered / n_runs >= 0.9 - 3 * error
@@ -71,8 +69,8 @@ def test_rows_like_those_of_training_are_covered():
 def test_a_source_with_many_rows_has_its_own_threshold_and_one_with_few_borrows():
     rng = np.random.default_rng(1)
     scores = np.concatenate([rng.uniform(0, 0.4, 500), rng.uniform(0, 1, 500), [0.9, 0.9]])
-    rows = Scored(scores, np.repeat([0, 1, 2], [500, 500, 2]), np.ones(1002))
-    many, wide, few = source_thresholds(rows, 3, 0.9)
+    rows = scores, np.repeat([0, 1, 2], [500, 500, 2]), np.ones(1002)
+    many, wide, few = source_thresholds(*rows, 3, 0.9)
     assert many == pytest.approx(0.37, abs=0.03)
     assert wide == pytest.approx(0.9, abs=0.03)
     assert 0.7 < few <= 0.95

@@ -1,5 +1,6 @@
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -25,8 +26,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.evaluation import (
+    MemberDiversityDisplay,
     disagreement,
-    entropy,
+    entropy_diversity,
     kappa,
     kappa_error,
     oracle_score,
@@ -37,14 +39,10 @@ from ensemblage.fusion import MemberStackingClassifier
 from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.subspace import JointSubspaceClassifier
 
-X, numbers = load_iris(return_X_y=True)
-
-
-words = np.array(["setosa", "versicolor", "virginica"])[numbers]
-
-
-shifted = numbers + 1
-
+X, codes = load_iris(return_X_y=True)
+names = np.array(["setosa", "versicolor", "virginica"])[codes]
+shifted = codes + 1
+WINE = load_wine(return_X_y=True)
 
 ENSEMBLES = {
     "forest": RandomForestClassifier(6, random_state=0),
@@ -60,7 +58,7 @@ ENSEMBLES = {
 
 
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
-@pytest.mark.parametrize("y", [words, shifted], ids=["words", "shifted"])
+@pytest.mark.parametrize("y", [names, shifted], ids=["names", "shifted"])
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_members_predict_the_ensembles_classes(name, y):
     ensemble = ENSEMBLES[name].fit(X, y)
@@ -74,28 +72,28 @@ def test_members_predict_the_ensembles_classes(name, y):
 
 
 def test_a_forest_by_hand():
-    forest = ENSEMBLES["forest"].fit(X, words)
+    forest = ENSEMBLES["forest"].fit(X, names)
     first = forest.classes_[forest.estimators_[0].predict(X).astype(int)]
     np.testing.assert_array_equal(member_labels(forest, X)[0], first)
 
 
 def test_frames_and_sparse_rows():
     frame = pd.DataFrame(X, columns=list("abcd"))
-    forest = RandomForestClassifier(4, random_state=0).fit(frame, words)
+    forest = RandomForestClassifier(4, random_state=0).fit(frame, names)
     expected = member_labels(forest, frame)
-    bare = RandomForestClassifier(4, random_state=0).fit(X, words)
+    bare = RandomForestClassifier(4, random_state=0).fit(X, names)
     np.testing.assert_array_equal(member_labels(bare, csr_matrix(X)), expected)
 
 
 @pytest.mark.parametrize("model", [GaussianNB(), GradientBoostingClassifier(n_estimators=2)])
 def test_what_has_no_members_is_refused(model):
     with pytest.raises(ValueError, match="has no members that predict its classes"):
-        member_labels(model.fit(X, words), X)
+        member_labels(model.fit(X, names), X)
 
 
 def test_members_of_other_problems_are_refused():
-    ensemble = RandomForestClassifier(3, random_state=0).fit(X, words)
-    ensemble.estimators_ = [GaussianNB().fit(X, words == "setosa")]
+    ensemble = RandomForestClassifier(3, random_state=0).fit(X, names)
+    ensemble.estimators_ = [GaussianNB().fit(X, names == "setosa")]
     ensemble.estimators_[0].classes_ = np.array([7, 8])
     with pytest.raises(ValueError, match="solve other problems"):
         member_labels(ensemble, X)
@@ -106,7 +104,7 @@ def test_an_unfitted_ensemble_is_refused():
         member_labels(RandomForestClassifier(), X)
 
 
-MEASURES = (disagreement, q_statistic, kappa, entropy)
+MEASURES = (disagreement, q_statistic, kappa, entropy_diversity)
 
 
 # ten rows, all of class 0: N11 = 4, N10 = 2, N01 = 1, N00 = 3
@@ -127,7 +125,7 @@ crowds = st.tuples(st.integers(2, 6), st.integers(1, 12)).flatmap(
 def test_a_pair_by_hand():
     assert disagreement(PAIR, TRUTH) == pytest.approx(0.3)
     assert q_statistic(PAIR, TRUTH) == pytest.approx((12 - 2) / (12 + 2))
-    assert entropy(PAIR, TRUTH) == pytest.approx(0.3)
+    assert entropy_diversity(PAIR, TRUTH) == pytest.approx(0.3)
     # three rows with one vote of two: (3 · 1 / 2) / (10 · 1 · 0.55 · 0.45)
     assert kappa(PAIR, TRUTH) == pytest.approx(1 - 1.5 / 2.475)
 
@@ -140,7 +138,7 @@ def test_three_members_by_hand():
     assert q_statistic(predictions, truth) == 0
     # votes 3, 2, 2, 1: (0 + 2 + 2 + 2) / 3 over 4 · 2 · 2/3 · 1/3
     assert kappa(predictions, truth) == pytest.approx(1 - 2 / (16 / 9))
-    assert entropy(predictions, truth) == pytest.approx(3 / 4)
+    assert entropy_diversity(predictions, truth) == pytest.approx(3 / 4)
 
 
 def test_kappa_error_by_hand():
@@ -197,7 +195,7 @@ def test_bounds_and_order(crowd, random):
     predictions, y = crowd
     members = random.sample(range(len(predictions)), len(predictions))
     rows = random.sample(range(len(y)), len(y))
-    bounds = {disagreement: (0, 1), q_statistic: (-1, 1), entropy: (0, 1)}
+    bounds = {disagreement: (0, 1), q_statistic: (-1, 1), entropy_diversity: (0, 1)}
     bounds[kappa] = (-1 / (len(predictions) - 1), 1)
     for measure, (low, high) in bounds.items():
         value = measure(predictions, y)
@@ -255,3 +253,48 @@ def test_never_below_the_best_member():
 def test_wrong_shapes():
     with pytest.raises(ValueError, match=r"expected \(n_members, n_samples, n_classes\)"):
         oracle_score(np.zeros((3, 2)), [0, 1], np.zeros((2, 1)))
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(8, random_state=0).fit(WINE[0][::2], WINE[1][::2])
+
+
+def test_it_draws_what_was_measured(forest):
+    display = MemberDiversityDisplay.from_estimator(forest, WINE[0][1::2], WINE[1][1::2])
+    labels = member_labels(forest, WINE[0][1::2])
+    points = kappa_error(labels, WINE[1][1::2])
+    np.testing.assert_array_equal(
+        display.scatter_.get_offsets(), np.column_stack([points.kappa, points.error])
+    )
+    assert display.measures["disagreement"] == disagreement(labels, WINE[1][1::2])
+    assert display.ensemble_error == pytest.approx(1 - forest.score(WINE[0][1::2], WINE[1][1::2]))
+    assert display.ax_.get_xlabel() == "agreement of two members (kappa)"
+    assert display.figure_ is display.ax_.figure
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend[0] == "28 pairs of 8 members"
+
+
+def test_it_takes_predictions_and_axes():
+    ax = plt.figure().add_subplot()
+    display = MemberDiversityDisplay.from_predictions([[0, 1], [0, 1]], [0, 1], ax=ax)
+    assert display.ax_ is ax
+    assert display.measures["pairwise_kappa"] == 1.0
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "1 pair of 2 members",
+        "their mean",
+    ]
+
+
+def test_the_perfect_ensemble_is_in_view():
+    display = MemberDiversityDisplay.from_predictions(
+        [[0, 1, 1], [0, 0, 1]], [0, 1, 1], ensemble_error=0.0
+    )
+    low, high = display.ax_.get_ylim()
+    assert low < 0 < display.points.error.max() < high

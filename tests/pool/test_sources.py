@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ensemblage._core import DamagedStateError, deal_folds
-from ensemblage.evaluation import Scored
 from ensemblage.fusion import LogLinearPool, Mean
 from ensemblage.persistence import load, save
 from ensemblage.pool import (
@@ -54,9 +53,9 @@ def test_scores_are_what_is_left_to_other_classes():
 
 def test_each_source_weighs_one_for_a_new_one():
     scores = np.array([0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8])
-    rows = Scored(scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7))
+    rows = scores, np.array([0, 0, 0, 1, 1, 1, 1]), np.ones(7)
     # together two: 60 % are 1.2
-    assert new_source_threshold(rows, 0.6) == 0.5
+    assert new_source_threshold(*rows, 0.6) == 0.5
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
@@ -64,8 +63,8 @@ def test_the_slow_twin_agrees(coverage):
     rng = np.random.default_rng(0)
     sources = rng.integers(0, 4, 80)
     scores = np.clip(rng.beta(1, 3, 80) + 0.1 * sources, 0, 1).round(2)
-    rows = Scored(scores, sources, rng.uniform(0.5, 2.0, 80))
-    assert new_source_threshold(rows, coverage) == slow_new_threshold(*rows, coverage)
+    rows = scores, sources, rng.uniform(0.5, 2.0, 80)
+    assert new_source_threshold(*rows, coverage) == slow_new_threshold(*rows, coverage)
 
 
 def test_sets_hold_the_most_probable_class():

@@ -7,20 +7,18 @@ from ._compare_methods import MethodComparison as MethodComparison
 from ._compare_methods import MethodPair as MethodPair
 from ._compare_methods import compare_methods as compare_methods
 from ._compare_methods import holm as holm
-from ._conformal import Scored as Scored
 from ._conformal import source_thresholds as source_thresholds
 from ._conformal import weighted_threshold as weighted_threshold
 from ._critical_difference_display import CriticalDifferenceDisplay as CriticalDifferenceDisplay
-from ._diversity import DiversityMeasures as DiversityMeasures
 from ._diversity import KappaError as KappaError
+from ._diversity import MemberDiversityDisplay as MemberDiversityDisplay
 from ._diversity import OracleScore as OracleScore
 from ._diversity import disagreement as disagreement
-from ._diversity import entropy as entropy
+from ._diversity import entropy_diversity as entropy_diversity
 from ._diversity import kappa as kappa
 from ._diversity import kappa_error as kappa_error
 from ._diversity import oracle_score as oracle_score
 from ._diversity import q_statistic as q_statistic
-from ._diversity_display import MemberDiversityDisplay as MemberDiversityDisplay
 from ._measures import CLASSIFICATION as CLASSIFICATION
 from ._measures import DECIDING as DECIDING
 from ._measures import MEASURES as MEASURES
@@ -44,25 +42,15 @@ from ._residuals import source_residuals as source_residuals
 
 __all__ = [
     "CriticalDifferenceDisplay",
-    "DiversityMeasures",
-    "KappaError",
     "MemberDiversityDisplay",
-    "MethodComparison",
-    "MethodPair",
-    "OracleScore",
-    "PracticalPair",
-    "Reliability",
     "ResidualDisplay",
-    "SourceResiduals",
     "compare_methods",
     "disagreement",
-    "entropy",
+    "entropy_diversity",
     "interval_coverage",
-    "interval_reliability",
     "kappa",
     "kappa_error",
     "log_score",
-    "nmi_score",
     "oracle_score",
     "practical_equivalence",
     "purity_score",

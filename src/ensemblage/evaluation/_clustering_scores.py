@@ -47,34 +47,8 @@ def purity_score(labels_true: Any, labels_pred: Any) -> float:
 
 
 def nmi_score(labels_true: Any, labels_pred: Any) -> float:
-    r"""Mutual information of classes and clusters, normalised by the root of their entropies.
+    r"""Normalised mutual information, :math:`I / \sqrt{H(X) H(Y)}` (Inner Ensembles, eq. 1).
 
-    Parameters
-    ----------
-    labels_true : array-like of shape (n_samples,)
-        Classes.
-    labels_pred : array-like of shape (n_samples,)
-        Clusters.
-
-    Returns
-    -------
-    float
-        Between 0 (independent) and 1 (the same grouping).
-
-    Notes
-    -----
-    :math:`I(X, Y) / \sqrt{H(X) H(Y)}` (Inner Ensembles, eq. 1). scikit-learn's own default
-    divides by the arithmetic mean of the entropies, which is larger, so its figures are lower.
-
-    References
-    ----------
-    H. Abbasian, C. Drummond, N. Japkowicz, S. Matwin. Inner Ensembles: Using Ensemble Methods
-    Inside the Learning Algorithm. ECML PKDD 2013.
-
-    Examples
-    --------
-    >>> from ensemblage.evaluation import nmi_score
-    >>> round(nmi_score([0, 0, 1, 1], [5, 5, 5, 7]), 3)
-    0.346
+    scikit-learn's own default divides by the arithmetic mean of the entropies.
     """
     return float(normalized_mutual_info_score(labels_true, labels_pred, average_method="geometric"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from ensemblage.evaluation._ranks import (
     cliques,
     nemenyi_critical_value,
     nemenyi_pvalues,
-    pair_numbers,
     rank_error,
     rank_rows,
     rank_test,
@@ -24,8 +24,14 @@ from ensemblage.evaluation._ranks import (
 
 Doubles = NDArray[np.float64]
 
-
-MOST_EXACT = 50
+# Differences up to which the signed-rank test is exact.
+MAX_EXACT = 50
+# What LaTeX does not print as it is.
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+}  # fmt: skip
+LATEX_HEADINGS = ("Method", "Mean rank", "W/T/L", "Lead", "$d$", "$r$", "$p$")
 
 
 @set_module("ensemblage.evaluation")
@@ -75,51 +81,38 @@ class MethodPair(NamedTuple):
     significant: bool
 
 
-class SignedRanks(NamedTuple):
-    """The lower of the two sums of ranks, and the two-sided p-value."""
-
-    statistic: float
-    pvalue: float
-
-
-def signed_rank_test(first: Doubles, second: Doubles) -> SignedRanks:
+def signed_rank_test(first: Doubles, second: Doubles) -> tuple[float, float]:
     """Wilcoxon's signed-rank test of paired scores; 0 and 1 if no two differ.
 
-    Equal scores are left out. Up to 50 differences the p-value is exact, with equal differences
-    too; ``scipy.stats.wilcoxon`` turns to the normal approximation for those beyond 13, and here
-    that is used beyond 50.
+    Gives the lower of the two sums of ranks, and the two-sided p-value. Equal scores are left out.
+    Up to 50 differences the p-value is exact, with equal differences too; ``scipy.stats.wilcoxon``
+    turns to the normal approximation for those beyond 13, and here that is used beyond 50.
     """
     differences = first - second
     differences = differences[differences != 0]
     if len(differences) == 0:
-        return SignedRanks(0.0, 1.0)
-    if len(differences) > MOST_EXACT:
+        return 0.0, 1.0
+    if len(differences) > MAX_EXACT:
         found = wilcoxon(differences, method="approx")
-        return SignedRanks(float(found.statistic), float(found.pvalue))
+        return float(found.statistic), float(found.pvalue)
     # mean ranks of ties are halves: doubled, they are whole
     doubled = (2 * rankdata(np.abs(differences))).astype(int)
     above = int(doubled[differences > 0].sum())
     lower = min(above, int(doubled.sum()) - above)
     # the distribution is symmetric, so the lower sum's tail is the smaller
-    tail = _sum_probabilities(doubled)[: lower + 1].sum()
-    return SignedRanks(lower / 2, float(min(1.0, 2 * tail)))
-
-
-def _sum_probabilities(ranks: NDArray[np.int_]) -> Doubles:
-    """Chance of each sum of the ranks that coin tosses keep, from 0 to the sum of all."""
-    chances = np.ones(1)
-    for rank in ranks.tolist():
+    chances = np.ones(1)  # of each sum of the ranks that coin tosses keep, from 0 on
+    for rank in doubled.tolist():
         chances = 0.5 * (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0)))
-    return chances
+    return lower / 2, float(min(1.0, 2 * chances[: lower + 1].sum()))
 
 
 def cohen_d(leads: Doubles) -> float | None:
     """Mean of paired differences over their standard deviation, or None if that is zero alone."""
-    mean, spread = float(leads.mean()), float(leads.std(ddof=1))
-    # of equal leads the mean may be off by rounding, and so may the spread
-    if spread <= 1e-12 * float(np.abs(leads).max(initial=0.0)):
+    deviation = float(leads.std(ddof=1))
+    # of equal leads the mean may be off by rounding, and so may the deviation
+    if deviation <= 1e-12 * float(np.abs(leads).max(initial=0.0)):
         return None if leads.any() else 0.0
-    return mean / spread
+    return float(leads.mean()) / deviation
 
 
 def rank_biserial(leads: Doubles) -> float:
@@ -154,12 +147,12 @@ def compare_pairs(
     """Compare every pair of the methods, whose scores are (n_datasets, n_methods)."""
     n, k = scores.shape
     ranks = rank_rows(scores, greater_is_better)
-    pairs = pair_numbers(k)
+    pairs = list(combinations(range(k), 2))
     mean_ranks, error = ranks.mean(axis=0), rank_error(n, k)
     apart = np.array([mean_ranks[i] - mean_ranks[j] for i, j in pairs])
     nemenyi = nemenyi_pvalues(np.abs(apart) / error, k)
     signed = [signed_rank_test(scores[:, i], scores[:, j]) for i, j in pairs]
-    corrected = holm([each.pvalue for each in signed])
+    corrected = holm([pvalue for _, pvalue in signed])
     compared = []
     for number, (i, j) in enumerate(pairs):
         better = np.sign(ranks[:, j] - ranks[:, i])
@@ -177,8 +170,8 @@ def compare_pairs(
                 rank_difference=float(apart[number]),
                 nemenyi_statistic=float(abs(apart[number]) / error),
                 nemenyi_pvalue=float(nemenyi[number]),
-                wilcoxon_statistic=signed[number].statistic,
-                wilcoxon_pvalue=signed[number].pvalue,
+                wilcoxon_statistic=signed[number][0],
+                wilcoxon_pvalue=signed[number][1],
                 holm_pvalue=float(corrected[number]),
                 significant=bool(nemenyi[number] < alpha),
             )
@@ -186,59 +179,23 @@ def compare_pairs(
     return compared
 
 
-SPECIAL = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-}  # fmt: skip
-HEADINGS = ("Method", "Mean rank", "W/T/L", "Lead", "$d$", "$r$", "$p$")
-
-
 def escape(text: str) -> str:
     """Write a text so that LaTeX prints it as it is."""
-    return re.sub(r"[\\~^&%$#_{}]", lambda letter: SPECIAL[letter[0]], text)
+    return re.sub(r"[\\~^&%$#_{}]", lambda letter: LATEX_ESCAPES[letter[0]], text)
 
 
-def comparison_latex(found: MethodComparison, caption: str | None, label: str | None) -> str:
-    """Table of the methods, best first, each beside the best one; needs the package booktabs."""
-    best, *rest = found.ranking()
-    lines = [_line(escape(best), f"{found.mean_ranks[best]:.2f}", *[""] * 5)]
-    for name in rest:
-        pair = next(each for each in found.pairwise if {each.first, each.second} == {best, name})
-        cells = _beside(pair, forward=pair.first == name, alpha=found.alpha)
-        lines.append(_line(escape(name), f"{found.mean_ranks[name]:.2f}", *cells))
-    body = "\n".join(lines)
-    table = (
-        "\\begin{tabular}{lrrrrrr}\n\\toprule\n"
-        f"{_line(*HEADINGS)}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
-    )
-    if caption is None and label is None:
-        return table
-    above = "" if caption is None else f"\\caption{{{escape(caption)}}}\n"
-    named = "" if label is None else f"\\label{{{label}}}\n"
-    return f"\\begin{{table}}\n\\centering\n{above}{named}{table}\\end{{table}}\n"
-
-
-def _line(*cells: str) -> str:
-    return " & ".join(cells) + r" \\"
-
-
-def _beside(pair: MethodPair, *, forward: bool, alpha: float) -> list[str]:
+def _latex_cells(pair: MethodPair, *, forward: bool, alpha: float) -> list[str]:
     """Wins, lead, effect sizes and p-value of a method beside the best one."""
     sign = 1 if forward else -1
     wins, losses = (pair.wins, pair.losses) if forward else (pair.losses, pair.wins)
-    size = "--" if pair.cohen_d is None else _signed(sign * pair.cohen_d, 2)
     chance = "< .001" if pair.holm_pvalue < 0.001 else f"{pair.holm_pvalue:.3f}"
     return [
         f"{wins}/{pair.ties}/{losses}",
-        _signed(sign * pair.advantage, 4),
-        size,
-        _signed(sign * pair.rank_biserial, 2),
+        f"${sign * pair.advantage:.4f}$",
+        "--" if pair.cohen_d is None else f"${sign * pair.cohen_d:.2f}$",
+        f"${sign * pair.rank_biserial:.2f}$",
         f"$\\mathbf{{{chance}}}$" if pair.holm_pvalue < alpha else f"${chance}$",
     ]
-
-
-def _signed(value: float, digits: int) -> str:
-    return f"${value:.{digits}f}$"
 
 
 @set_module("ensemblage.evaluation")
@@ -300,7 +257,7 @@ class MethodComparison:
         return sorted(self.methods, key=self.mean_ranks.__getitem__)
 
     def cliques(self) -> list[tuple[str, ...]]:
-        """Group the methods that Nemenyi's test does not tell apart.
+        """Group the methods that do not differ significantly by Nemenyi's test.
 
         Returns
         -------
@@ -339,7 +296,23 @@ class MethodComparison:
             won, tied and lost, mean lead, Cohen's d, rank-biserial correlation, and the p-value of
             Wilcoxon's test with Holm's correction, bold where significant.
         """
-        return comparison_latex(self, caption, label)
+        best, *rest = self.ranking()
+        table = [[*LATEX_HEADINGS], [escape(best), f"{self.mean_ranks[best]:.2f}", *[""] * 5]]
+        for name in rest:
+            pair = next(each for each in self.pairwise if {each.first, each.second} == {best, name})
+            cells = _latex_cells(pair, forward=pair.first == name, alpha=self.alpha)
+            table.append([escape(name), f"{self.mean_ranks[name]:.2f}", *cells])
+        head, *body = [" & ".join(cells) + r" \\" for cells in table]
+        lines = "\n".join(body)
+        written = (
+            "\\begin{tabular}{lrrrrrr}\n\\toprule\n"
+            f"{head}\n\\midrule\n{lines}\n\\bottomrule\n\\end{{tabular}}\n"
+        )
+        if caption is None and label is None:
+            return written
+        above = "" if caption is None else f"\\caption{{{escape(caption)}}}\n"
+        named = "" if label is None else f"\\label{{{label}}}\n"
+        return f"\\begin{{table}}\n\\centering\n{above}{named}{written}\\end{{table}}\n"
 
     def sentence(self) -> str:
         """Say in plain language what the tests show, and what they do not.
@@ -354,26 +327,23 @@ class MethodComparison:
         chance = f"p = {self.iman_davenport_pvalue:.2g}"
         if self.iman_davenport_pvalue >= self.alpha:
             return (
-                f"The {len(self.methods)} methods cannot be told apart {over} ({chance}); "
+                f"The {len(self.methods)} methods do not differ significantly {over} ({chance}); "
                 f"{best} has the best mean rank, {self.mean_ranks[best]:.2f}."
             )
         start = (
             f"The {len(self.methods)} methods differ {over} ({chance}): {best} has the best mean "
             f"rank, {self.mean_ranks[best]:.2f}"
         )
-        return f"{start}{self._told_apart(best)}"
-
-    def _told_apart(self, best: str) -> str:
-        beaten = [
+        worse = {
             pair.second if pair.first == best else pair.first
             for pair in self.pairwise
             if pair.significant and best in {pair.first, pair.second}
-        ]
-        rest = [name for name in self.ranking() if name != best and name not in beaten]
-        if not beaten:
-            return ", but no other method ranks significantly worse than it by Nemenyi's test."
-        ordered = [name for name in self.ranking() if name in beaten]
-        text = f", significantly better than {listed(ordered)}"
+        }
+        if not worse:
+            return f"{start}, but no other ranks significantly worse than it by Nemenyi's test."
+        ordered = [name for name in self.ranking() if name in worse]
+        rest = [name for name in self.ranking() if name != best and name not in worse]
+        text = f"{start}, significantly better than {listed(ordered)}"
         return f"{text} but not than {listed(rest)}." if rest else f"{text}."
 
 
@@ -460,15 +430,19 @@ def compare_methods(
 
 def read_scores(scores: Any, names: Any) -> tuple[Doubles, tuple[str, ...]]:
     """Give the table and the names of its columns, both checked."""
+    columns: Any = None
     if isinstance(scores, Mapping):
-        columns: Any = list(scores)
-        values: Any = _columns_of(scores)
+        columns, lengths = list(scores), {name: len(column) for name, column in scores.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(
+                f"scores has columns of different lengths, {lengths}; give one score per dataset "
+                "to each method."
+            )
+        scores = list(zip(*scores.values(), strict=True))
     elif hasattr(scores, "columns") and hasattr(scores, "to_numpy"):
-        columns, values = list(scores.columns), scores.to_numpy()
-    else:
-        columns, values = None, scores
+        columns, scores = list(scores.columns), scores.to_numpy()
     try:
-        table = np.asarray(values, dtype=np.float64)
+        table = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"scores must be numbers, one per dataset and method: {error}. Leave out columns that "
@@ -478,26 +452,11 @@ def read_scores(scores: Any, names: Any) -> tuple[Doubles, tuple[str, ...]]:
         raise ValueError(
             f"scores has shape {table.shape}; expected (n_datasets, n_methods): a row per dataset."
         )
-    return _check_table(table), _check_names(
-        names if names is not None else columns, table.shape[1]
-    )
-
-
-def _columns_of(scores: Mapping[Any, Any]) -> list[Any]:
-    lengths = {name: len(column) for name, column in scores.items()}
-    if len(set(lengths.values())) > 1:
+    if min(table.shape) < 2:
         raise ValueError(
-            f"scores has columns of different lengths, {lengths}; give one score per dataset to "
-            "each method."
+            f"scores has {table.shape[0]} datasets and {table.shape[1]} methods; there must be at "
+            "least 2 rows and 2 columns."
         )
-    return list(zip(*scores.values(), strict=True))
-
-
-def _check_table(table: Doubles) -> Doubles:
-    if table.shape[1] < 2:
-        raise ValueError(f"scores has {table.shape[1]} methods; there must be at least 2 columns.")
-    if table.shape[0] < 2:
-        raise ValueError(f"scores has {table.shape[0]} datasets; there must be at least 2 rows.")
     odd = np.argwhere(~np.isfinite(table))
     if len(odd):
         row, column = odd[0].tolist()
@@ -505,7 +464,7 @@ def _check_table(table: Doubles) -> Doubles:
             f"scores holds {table[row, column]} at row {row}, column {column} ({len(odd)} such "
             "values in all); leave out datasets on which a method has no score."
         )
-    return table
+    return table, _check_names(columns if names is None else names, table.shape[1])
 
 
 def _check_names(names: Any, n_methods: int) -> tuple[str, ...]:

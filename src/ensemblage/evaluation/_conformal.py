@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-
-BORROWED = 20.0
-"""The rows of all other sources count as much as so many rows of a source's own."""
-
-
-class Scored(NamedTuple):
-    """Scores of rows, numbers of their sources, and their weights."""
-
-    scores: Doubles
-    sources: Integers
-    weights: Doubles
+# The rows of all other sources count as much as so many rows of a source's own.
+PRIOR_ROWS = 20.0
 
 
 def weighted_threshold(scores: Doubles, weights: Doubles, coverage: float, spare: float) -> float:
@@ -36,18 +25,20 @@ def weighted_threshold(scores: Doubles, weights: Doubles, coverage: float, spare
     return float(scores[order[place]]) if place < len(order) else np.inf
 
 
-def source_thresholds(rows: Scored, n_sources: int, coverage: float) -> Doubles:
+def source_thresholds(
+    scores: Doubles, sources: Integers, weights: Doubles, n_sources: int, coverage: float
+) -> Doubles:
     """Give each source's threshold, (n_sources,): of its own scores, and of the others' as a few.
 
-    A source's rows weigh one on average, those of the others ``BORROWED`` together, and the row to
-    come one: where rows are many, a source has its own coverage, where they are few, that of all.
+    A source's rows weigh one on average, those of the others ``PRIOR_ROWS`` together, and the row
+    to come one: where rows are many, a source has its own coverage, where few, that of all.
     """
     found = np.empty(n_sources)
-    mean = rows.weights.mean()
+    mean = weights.mean()
     for source in range(n_sources):
-        own = rows.sources == source
-        others = rows.weights[~own].sum()
-        share = BORROWED * mean / others if others > 0 else 0.0
-        weights = np.where(own, rows.weights, share * rows.weights) / mean
-        found[source] = weighted_threshold(rows.scores, weights, coverage, 1.0)
+        own = sources == source
+        others = weights[~own].sum()
+        share = PRIOR_ROWS * mean / others if others > 0 else 0.0
+        shared = np.where(own, weights, share * weights) / mean
+        found[source] = weighted_threshold(scores, shared, coverage, 1.0)
     return found

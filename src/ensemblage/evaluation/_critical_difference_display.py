@@ -10,13 +10,16 @@ import numpy as np
 from ensemblage._core import require, set_module
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
 
-INK, BAR, FAINT = "black", "#c23b22", "0.45"
-OWN, MARK = "#1a5f6e", "◆ "
-"""Colour and mark of what is highlighted, those of this library's methods on pages."""
+INK = "black"
+FAINT = "0.45"
+# Of the critical difference.
+RED = "#c23b22"
+# Colour and mark of what is highlighted, those of this library's methods on pages.
+HIGHLIGHT = "#1a5f6e"
+MARK = "◆ "
+# Height of a line of text, and between bars, in inches.
 ROW = 0.32
-"""Height of a line of text, in inches."""
 BAR_ROW = 0.16
-"""Height between bars, in inches."""
 
 
 def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
@@ -35,7 +38,7 @@ def stack_bars(spans: list[tuple[float, float]], gap: float) -> list[int]:
 
 @set_module("ensemblage.evaluation")
 class CriticalDifferenceDisplay:
-    """Mean ranks of methods on a line; a bar joins those that are not told apart.
+    """Mean ranks of methods on a line; a bar joins those that do not differ significantly.
 
     Make one by :meth:`from_scores` or :meth:`from_comparison`. The best method is on the left.
     Methods under one bar differ by no more than the critical difference of Nemenyi's test, which
@@ -57,7 +60,7 @@ class CriticalDifferenceDisplay:
     text_ : list of matplotlib Text
         The names with their mean ranks, best first.
     bars_ : list of matplotlib Line2D
-        One per group of methods that are not told apart.
+        One per group of methods that do not differ significantly.
 
     See Also
     --------
@@ -150,7 +153,8 @@ class CriticalDifferenceDisplay:
             Itself, with ``ax_``, ``figure_``, ``text_`` and ``bars_`` set.
         """
         plt = require("matplotlib.pyplot", "CriticalDifferenceDisplay", extra="plot")
-        levels = self._levels()
+        spans = self._spans()
+        levels = stack_bars(spans, 0.02)
         k = len(self.comparison.methods)
         below = 0.3 + BAR_ROW * (max(levels, default=-1) + 1) + ROW * ((k + 1) // 2)
         if ax is None:
@@ -161,7 +165,7 @@ class CriticalDifferenceDisplay:
         ax.set_axis_off()
         self._draw_axis(ax)
         self._draw_critical_difference(ax)
-        self.bars_ = [self._draw_bar(ax, *each) for each in zip(self._spans(), levels, strict=True)]
+        self.bars_ = [self._draw_bar(ax, *each) for each in zip(spans, levels, strict=True)]
         self.text_ = self._draw_names(ax, 0.3 + BAR_ROW * (max(levels, default=-1) + 1))
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -175,9 +179,6 @@ class CriticalDifferenceDisplay:
         ranks = self.comparison.mean_ranks
         groups = self.comparison.cliques()
         return [(self._across(ranks[each[0]]), self._across(ranks[each[-1]])) for each in groups]
-
-    def _levels(self) -> list[int]:
-        return stack_bars(self._spans(), 0.02)
 
     def _draw_axis(self, ax: Any) -> None:
         k = len(self.comparison.methods)
@@ -196,12 +197,12 @@ class CriticalDifferenceDisplay:
         length, k = self.comparison.critical_difference, len(self.comparison.methods)
         whole = length <= k - 1
         left, right = self._across(1), self._across(1 + min(length, k - 1))
-        ax.plot([left, right], [0.52, 0.52], color=BAR, linewidth=1.5,
+        ax.plot([left, right], [0.52, 0.52], color=RED, linewidth=1.5,
                 linestyle="solid" if whole else "dashed")  # fmt: skip
         for end in (left, right) if whole else (left,):
-            ax.plot([end, end], [0.47, 0.57], color=BAR, linewidth=1.5)
+            ax.plot([end, end], [0.47, 0.57], color=RED, linewidth=1.5)
         text = f"critical difference {length:.2f}" + ("" if whole else ", wider than the axis")
-        ax.text(left, 0.62, text, ha="left", va="bottom", fontsize=9, color=BAR)
+        ax.text(left, 0.62, text, ha="left", va="bottom", fontsize=9, color=RED)
 
     def _draw_bar(self, ax: Any, span: tuple[float, float], level: int) -> Any:
         height = -0.14 - BAR_ROW * level
@@ -220,11 +221,11 @@ class CriticalDifferenceDisplay:
             mean = self.comparison.mean_ranks[name]
             x = self._across(mean)
             own = name in self.highlight
-            line = OWN if own else FAINT
+            line = HIGHLIGHT if own else FAINT
             ax.plot([x, x, edge], [0, height, height], color=line, linewidth=0.9, zorder=1)
             shown = (MARK if own else "") + name.replace("$", r"\$")
             text = f"{shown}  {mean:.2f}" if left else f"{mean:.2f}  {shown}"
             side = {"ha": "right" if left else "left", "va": "center"}
             written.append(ax.text(edge + (-0.01 if left else 0.01), height, text, fontsize=10,
-                                   color=OWN if own else INK, **side))  # fmt: skip
+                                   color=HIGHLIGHT if own else INK, **side))  # fmt: skip
         return written

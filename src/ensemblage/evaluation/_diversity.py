@@ -1,4 +1,4 @@
-"""Diversity of members, and what an oracle would gain."""
+"""Diversity of members, measured and drawn, and what an oracle would gain."""
 
 from __future__ import annotations
 
@@ -9,10 +9,29 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import encoded_rows, final_step, rows_at_final_step, set_module
+from ensemblage._core import (
+    count,
+    encoded_rows,
+    final_step,
+    require,
+    rows_at_final_step,
+    set_module,
+    with_shared,
+)
 from ensemblage.fusion import encoded_members
 
 Doubles = NDArray[np.float64]
+
+DIVERSITY_DOCS = """
+predictions : array-like of shape (n_members, n_samples)
+    The members' labels.
+y : array-like of shape (n_samples,)
+    The true labels.
+ensemble_error : float, default=None
+    Error of the whole ensemble, drawn as a line.
+ax : matplotlib Axes, default=None
+    Where to draw; a new figure if not given.
+"""
 
 
 def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
@@ -45,7 +64,7 @@ class KappaError(NamedTuple):
     Parameters
     ----------
     pairs : ndarray of shape (n_pairs, 2)
-        Numbers of the two members.
+        Indices of the two members.
     kappa : ndarray of shape (n_pairs,)
         Their agreement beyond chance: 1 for equal predictions, 0 for chance.
     error : ndarray of shape (n_pairs,)
@@ -55,28 +74,6 @@ class KappaError(NamedTuple):
     pairs: NDArray[np.intp]
     kappa: Doubles
     error: Doubles
-
-
-@set_module("ensemblage.evaluation")
-class DiversityMeasures(NamedTuple):
-    """How much the members of an ensemble differ, in several numbers.
-
-    Parameters
-    ----------
-    pairwise_kappa : float
-        Mean over the pairs of members of the kappa of their labels.
-    disagreement, q_statistic, kappa, entropy : float
-        What the functions of these names give.
-    mean_error : float
-        Mean error of the members.
-    """
-
-    pairwise_kappa: float
-    disagreement: float
-    q_statistic: float
-    kappa: float
-    entropy: float
-    mean_error: float
 
 
 def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -95,7 +92,7 @@ def _checked(predictions: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _right(predictions: Any, y: Any) -> Doubles:
-    """Say which member is right where, as 0 and 1, of shape (n_members, n_samples)."""
+    """Where each member is right, as 0 and 1, of shape (n_members, n_samples)."""
     predictions, y = _checked(predictions, y)
     return np.asarray(predictions == y, dtype=np.float64)
 
@@ -104,15 +101,13 @@ def _mean_of_pairs(matrix: Doubles) -> float:
     return float(matrix[np.triu_indices(len(matrix), 1)].mean())
 
 
+@with_shared(DIVERSITY_DOCS)
 def disagreement(predictions: Any, y: Any) -> float:
     r"""Share of rows on which just one of two members is right, averaged over the pairs.
 
     Parameters
     ----------
-    predictions : array-like of shape (n_members, n_samples)
-        The members' labels.
-    y : array-like of shape (n_samples,)
-        The true labels.
+    {predictions, y}
 
     Returns
     -------
@@ -140,15 +135,13 @@ def disagreement(predictions: Any, y: Any) -> float:
     return _mean_of_pairs((apart + apart.T) / right.shape[1])
 
 
+@with_shared(DIVERSITY_DOCS)
 def q_statistic(predictions: Any, y: Any) -> float:
     r"""Yule's Q of being right, averaged over the pairs of members.
 
     Parameters
     ----------
-    predictions : array-like of shape (n_members, n_samples)
-        The members' labels.
-    y : array-like of shape (n_samples,)
-        The true labels.
+    {predictions, y}
 
     Returns
     -------
@@ -183,15 +176,13 @@ def q_statistic(predictions: Any, y: Any) -> float:
     return _mean_of_pairs(np.where(total > 0, quotient, same.astype(np.float64)))
 
 
+@with_shared(DIVERSITY_DOCS)
 def kappa(predictions: Any, y: Any) -> float:
     r"""Agreement of all members about what is right, beyond chance.
 
     Parameters
     ----------
-    predictions : array-like of shape (n_members, n_samples)
-        The members' labels.
-    y : array-like of shape (n_samples,)
-        The true labels.
+    {predictions, y}
 
     Returns
     -------
@@ -221,20 +212,18 @@ def kappa(predictions: Any, y: Any) -> float:
     members, rows = right.shape
     votes, p = right.sum(axis=0), right.mean()
     chance = rows * (members - 1) * p * (1 - p)
-    spread = float((votes * (members - votes)).sum()) / members
-    # without spread the members agree, whether or not chance could have made them differ
-    return 1.0 if spread == 0 else float(1 - spread / chance)
+    differing = float((votes * (members - votes)).sum()) / members
+    # where none differ they agree, whether or not chance could have made them differ
+    return 1.0 if differing == 0 else float(1 - differing / chance)
 
 
-def entropy(predictions: Any, y: Any) -> float:
+@with_shared(DIVERSITY_DOCS)
+def entropy_diversity(predictions: Any, y: Any) -> float:
     r"""How evenly the members split into right and wrong, row by row.
 
     Parameters
     ----------
-    predictions : array-like of shape (n_members, n_samples)
-        The members' labels.
-    y : array-like of shape (n_samples,)
-        The true labels.
+    {predictions, y}
 
     Returns
     -------
@@ -253,8 +242,8 @@ def entropy(predictions: Any, y: Any) -> float:
 
     Examples
     --------
-    >>> from ensemblage.evaluation import entropy
-    >>> entropy([[0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
+    >>> from ensemblage.evaluation import entropy_diversity
+    >>> entropy_diversity([[0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]], [0, 0, 1, 1])
     0.25
     """
     right = _right(predictions, y)
@@ -263,15 +252,13 @@ def entropy(predictions: Any, y: Any) -> float:
     return float(np.minimum(votes, members - votes).mean() / (members // 2))
 
 
+@with_shared(DIVERSITY_DOCS)
 def kappa_error(predictions: Any, y: Any) -> KappaError:
     r"""Agreement and mean error of every pair of members.
 
     Parameters
     ----------
-    predictions : array-like of shape (n_members, n_samples)
-        The members' labels.
-    y : array-like of shape (n_samples,)
-        The true labels.
+    {predictions, y}
 
     Returns
     -------
@@ -304,12 +291,12 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
     agree = np.zeros((len(predictions),) * 2)
     chance = np.zeros_like(agree)
     for label in np.unique(predictions):
-        says = (predictions == label).astype(np.float64)
-        share = says.mean(axis=1)
-        agree += says @ says.T
+        predicted = (predictions == label).astype(np.float64)
+        share = predicted.mean(axis=1)
+        agree += predicted @ predicted.T
         chance += np.outer(share, share)
     agree /= predictions.shape[1]
-    # rounding can leave a chance just below 1 for members that say one thing only
+    # rounding can leave a chance just below 1 for members that predict one label only
     certain = chance > 1 - 1e-12
     values = np.where(certain, 1.0, (agree - chance) / np.where(certain, 1.0, 1 - chance))
     errors = (predictions != y).mean(axis=1)
@@ -337,15 +324,10 @@ class OracleScore(NamedTuple):
     untrained: float
 
 
-def _covered(choices: NDArray[np.intp], labels: NDArray[Any]) -> float:
-    """Share of rows for which one of the choices, (n_members, n_samples), is the label."""
-    return float((choices == labels).any(axis=0).mean())
-
-
 def oracle_score(
     outputs: Any, y: Any, X: Any, *, n_draws: int = 20, random_state: Any = None
 ) -> OracleScore:
-    """Accuracy if somebody always picked a member that is right.
+    """Accuracy of an oracle that picks a right member wherever there is one.
 
     The bound needs the labels, so it is no prediction, and it flatters: with enough members, one
     of them is right by chance. So the control stands beside it.
@@ -355,7 +337,7 @@ def oracle_score(
     outputs : array-like of shape (n_members, n_samples, n_classes)
         Members' probabilities or decision values.
     y : array-like of shape (n_samples,)
-        Class numbers, 0 to n_classes - 1.
+        Class indices, 0 to n_classes - 1.
     X : array-like of shape (n_samples, n_features)
         The rows, on which untrained classifiers are drawn.
     n_draws : int, default=20
@@ -391,12 +373,157 @@ def oracle_score(
             "(n_members, n_samples, n_classes), (n_samples,) and (n_samples, n_features)."
         )
     n_members, _, n_classes = outputs.shape
-    spread = X.std(axis=0)
-    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    scale = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     random_state = check_random_state(random_state)
     size = (n_members, X.shape[1], n_classes)
-    chance = [
-        _covered((X @ random_state.normal(size=size)).argmax(axis=2), labels)
-        for _ in range(n_draws)
-    ]
-    return OracleScore(_covered(outputs.argmax(axis=2), labels), float(np.mean(chance)))
+
+    def covered(members: NDArray[Any]) -> float:
+        return float((members.argmax(axis=2) == labels).any(axis=0).mean())
+
+    chance = [covered(X @ random_state.normal(size=size)) for _ in range(n_draws)]
+    return OracleScore(covered(outputs), float(np.mean(chance)))
+
+
+@set_module("ensemblage.evaluation")
+@with_shared(DIVERSITY_DOCS)
+class MemberDiversityDisplay:
+    """Pairs of members by agreement and error; diverse pairs are left, accurate ones low.
+
+    Make one by :meth:`from_estimator` or :meth:`from_predictions`, best with rows that the
+    members have not learned from.
+
+    Parameters
+    ----------
+    {predictions, y, ensemble_error}
+
+    Attributes
+    ----------
+    points : KappaError
+        What is drawn: one point per pair.
+    measures : dict of str to float
+        ``"disagreement"``, ``"q_statistic"``, ``"kappa"`` and ``"entropy_diversity"`` as the
+        functions of these names give them, ``"pairwise_kappa"``, the mean over the points, and the
+        members' ``"mean_error"``.
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+    scatter_ : matplotlib PathCollection
+        The points.
+
+    See Also
+    --------
+    kappa_error : The points.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ensemblage.evaluation import MemberDiversityDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X[::2], y[::2])
+    >>> display = MemberDiversityDisplay.from_estimator(forest, X[1::2], y[1::2])
+    >>> len(display.points.kappa)
+    45
+    """
+
+    def __init__(self, predictions: Any, y: Any, *, ensemble_error: float | None = None) -> None:
+        self.points = kappa_error(predictions, y)
+        self.ensemble_error = ensemble_error
+        self.n_members = len(predictions)
+        self.measures = {
+            "pairwise_kappa": float(self.points.kappa.mean()),
+            "disagreement": disagreement(predictions, y),
+            "q_statistic": q_statistic(predictions, y),
+            "kappa": kappa(predictions, y),
+            "entropy_diversity": entropy_diversity(predictions, y),
+            "mean_error": float(self.points.error.mean()),
+        }
+
+    @classmethod
+    def from_estimator(
+        cls, ensemble: Any, X: Any, y: Any, *, ax: Any = None
+    ) -> MemberDiversityDisplay:
+        """Draw the members of a fitted ensemble.
+
+        Parameters
+        ----------
+        ensemble : classifier
+            A StrataEnsembleClassifier, a JointSubspaceClassifier, an ensemble of scikit-learn
+            with ``estimators_`` that are classifiers, a pipeline or a search over one.
+        X : array-like of shape (n_samples, n_features)
+            Rows, best such that it has not learned from.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        MemberDiversityDisplay
+            Drawn.
+        """
+        error = float((np.asarray(ensemble.predict(X)) != np.asarray(y)).mean())
+        return cls(member_labels(ensemble, X), y, ensemble_error=error).plot(ax=ax)
+
+    @classmethod
+    @with_shared(DIVERSITY_DOCS)
+    def from_predictions(
+        cls, predictions: Any, y: Any, *, ensemble_error: float | None = None, ax: Any = None
+    ) -> MemberDiversityDisplay:
+        """Draw members by their predictions.
+
+        Parameters
+        ----------
+        {predictions, y, ensemble_error, ax}
+
+        Returns
+        -------
+        MemberDiversityDisplay
+            Drawn.
+        """
+        return cls(predictions, y, ensemble_error=ensemble_error).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> MemberDiversityDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        MemberDiversityDisplay
+            Itself, with ``ax_``, ``figure_`` and ``scatter_`` set.
+        """
+        if ax is None:
+            plt = require("matplotlib.pyplot", "MemberDiversityDisplay", extra="plot")
+            ax = plt.subplots(figsize=(8.0, 4.5), layout="constrained")[1]
+        kappas, errors = self.points.kappa, self.points.error
+        n_pairs = len(kappas)
+        self.scatter_ = ax.scatter(
+            kappas, errors, s=18, alpha=max(0.3, min(0.7, 30 / n_pairs)), linewidths=0,
+            color="#2a6f97", rasterized=n_pairs > 2000,
+            label=f"{count(n_pairs, 'pair')} of {self.n_members} members",
+        )  # fmt: skip
+        ax.plot(kappas.mean(), errors.mean(), "x", color="black", markersize=9, label="their mean")
+        if self.ensemble_error is not None:
+            ax.axhline(self.ensemble_error, color="#c23b22", linestyle="--", linewidth=1.2,
+                       label=f"the ensemble's error, {self.ensemble_error:.3f}")  # fmt: skip
+        ax.set(xlabel="agreement of two members (kappa)", ylabel="their mean error")
+        found = self.measures
+        ax.set_title(
+            f"disagreement {found['disagreement']:.2f}, Q {found['q_statistic']:.2f}, "
+            f"κ {found['kappa']:.2f}, E {found['entropy_diversity']:.2f}",
+            fontsize="medium",
+        )
+        # room around the errors, but none below 0 or above 1 that is not needed
+        shown = errors if self.ensemble_error is None else np.append(errors, self.ensemble_error)
+        low, high = float(shown.min()), float(shown.max())
+        room = max(0.08 * (high - low), 0.01)
+        ax.set_ylim(max(low - room, -0.01), min(high + room, 1.01))
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,26 +11,16 @@ from sklearn.utils import check_random_state
 
 from ensemblage._core import set_module
 from ensemblage.evaluation._compare_methods import read_scores
-from ensemblage.evaluation._ranks import pair_numbers
 
 Doubles = NDArray[np.float64]
 
-
+# Draws from the posterior held at once.
 DRAWN_AT_ONCE = 2_000
 
 
 @set_module("ensemblage.evaluation")
 class PracticalPair(NamedTuple):
-    """Two methods over several datasets, as probabilities.
-
-    Parameters
-    ----------
-    first, second : str
-        Names of the methods.
-    first_better, equivalent, second_better : float
-        Probabilities that on datasets like these the first method is better, that the methods are
-        practically equivalent, and that the second is better. They add up to one.
-    """
+    """Two methods over several datasets, as probabilities that add up to one."""
 
     first: str
     second: str
@@ -70,7 +61,9 @@ def practical_equivalence(
     Returns
     -------
     list of PracticalPair
-        One entry per pair of methods.
+        One entry per pair of methods: their names, ``first`` and ``second``, and the probabilities
+        ``first_better``, ``equivalent`` and ``second_better`` that on datasets like these one of
+        them is better or that they are practically equivalent.
 
     See Also
     --------
@@ -85,7 +78,7 @@ def practical_equivalence(
     .. math:: \theta = \sum_{ij} w_i w_j [z_i + z_j > 2r], \quad
         \sum_{ij} w_i w_j [|z_i + z_j| \le 2r], \quad \sum_{ij} w_i w_j [z_i + z_j < -2r],
 
-    and speaks for the largest; the probabilities are the shares of the draws.
+    and supports the largest; the probabilities are the shares of the draws.
 
     References
     ----------
@@ -111,7 +104,7 @@ def practical_equivalence(
     table, columns = read_scores(scores, names)
     seeds = check_random_state(random_state).randint(2**31, size=table.shape[1] ** 2)
     pairs = []
-    for number, (i, j) in enumerate(pair_numbers(table.shape[1])):
+    for number, (i, j) in enumerate(combinations(range(table.shape[1]), 2)):
         leads = table[:, i] - table[:, j]
         rng = np.random.default_rng(seeds[number])
         leads = np.concatenate([[0.0], leads if greater_is_better else -leads])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, permutations
-from typing import NamedTuple
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,15 @@ from scipy.stats import f as f_distribution
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-
+# Sums of ranks held at once.
 SUMS_AT_ONCE = 1_000_000
+# Below so many datasets, of at most so many methods, the exact distribution is quick to have.
+EXACT_DATASETS = 6
+EXACT_METHODS = 6
 
 
 def exact_rank_pvalue(ranks: Doubles) -> float:
-    """Chance that rank sums spread at least as much, all orders of each row being as likely.
+    """Chance that rank sums differ at least as much, all orders of each row being as likely.
 
     Ranks are (n_datasets, n_methods); equal scores share their mean rank, and their orders count
     once. Rank sums count but for their order, so that one order of the first dataset stands for
@@ -33,8 +35,8 @@ def exact_rank_pvalue(ranks: Doubles) -> float:
         sums, chances = _added(sums, chances, _orders(row))
     last, beyond = _orders(doubled[-1]), 0.0
     for part in np.array_split(np.arange(len(sums)), 1 + len(sums) * len(last) // SUMS_AT_ONCE):
-        spread = ((sums[part, None] + last) ** 2).sum(axis=2)
-        beyond += float((spread >= observed).mean(axis=1) @ chances[part])
+        squares = ((sums[part, None] + last) ** 2).sum(axis=2)
+        beyond += float((squares >= observed).mean(axis=1) @ chances[part])
     return min(1.0, beyond)
 
 
@@ -53,32 +55,18 @@ def _added(sums: Integers, chances: Doubles, orders: Integers) -> tuple[Integers
     return every[where], np.bincount(numbers.ravel(), weights).astype(np.float64)
 
 
-# Up to where the exact distribution of the ranks is quick to have.
-FEW_DATASETS, FEW_METHODS = 6, 6
-
-
-class RankTest(NamedTuple):
-    """Friedman's test and its correction by Iman and Davenport.
-
-    Their F is None where all datasets rank the methods alike, as it is then beyond all bounds; its
-    p-value is then that of complete agreement. Where the p-value is exact, it is one for both.
-    """
-
-    friedman_statistic: float
-    friedman_pvalue: float
-    iman_davenport_statistic: float | None
-    iman_davenport_pvalue: float
-
-
 def rank_rows(scores: Doubles, greater_is_better: bool) -> Doubles:
     """Rank the methods on each dataset, 1 for the best; equal scores share their mean rank."""
     return rankdata(-scores if greater_is_better else scores, axis=1)
 
 
-def rank_test(ranks: Doubles, *, tie_correction: bool = True) -> RankTest:
+def rank_test(
+    ranks: Doubles, *, tie_correction: bool = True
+) -> tuple[float, float, float | None, float]:
     r"""Test whether mean ranks differ by more than chance; 0 and 1 if all ranks are tied.
 
-    With n datasets, k methods and mean ranks :math:`R_j`,
+    Gives statistic and p-value of Friedman, then those of Iman and Davenport, whose F is None where
+    all datasets rank the methods alike. With n datasets, k methods and mean ranks :math:`R_j`,
 
     .. math:: \chi^2_F = \frac{12 n}{k(k+1)}\Bigl[\sum_j R_j^2 - \frac{k(k+1)^2}{4}\Bigr]
         \Big/ \Bigl[1 - \frac{\sum (t^3 - t)}{n k (k^2 - 1)}\Bigr],
@@ -95,27 +83,23 @@ def rank_test(ranks: Doubles, *, tie_correction: bool = True) -> RankTest:
     """
     n, k = ranks.shape
     middle = (k + 1) / 2
-    spread = float(((ranks.mean(axis=0) - middle) ** 2).sum())
+    between = float(((ranks.mean(axis=0) - middle) ** 2).sum())
     variance = float(((ranks - middle) ** 2).sum()) / n  # the tie correction, in one sum
     if variance == 0:
-        return RankTest(0.0, 1.0, 0.0, 1.0)
+        return 0.0, 1.0, 0.0, 1.0
     without_ties = k * (k**2 - 1) / 12
     usual = variance if tie_correction else without_ties
-    statistic = n * (k - 1) * spread / usual
-    exact = exact_rank_pvalue(ranks) if n < FEW_DATASETS and k <= FEW_METHODS else None
+    statistic = n * (k - 1) * between / usual
+    exact = exact_rank_pvalue(ranks) if n < EXACT_DATASETS and k <= EXACT_METHODS else None
     pvalue = float(chi2.sf(statistic, k - 1)) if exact is None else exact
     if usual == variance and not np.ptp(ranks, axis=0).any():
-        return RankTest(statistic, pvalue, None, _agreement(ranks[0], n))
+        # chance that n datasets have one order, all orders of these ranks being as likely
+        sizes = np.unique(ranks[0], return_counts=True)[1]
+        orders = math.factorial(k) / math.prod(math.factorial(size) for size in sizes)
+        return statistic, pvalue, None, float(orders ** (1 - n))
     ratio = (n - 1) * statistic / (n * (k - 1) - statistic)
     tail = float(f_distribution.sf(ratio, k - 1, (k - 1) * (n - 1))) if exact is None else exact
-    return RankTest(statistic, pvalue, ratio, tail)
-
-
-def _agreement(ranks: Doubles, n: int) -> float:
-    """Chance that n datasets have one order, all orders of these ranks being as likely."""
-    sizes = np.unique(ranks, return_counts=True)[1]
-    orders = math.factorial(len(ranks)) / math.prod(math.factorial(size) for size in sizes)
-    return float(orders ** (1 - n))
+    return statistic, pvalue, ratio, tail
 
 
 def nemenyi_critical_value(n_methods: int, alpha: float) -> float:
@@ -140,9 +124,9 @@ def nemenyi_pvalues(statistics: Doubles, n_methods: int) -> Doubles:
 
 
 def cliques(mean_ranks: Doubles, critical_difference: float) -> list[tuple[int, ...]]:
-    """Find the groups of methods, two or more and best rank first, that are not told apart.
+    """Find the groups of methods that do not differ significantly, best rank first.
 
-    A group is part of no other.
+    A group has two methods or more, and is part of no other.
     """
     order = np.argsort(mean_ranks, kind="stable")
     sorted_ranks = mean_ranks[order]
@@ -154,8 +138,3 @@ def cliques(mean_ranks: Doubles, critical_difference: float) -> list[tuple[int, 
         if last - first > 1 and (not groups or last > groups[-1][1]):
             groups.append((first, last))
     return [tuple(order[first:last].tolist()) for first, last in groups]
-
-
-def pair_numbers(n_methods: int) -> list[tuple[int, int]]:
-    """List all pairs, the lower number first."""
-    return list(combinations(range(n_methods), 2))

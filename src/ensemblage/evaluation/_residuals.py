@@ -12,30 +12,21 @@ from ensemblage._core import require, set_module
 from ensemblage.evaluation._measures import interval_coverage
 
 Doubles = NDArray[np.float64]
-OTHERS = "others"
 
-
-MOST_BINS = 8
-"""Rows of one source are put into so many bins at most, by what is predicted."""
+# Rows of one source are put into so many bins at most, by their prediction, of so many rows each.
+MAX_BINS = 8
 BIN_ROWS = 10
+# Of large numbers, more ticks would run into each other.
+MAX_TICKS = 5
+# Sources with a colour of their own; the rest has one together, and this name.
+COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
+OTHERS = "others"
+LIGHT = "0.7"
+DARK = "0.35"
 
 
 class SourceResiduals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What predictions miss in the rows of one source.
-
-    Parameters
-    ----------
-    source : str
-        Its name.
-    rows : int
-        How many.
-    bias : float
-        Mean of the numbers less that of the predictions: above zero, these are too low.
-    rmse : float
-        Root mean squared error.
-    coverage : float or None
-        Share of the numbers in intervals of 90 %; None where none are given.
-    """
+    """What predictions miss in the rows of one source; with a bias above zero they are too low."""
 
     source: Annotated[str, Meta(description="Its name.")]
     rows: Annotated[int, Meta(ge=1, description="How many.")]
@@ -66,18 +57,19 @@ class PredictedNumbers(NamedTuple):
         cls, y: Any, predicted: Any, intervals: Any = None, sources: Any = None
     ) -> PredictedNumbers:
         """Take arrays, which must have one finite value per row."""
-        numbers, said = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
-        if said.shape != numbers.shape or numbers.ndim != 1:
+        numbers, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
+        if predicted.shape != numbers.shape or numbers.ndim != 1:
             raise ValueError(
-                f"One prediction per number is needed, got shapes {numbers.shape} and {said.shape}."
+                f"One prediction per number is needed, got shapes {numbers.shape} and "
+                f"{predicted.shape}."
             )
-        if not (np.isfinite(numbers).all() and np.isfinite(said).all()):
+        if not (np.isfinite(numbers).all() and np.isfinite(predicted).all()):
             raise ValueError("Numbers and predictions must be finite: leave the others out.")
         names = None if sources is None else np.asarray(sources).astype(str)
         if names is not None and names.shape != numbers.shape:
             raise ValueError(f"One source per row is needed, got an array of shape {names.shape}.")
         ends = None if intervals is None else np.asarray(intervals, dtype=float)
-        return cls(numbers, said, ends, names)
+        return cls(numbers, predicted, ends, names)
 
     def of_source(self, name: str) -> PredictedNumbers:
         """Keep the rows of one source."""
@@ -94,34 +86,27 @@ class PredictedNumbers(NamedTuple):
         return [str(names[i]) for i in np.argsort(-counts, kind="stable")]
 
 
-def residuals_of(rows: PredictedNumbers, source: str) -> SourceResiduals:
-    """Summarise what predictions miss in some rows."""
-    missed = rows.y - rows.predicted
-    covered = None if rows.intervals is None else interval_coverage(rows.y, *rows.intervals.T)
-    return SourceResiduals(
-        source=source, rows=len(missed), bias=float(missed.mean()),
-        rmse=float(np.sqrt((missed**2).mean())), coverage=covered,
-    )  # fmt: skip
-
-
 def source_residuals(rows: PredictedNumbers) -> tuple[SourceResiduals, ...]:
     """Summarise the rows of each source, those with most rows first."""
-    return tuple(residuals_of(rows.of_source(name), name) for name in rows.names)
+    found = []
+    for name in rows.names:
+        part = rows.of_source(name)
+        missed = part.y - part.predicted
+        covered = None if part.intervals is None else interval_coverage(part.y, *part.intervals.T)
+        rmse, bias = float(np.sqrt((missed**2).mean())), float(missed.mean())
+        found.append(
+            SourceResiduals(source=name, rows=len(missed), bias=bias, rmse=rmse, coverage=covered)
+        )
+    return tuple(found)
 
 
 def binned_means(rows: PredictedNumbers) -> tuple[Doubles, Doubles]:
     """Average predictions and numbers in bins of equally many rows, ordered by prediction."""
-    n_bins = int(np.clip(len(rows.y) // BIN_ROWS, 1, MOST_BINS))
+    n_bins = int(np.clip(len(rows.y) // BIN_ROWS, 1, MAX_BINS))
     parts = np.array_split(np.argsort(rows.predicted, kind="stable"), n_bins)
     means = [(rows.predicted[part].mean(), rows.y[part].mean()) for part in parts]
     predicted, actual = np.array(means).T
     return predicted, actual
-
-
-LIGHT, DARK = "0.7", "0.35"
-COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
-MOST_TICKS = 5
-"""Of large numbers, more would run into each other."""
 
 
 @set_module("ensemblage.evaluation")
@@ -228,7 +213,7 @@ def draw_residuals(rows: PredictedNumbers, ax: Any) -> None:
         ax.scatter(part.predicted, missed, s=size, color=colour, alpha=0.6, linewidths=0,
                    label=name)  # fmt: skip
     ax.set(xlabel="predicted", ylabel="number less prediction", title="Residuals")
-    ax.locator_params(axis="x", nbins=MOST_TICKS)
+    ax.locator_params(axis="x", nbins=MAX_TICKS)
     if rows.names:
         ax.legend(fontsize="small", frameon=False)
 
@@ -240,7 +225,7 @@ def draw_source_means(rows: PredictedNumbers, ax: Any) -> None:
     for name, part, colour in _parts(rows):
         ax.plot(*binned_means(part), "o-", color=colour, markersize=4, linewidth=1, label=name)
     ax.set(xlabel="mean prediction", ylabel="mean number", title="Calibration")
-    ax.locator_params(axis="x", nbins=MOST_TICKS)
+    ax.locator_params(axis="x", nbins=MAX_TICKS)
     if rows.names:
         ax.legend(fontsize="small", frameon=False)
 

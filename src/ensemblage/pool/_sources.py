@@ -27,7 +27,7 @@ from ensemblage._core import (
     set_module,
     take_rows,
 )
-from ensemblage.evaluation import Scored, source_thresholds, weighted_threshold
+from ensemblage.evaluation import source_thresholds, weighted_threshold
 from ensemblage.fusion import Fusion, SourcedClassifierMixin, member_outputs
 from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
 from ensemblage.pool._compact_members import Forest
@@ -89,11 +89,12 @@ def held_out_scores(proba: NDArray[np.floating[Any]], y: NDArray[np.intp]) -> Do
     return np.asarray(1 - proba[np.arange(len(y)), y], dtype=float)
 
 
-def new_source_threshold(rows: Scored, coverage: float) -> float:
+def new_source_threshold(
+    scores: Doubles, sources: NDArray[np.int64], weights: Doubles, coverage: float
+) -> float:
     """Give the threshold for a new source: of scores with the source left out, each as heavy."""
-    totals = np.bincount(rows.sources, rows.weights)
-    weights = rows.weights / totals[rows.sources]
-    return weighted_threshold(rows.scores, weights, coverage, 0.0)
+    totals = np.bincount(sources, weights)
+    return weighted_threshold(scores, weights / totals[sources], coverage, 0.0)
 
 
 def in_set(proba: Doubles, thresholds: Doubles) -> NDArray[np.bool_]:
@@ -514,7 +515,10 @@ class SourceAnswersMixin(SourcedClassifierMixin):
         proba = self._answer(X, codes)
         thresholds = np.full(len(codes), self._new_threshold(coverage))
         if known is not None and (codes != UNKNOWN_SOURCE).any():
-            own = source_thresholds(_scored(known), len(known.names), coverage)
+            record = known.pool.held_out
+            scores = held_out_scores(record.pooled, record.y)
+            weights = np.ones(len(record.y)) if record.weights is None else record.weights
+            own = source_thresholds(scores, known.codes, weights, len(known.names), coverage)
             thresholds = np.where(codes != UNKNOWN_SOURCE, own[codes], thresholds)
         return in_set(proba, thresholds)
 
@@ -523,13 +527,7 @@ class SourceAnswersMixin(SourcedClassifierMixin):
         known, record = getattr(self, "known_sources_", None), self.held_out_
         if known is not None and known.left_out is not None:
             left = known.left_out
-            return new_source_threshold(Scored(left.scores, left.sources, left.weights), coverage)
+            return new_source_threshold(left.scores, left.sources, left.weights, coverage)
         weights = np.ones(len(record.y)) if record.weights is None else record.weights
         scores = held_out_scores(record.pooled, record.y)
         return weighted_threshold(scores, weights / weights.mean(), coverage, 1.0)
-
-
-def _scored(known: KnownSources) -> Scored:
-    record = known.pool.held_out
-    weights = np.ones(len(record.y)) if record.weights is None else record.weights
-    return Scored(held_out_scores(record.pooled, record.y), known.codes, weights)

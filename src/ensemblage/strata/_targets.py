@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage._core import Fold, as_numbers, expect_array, final_step, set_module, warn_user
-from ensemblage.evaluation import Scored, source_thresholds, weighted_threshold
+from ensemblage.evaluation import source_thresholds, weighted_threshold
 from ensemblage.fusion import (
     SHARE_GRID,
     FusionContext,
@@ -526,9 +526,8 @@ def score_held_out(
 
 def interval_factors(held_out: HeldOutScores, coverage: float) -> Doubles:
     """Give how many standard deviations an interval reaches, for each stratum."""
-    rows = Scored(held_out.scores, held_out.strata, held_out.weights)
-    found = source_thresholds(rows, held_out.n_strata, coverage)
-    spare = float(rows.weights.mean())
-    whole = weighted_threshold(rows.scores, rows.weights, coverage, spare)
-    whole = whole if np.isfinite(whole) else float(rows.scores.max())
+    scores, weights = held_out.scores, held_out.weights
+    found = source_thresholds(scores, held_out.strata, weights, held_out.n_strata, coverage)
+    whole = weighted_threshold(scores, weights, coverage, float(weights.mean()))
+    whole = whole if np.isfinite(whole) else float(scores.max())
     return np.where(np.isfinite(found), found, whole)
