@@ -72,8 +72,8 @@ SURE = np.array([[0.8, 0.2], [0.4, 0.6]])
         (SURE, [0], {}, r"got arrays of shapes \(2, 2\) and \(1,\)"),
         (SURE[:0], [], {}, r"got arrays of shapes \(0, 2\) and \(0,\)"),
         (SURE * np.nan, [0, 1], {}, "Probabilities must be finite"),
-        (SURE, ["no", "yes"], {}, "y must hold class numbers from 0 to 1"),
-        (SURE, [0, 2], {}, "y must hold class numbers from 0 to 1"),
+        (SURE, ["no", "yes"], {}, "y must hold class indices from 0 to 1"),
+        (SURE, [0, 2], {}, "y must hold class indices from 0 to 1"),
         (SURE, [0, 1], {"n_bins": 0}, "n_bins=0 must be at least 1"),
     ],
 )

@@ -340,7 +340,9 @@ class MethodComparison:
             if pair.significant and best in {pair.first, pair.second}
         }
         if not worse:
-            return f"{start}, but no other ranks significantly worse than it by Nemenyi's test."
+            return (
+                f"{start}, but no other method ranks significantly worse than it by Nemenyi's test."
+            )
         ordered = [name for name in self.ranking() if name in worse]
         rest = [name for name in self.ranking() if name != best and name not in worse]
         text = f"{start}, significantly better than {listed(ordered)}"
