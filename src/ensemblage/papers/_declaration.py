@@ -16,7 +16,7 @@ import msgspec
 from threadpoolctl import threadpool_limits
 
 from ensemblage.datasets import Dataset, dataset_fingerprint, find_folder, load_dataset
-from ensemblage.papers._summaries import Repeats, entry
+from ensemblage.papers._summaries import Repeats, entry, mean_rows
 from ensemblage.studies import (
     Cell,
     CellResult,
@@ -294,6 +294,25 @@ class PaperTable(ABC, Generic[ScaleT]):
             row, column, values, paper=printed.value(row, column), failures=failures,
             note=printed.note(row) if note is None else note,
             comparable=row not in printed.stand_ins,
+        )  # fmt: skip
+
+    def measure_table(
+        self,
+        stem: str,
+        measure: str,
+        rows: Sequence[ResultRow],
+        summary: Sequence[str],
+        scope: PaperScope,
+        *,
+        greater_is_better: bool | None,
+        part: str = "",
+    ) -> ResultTable:
+        """One of several tables of a study, each of one measure, with the means over datasets."""
+        columns = tuple(dict.fromkeys(row.column for row in rows))
+        return ResultTable(
+            f"{self.name}-{stem}", f"{self.printed.title}: {part}{measure}", measure,
+            [*rows, *mean_rows(rows, columns)], list(summary),
+            (*self.printed.notes, *scope.missing_notes), greater_is_better=greater_is_better,
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from ensemblage.papers._declaration import (
     paper_dataset,
     paper_table,
 )
-from ensemblage.papers._summaries import complete_scores, failed, grouped, mean_rows
+from ensemblage.papers._summaries import complete_scores, failed, grouped
 from ensemblage.papers.flagship._members import (
     CALIBRATED,
     FUSIONS,
@@ -189,13 +189,6 @@ SHOWN = ("full", "lean", *SINGLES)
 POOLED = (*MEMBERS, *FUSIONS)
 
 
-class StudyScale(NamedTuple):
-    """How many of the five outer folds to run, and how many settings of boosting to draw."""
-
-    folds: int
-    draws: int
-
-
 class StudyParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One outer fold of one set, all methods."""
 
@@ -206,10 +199,13 @@ class StudyParams(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 @paper_table("flagship")
-class Flagship(PaperTable[StudyScale]):
-    """Two outer folds of two sets, with few settings; three of all sets; all five."""
+class Flagship(PaperTable[tuple[int, int]]):
+    """Two outer folds of two sets, with few settings; three of all sets; all five.
 
-    scales = Scales(StudyScale(2, 2), StudyScale(3, 25), StudyScale(OUTER, 25))
+    A scale has how many of the outer folds to run, and how many settings of boosting to draw.
+    """
+
+    scales = Scales((2, 2), (3, 25), (OUTER, 25))
     quick_datasets = ("iris", "wine")
 
     def datasets(self, scale: str) -> tuple[str, ...]:
@@ -217,9 +213,9 @@ class Flagship(PaperTable[StudyScale]):
 
     def grid(self, scope: PaperScope) -> Iterator[StudyParams]:
         """Folds first, so that a run that was stopped has all sets."""
-        scale = self.scale_of(scope)
-        for repeat, name in product(range(scale.folds), scope.datasets):
-            yield StudyParams(dataset=name, repeat=repeat, draws=scale.draws, seed=scope.seed)
+        n_folds, draws = self.scale_of(scope)
+        for repeat, name in product(range(n_folds), scope.datasets):
+            yield StudyParams(dataset=name, repeat=repeat, draws=draws, seed=scope.seed)
 
     @staticmethod
     @paper_cell(StudyParams)
@@ -233,19 +229,35 @@ class Flagship(PaperTable[StudyScale]):
         }
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        sheet = _Sheet(self, results, scope)
+        groups = grouped(results, "dataset")
         singles = tuple(CALIBRATED.values())
-        return [
-            sheet.table("log-loss", "log loss", SHOWN, loss_verdict),
-            sheet.table("accuracy", "accuracy (%)", SHOWN, accuracy_verdict),
-            sheet.table("calibration", "calibration error", ("full", "lean", *singles),
-                        calibration_verdict),
-            sheet.table("fusions", "log loss", POOLED, fusion_verdict),
-            sheet.table("fusions-accuracy", "accuracy (%)", POOLED, fusion_accuracy_verdict),
-            sheet.table("trees", "log loss", TREES, tree_verdict),
-            sheet.table("fit", "seconds to fit", SHOWN, cost_verdict),
-            sheet.table("predict", "milliseconds for 100 rows", SHOWN, cost_verdict),
-        ]  # fmt: skip
+        tables = (
+            ("log-loss", "log loss", SHOWN, loss_verdict),
+            ("accuracy", "accuracy (%)", SHOWN, accuracy_verdict),
+            ("calibration", "calibration error", ("full", "lean", *singles), calibration_verdict),
+            ("fusions", "log loss", POOLED, fusion_verdict),
+            ("fusions-accuracy", "accuracy (%)", POOLED, fusion_accuracy_verdict),
+            ("trees", "log loss", TREES, tree_verdict),
+            ("fit", "seconds to fit", SHOWN, cost_verdict),
+            ("predict", "milliseconds for 100 rows", SHOWN, cost_verdict),
+        )
+        made = []
+        for name, measure, methods, verdict in tables:
+            rows: list[ResultRow] = []
+            for dataset, method in product(scope.datasets, methods):
+                found = groups.get((dataset,), [])
+                if name == "calibration":
+                    values = calibration_errors(found, method)
+                else:
+                    values = _by_fold(found, method, *VALUES[name])
+                rows.append(self.entry(dataset, method, values, failed(found)))
+            better, part = name.endswith("accuracy"), BESIDE.get(name, "")
+            made.append(
+                self.measure_table(
+                    name, measure, rows, verdict(rows), scope, greater_is_better=better, part=part
+                )
+            )
+        return made
 
 
 def _scores(answer: Answer, fold: OuterFold) -> dict[str, Any]:
@@ -281,32 +293,6 @@ BESIDE = {
     "trees": "one tree, ",
 }
 """What a table of the same measure as another is of."""
-
-
-class _Sheet:
-    """Tables of one value each, from the same results."""
-
-    def __init__(self, table: Flagship, results: Sequence[CellResult], scope: PaperScope) -> None:
-        self.paper, self.scope = table, scope
-        self.groups = grouped(results, "dataset")
-
-    def table(self, name: str, measure: str, methods: Sequence[str], verdict: Any) -> ResultTable:
-        rows: list[ResultRow] = []
-        for dataset, method in product(self.scope.datasets, methods):
-            found = self.groups.get((dataset,), [])
-            if name == "calibration":
-                values = calibration_errors(found, method)
-            else:
-                values = _by_fold(found, method, *VALUES[name])
-            rows.append(self.paper.entry(dataset, method, values, failed(found)))
-        printed = self.paper.printed
-        return ResultTable(
-            f"{self.paper.name}-{name}",
-            f"{printed.title}: {BESIDE.get(name, '')}{measure}", measure,
-            [*rows, *mean_rows(rows, methods)], verdict(rows),
-            (*printed.notes, *self.scope.missing_notes),
-            greater_is_better=name.endswith("accuracy"),
-        )  # fmt: skip
 
 
 def _by_fold(results: Iterable[CellResult], method: str, kind: str, value: str) -> list[float]:

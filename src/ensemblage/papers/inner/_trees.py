@@ -47,7 +47,6 @@ from ensemblage.papers._summaries import (
     failed,
     gain_sentence,
     grouped,
-    mean_rows,
 )
 from ensemblage.papers.inner._tree_variants import (
     CrowdLeavesRecipe,
@@ -341,45 +340,33 @@ class InnerTree(PaperTable[int]):
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
         classes = [name for name in scope.datasets if not name.startswith(NUMBERS)]
         numbers = [name for name in scope.datasets if name.startswith(NUMBERS)]
-        sheet = _Sheet(self, results, scope)
-        return [
-            sheet.table("accuracy", "accuracy (%)", classes, CLASSES),
-            sheet.table("log_loss", "log loss", classes, CLASSES),
-            sheet.table("agreement", "agreement of two halves (%)", classes,
-                        {name: CLASSES[name] for name in HALVED}),
-            sheet.table("leaves", "leaves", classes, CLASSES),
-            sheet.table("r2", "R²", numbers, WITH_NUMBERS),
-        ]  # fmt: skip
-
-
-class _Sheet:
-    """Tables of one value each, from the same results."""
-
-    def __init__(self, table: InnerTree, results: Sequence[CellResult], scope: PaperScope) -> None:
-        self.paper, self.scope = table, scope
-        self.groups = grouped(results, "dataset", "method")
-
-    def table(
-        self, value: str, measure: str, names: Sequence[str], methods: dict[str, str]
-    ) -> ResultTable:
-        rows: list[ResultRow] = []
-        for name, method in product(names, methods):
-            found = self.groups.get((name, method), [])
-            if method == "bagging" and value == "leaves":
-                continue
-            short = name.removeprefix(NUMBERS)
-            rows.append(
-                self.paper.entry(short, methods[method], by_repeat(found, value), failed(found))
-            )
-        columns = tuple(dict.fromkeys(row.column for row in rows))
-        summary = [] if value == "leaves" else _sentences(rows, value, methods)
-        measured = f"{self.paper.printed.title}: {measure}"
-        return ResultTable(
-            f"{self.paper.name}-{value.replace('_', '-')}", measured, measure,
-            [*rows, *mean_rows(rows, columns)], summary,
-            (*self.paper.printed.notes, *self.scope.missing_notes),
-            greater_is_better={"log_loss": False, "leaves": None}.get(value, True),
+        groups = grouped(results, "dataset", "method")
+        tables = (
+            ("accuracy", "accuracy (%)", classes, CLASSES),
+            ("log_loss", "log loss", classes, CLASSES),
+            ("agreement", "agreement of two halves (%)", classes,
+             {name: CLASSES[name] for name in HALVED}),
+            ("leaves", "leaves", classes, CLASSES),
+            ("r2", "R²", numbers, WITH_NUMBERS),
         )  # fmt: skip
+        made = []
+        for value, measure, names, methods in tables:
+            rows = []
+            for name, method in product(names, methods):
+                found = groups.get((name, method), [])
+                if method == "bagging" and value == "leaves":
+                    continue
+                values = by_repeat(found, value)
+                short = name.removeprefix(NUMBERS)
+                rows.append(self.entry(short, methods[method], values, failed(found)))
+            summary = [] if value == "leaves" else _sentences(rows, value, methods)
+            better = {"log_loss": False, "leaves": None}.get(value, True)
+            made.append(
+                self.measure_table(
+                    value.replace("_", "-"), measure, rows, summary, scope, greater_is_better=better
+                )
+            )
+        return made
 
 
 def _sentences(rows: Sequence[ResultRow], value: str, methods: dict[str, str]) -> list[str]:

@@ -27,7 +27,7 @@ from ensemblage.papers._declaration import (
     paper_table,
     repeat_seed,
 )
-from ensemblage.papers._summaries import by_repeat, complete_scores, failed, grouped, mean_rows
+from ensemblage.papers._summaries import Groups, by_repeat, complete_scores, failed, grouped
 from ensemblage.pool import EnsemblageClassifier
 from ensemblage.sources import (
     PartialPoolingClassifier,
@@ -534,75 +534,61 @@ class SourcesStudy(PaperTable[int]):
         return known_scores(params.method, task)
 
     def summarise(self, results: Sequence[CellResult], scope: PaperScope) -> list[ResultTable]:
-        sheet = _Sheet(self, results, scope)
+        groups = grouped(results, "part", "dataset", "method")
+        known = (
+            ("log-loss", "log loss", "log_loss"),
+            ("error", "error", "error"),
+            ("worst", "error in the worst source", "worst"),
+            ("gap", "gap of rates, source by source", "gap"),
+        )
+        new = (
+            ("new", "error on a new source", NEW),
+            ("recalibration", "change of log loss (%)", ADAPTED),
+            ("coverage", "rows of a new source whose class is in its set", COVERED),
+            ("novelty", "telling rows of a new source (area under ROC)", NOVEL),
+        )
         return [
-            sheet.known("log-loss", "log loss", "log_loss"),
-            sheet.known("error", "error", "error"),
-            sheet.known("worst", "error in the worst source", "worst"),
-            sheet.known("gap", "gap of rates, source by source", "gap"),
-            sheet.new("new", "error on a new source", NEW),
-            sheet.new("recalibration", "change of log loss (%)", ADAPTED),
-            sheet.new("coverage", "rows of a new source whose class is in its set", COVERED, True),
-            sheet.new("novelty", "telling rows of a new source (area under ROC)", NOVEL),
+            *(self._known_table(groups, scope, *each) for each in known),
+            *(self._new_table(groups, scope, *each) for each in new),
         ]
 
-
-class _Sheet:
-    """Tables of one measure each, from the same results."""
-
-    def __init__(
-        self, table: SourcesStudy, results: Sequence[CellResult], scope: PaperScope
-    ) -> None:
-        self.paper, self.scope = table, scope
-        self.groups = grouped(results, "part", "dataset", "method")
-
-    def known(self, stem: str, measure: str, value: str) -> ResultTable:
+    def _known_table(
+        self, groups: Groups, scope: PaperScope, stem: str, measure: str, value: str
+    ) -> ResultTable:
         """Average splits; the careful pick is made in each of them."""
         rows = []
-        for name in self.scope.datasets:
+        for name in scope.datasets:
             for method in METHODS:
-                found = self.groups.get(("known", name, method), [])
+                found = groups.get(("known", name, method), [])
                 values = by_repeat(found, value)
-                rows.append(self.paper.entry(name, COLUMNS[method], values, failed(found)))
-            rows.append(self.paper.entry(name, PICK, self._picked(name, value)))
-        return self._table(stem, measure, rows, loss_sentences(rows, measure, PICK), better=False)
+                rows.append(self.entry(name, COLUMNS[method], values, failed(found)))
+            careful = [groups.get(("known", name, method), []) for method in CAREFUL]
+            tuned = [by_repeat(found, "cv_loss") for found in careful]
+            scores = [by_repeat(found, value) for found in careful]
+            repeats = sorted(set.intersection(*(set(each) for each in tuned)))
+            best = {r: int(np.argmin([each[r] for each in tuned])) for r in repeats}
+            rows.append(self.entry(name, PICK, {r: scores[k][r] for r, k in best.items()}))
+        sentences = loss_sentences(rows, measure, PICK)
+        return self.measure_table(stem, measure, rows, sentences, scope, greater_is_better=False)
 
-    def _picked(self, name: str, value: str) -> dict[int, float]:
-        groups = [self.groups.get(("known", name, method), []) for method in CAREFUL]
-        tuned = [by_repeat(found, "cv_loss") for found in groups]
-        scores = [by_repeat(found, value) for found in groups]
-        repeats = set.intersection(*(set(each) for each in tuned))
-        best = {r: int(np.argmin([each[r] for each in tuned])) for r in sorted(repeats)}
-        return {repeat: scores[which][repeat] for repeat, which in best.items()}
-
-    def new(
-        self, stem: str, measure: str, columns: Sequence[Column], with_worst: bool = False
+    def _new_table(
+        self, groups: Groups, scope: PaperScope, stem: str, measure: str, columns: Sequence[Column]
     ) -> ResultTable:
         """Average the sources that were left out, each once."""
         rows = []
-        for name, method in product(self.scope.datasets, MODELS):
-            found = self.groups.get(("new", name, method), [])
+        for name, method in product(scope.datasets, MODELS):
+            found = groups.get(("new", name, method), [])
             whole: list[Mapping[str, Any]] = [each.values for each in found if not each.error]
             for head, value in columns:
                 known = [each for each in map(value, whole) if each is not None]
                 row = f"{name}, {MODELS[method]}"
-                rows.append(self.paper.entry(row, head, known, failed(found)))
-                if with_worst:
+                rows.append(self.entry(row, head, known, failed(found)))
+                if stem == "coverage":
                     worst = [min(known)] if known else []
-                    rows.append(self.paper.entry(row, f"{head}, worst source", worst))
+                    rows.append(self.entry(row, f"{head}, worst source", worst))
         sentences = {
             "new": lambda: [*promise_sentences(rows), *held_sentence(rows)],
             "recalibration": lambda: recalibration_sentences(rows, [head for head, _ in columns]),
         }.get(stem, list)()
-        better = {"coverage": True, "novelty": True}.get(stem, False)
-        return self._table(stem, measure, rows, sentences, better)
-
-    def _table(
-        self, stem: str, measure: str, rows: list[ResultRow], said: list[str], better: bool
-    ) -> ResultTable:
-        columns = tuple(dict.fromkeys(row.column for row in rows))
-        return ResultTable(
-            f"{self.paper.name}-{stem}", f"{self.paper.printed.title}: {measure}", measure,
-            [*rows, *mean_rows(rows, columns)], said,
-            (*self.paper.printed.notes, *self.scope.missing_notes), greater_is_better=better,
-        )  # fmt: skip
+        better = stem in {"coverage", "novelty"}
+        return self.measure_table(stem, measure, rows, sentences, scope, greater_is_better=better)
