@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, sync_playwright
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.report import experiment_page, render
+from ensemblage.report import render
 from ensemblage.studies import RunDocument
 
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
@@ -237,7 +237,7 @@ def papers(folder: Path) -> Iterator[Path]:
         del facts["command"]
         known = convert(facts | {"results": None, "report": None, "finished": True}, RunDocument)
         page = folder / f"reproduce_{kept.stem}.html"
-        page.write_text(render(experiment_page(known)), encoding="utf-8")
+        page.write_text(render(known), encoding="utf-8")
         yield page
 
 

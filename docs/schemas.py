@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ensemblage.datasets import DatasetInfo
-from ensemblage.report._describe import explanation_documents
+from ensemblage.report import explanation_documents
 from ensemblage.studies import (
     AuditDocument,
     ClusteringDocument,

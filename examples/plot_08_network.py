@@ -27,15 +27,18 @@ fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 NetworkDisplay.from_estimator(model, ax=ax)
 
 # %%
-# And why one patient? Each column adds to the log odds what its table says of the row; the parts add up exactly.
+# And why one patient? Each column adds to the log-odds what its table says of the row; the parts add up exactly.
 
-story = explain_model(model, X[400:], row=0).story.decision
-labels = [f"{part.column} = {part.value}" for part in story.contributions]
+decision = explain_model(model, X[400:], row=0).document.decision
+labels = [f"{part.column} = {part.value}" for part in decision.contributions]
 fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
-ax.barh(["start", *labels], [story.base, *(part.amount for part in story.contributions)])
+ax.barh(
+    ["baseline", *labels],
+    [decision.baseline, *(part.contribution for part in decision.contributions)],
+)
 ax.axvline(0, color="k", lw=0.8)
 ax.invert_yaxis()
-ax.set(xlabel=f"log odds of {story.label}", title=f"all together: {story.value:+.2f}")
+ax.set(xlabel=f"log-odds of {decision.label}", title=f"total: {decision.value:+.2f}")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%

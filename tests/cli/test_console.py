@@ -68,7 +68,7 @@ def test_explain_writes_a_page_by_either_option(run, network, tmp_path, option):
     assert done.exit_code == 0
     assert "Report written to page.html." in done.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What net.skops learned" in page
+    assert "Model report: net.skops" in page
     assert "pay given class" in page
 
 

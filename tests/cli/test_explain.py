@@ -56,9 +56,9 @@ def test_members_as_a_table_and_as_json(run_apart, explain, folder):
     first = facts["members"][0]
     line = next(line.split() for line in shown.stdout.splitlines() if line.split()[:1] == ["0"])
     assert first["estimator"] == "ScaledLogisticRegression"
-    assert "on each of them: scaled logistic regression; fused by gate" in shown.stdout
+    assert "on each of them: scaled logistic regression; fused by affinity gate" in shown.stdout
     assert line[1] == str(first["n_rows"])
-    assert line[-1] == f"{first['closest']:.1%}"
+    assert line[-1] == f"{first['dominant_in']:.1%}"
     assert "share of the training rows" in shown.stdout
 
 

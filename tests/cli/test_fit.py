@@ -15,7 +15,7 @@ def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file
     assert result.exit_code == 0
     assert "pool: accuracy" in result.stdout
     assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
-    assert "listens to" in result.stdout
+    assert "weights: " in result.stdout
     assert "nothing was fitted again for it." in result.stderr
     again = run("predict", "p.skops", table_file)
     assert again.exit_code == 0
@@ -30,7 +30,7 @@ def test_fit_says_what_was_learned(run, table_file):
     assert "strata ensemble: accuracy" in result.stdout
     assert "over 2 folds (the most frequent class alone: 0.6500)" in result.stdout
     assert "strata of" in result.stdout
-    assert "one scaled logistic regression per stratum, fused by gate" in result.stdout
+    assert "one scaled logistic regression per stratum, fused by affinity gate" in result.stdout
     assert "Saved to s.skops." in result.stderr
 
 

@@ -42,7 +42,7 @@ def test_compare_writes_a_table_a_report_and_a_document(run, homes, tmp_path):
     head = (tmp_path / "t.csv").read_text(encoding="utf-8").partition("\n")[0].split(",")
     assert "rmse" in head
     assert "accuracy" not in head
-    assert "What is missed, source by source" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Residuals by source" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("measure", ["mae", "r2"])
@@ -90,11 +90,11 @@ def test_predict_takes_a_target_that_is_not_known_yet(run, model, tmp_path):
 def test_explain_adds_up_to_the_number(run, homes, model):
     document = json.loads(run("explain", model, homes, "--row", 3, "--json").stdout)
     decision = document["decision"]
-    amounts = sum(each["amount"] for each in decision["contributions"])
-    assert decision["value"] == pytest.approx(decision["base"] + amounts)
+    amounts = sum(each["contribution"] for each in decision["contributions"])
+    assert decision["value"] == pytest.approx(decision["baseline"] + amounts)
     assert float(document["prediction"]) == pytest.approx(decision["value"], rel=1e-4)
     done = run("explain", model, homes, "--row", 3)
-    assert "for the number" in done.output
+    assert "for the target" in done.output
     page = run("explain", model, homes, "--row", 3, "--report", "e.html")
     assert page.exit_code == 0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ensemblage.persistence import load, save, write_atomically
-from ensemblage.report import FactsBlock, Page, render
+from ensemblage.report import Page, render
 from made_estimators import MADE, fit_on, made_rows, outputs_of
 
 X, Y, _ = made_rows()
@@ -89,7 +89,7 @@ def _loaded(path):
 
 
 def _report(path, seed):
-    write_atomically(path, render(Page(f"Page {seed}", "note", ["Rain."], FactsBlock([]), [])))
+    write_atomically(path, render(Page(f"Page {seed}", "note", ["Rain."], {}, [])))
 
 
 WRITERS = {"model.skops": (_save, _loaded), "report.html": (_report, Path.read_bytes)}

@@ -105,3 +105,8 @@ def large_experiment(n_tables=10, n_rows=50, n_columns=10):
         ]  # fmt: skip
         tables.append(table(rows, name=f"table-{number}", notes=[note] * 5))
     return experiment(*tables)
+
+
+def total_of(decision):
+    """The baseline and all contributions together."""
+    return decision.baseline + sum(each.contribution for each in decision.contributions)

@@ -1,28 +1,27 @@
-import pytest
+from ensemblage._core import Field, Heading, TableBlock
+from ensemblage.report._blocks import BarsBlock, FigureBlock, Section, ShadesBlock, terminal_parts
 
-from ensemblage._core import Field, TableBlock
-from ensemblage._core import Heading as Column
-from ensemblage.report import MapBlock, MapPanel, ShadesBlock
-from ensemblage.report._blocks import Shade
+TABLE = TableBlock([Heading("x")], [[Field("1")]], "One", "A legend.")
 
 
-def test_a_map_marks_no_row_unless_told():
-    block = MapBlock([(0.0, 1.0)], [], [MapPanel("a", "1 row", [0])], "alt", "caption")
-    assert block.mark is None
-    assert not block.panels[0].own
+def test_a_terminal_prints_text_notes_and_tables_with_their_legends():
+    blocks = ["A paragraph.", ["A note.", "Another."], {"rows": "3"}, TABLE]
+    assert terminal_parts([Section("s", blocks)]) == [
+        "A paragraph.", "A note.", "Another.", "One", TABLE, "A legend.",
+    ]  # fmt: skip
 
 
-def test_one_colour_grows_unless_levels_are_differences():
-    block = ShadesBlock("cluster", ["0"], [("age", [Shade("31", 0.5)])], "caption")
-    assert not block.signed
+def test_of_figures_a_terminal_prints_their_table_if_there_is_one():
+    figure = FigureBlock(print, 1.0, 1.0, "alt", "caption")
+    bars = [BarsBlock([], "caption"), BarsBlock([], "caption", table=TABLE)]
+    assert terminal_parts([Section("s", [figure, *bars])]) == ["One", TABLE, "A legend."]
+    table, caption = terminal_parts(
+        [Section("s", [ShadesBlock("cluster", ["0"], [("age", [("31", 0.5)])], "caption")])]
+    )
+    assert [head.name for head in table.columns] == ["cluster", "0"]
+    assert [field.text for field in table.rows[0]] == ["age", "31"]
+    assert caption == "caption"
 
 
-def test_parts_are_equal_by_what_they_say_and_stay_so():
-    assert Column("x", numeric=True) == Column("x", numeric=True)
-    field = Field("1", 1.0)
-    with pytest.raises(AttributeError):
-        field.text = "2"
-
-
-def test_a_table_is_open_unless_it_is_folded():
-    assert not TableBlock([Column("x")], [[Field("1")]], "One").folded
+def test_a_section_may_be_for_pages_only():
+    assert terminal_parts([Section("s", [TABLE], in_terminal=False)]) == []

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ensemblage.cli import app
-from ensemblage.report import FactsBlock, NetworkBlock, Page, Section, experiment_page, render
+from ensemblage.report import render
+from ensemblage.report._blocks import NetworkBlock, Page, Section
 from report.documents import entry, experiment, large_experiment, table
 
 COLUMN = "<script>alert(1)</script>"
@@ -180,7 +181,7 @@ def test_a_network_of_sixty_long_names_is_whole(open_tab, tmp_path, width):
     above = {name: ["class", *names[max(0, k - 2) : k]] for k, name in enumerate(names)}
     block = NetworkBlock({"class": [], **above}, "class", "A network.", "Sixty-one nodes.")
     path = tmp_path / "network.html"
-    page = Page("A network", "n", ["Many."], FactsBlock([]), [Section("Network", [block])])
+    page = Page("A network", "n", ["Many."], {}, [Section("Network", [block])])
     path.write_text(render(page), encoding="utf-8")
     tab = open_tab(width=width)
     shown = tab.open(path)
@@ -199,7 +200,7 @@ def test_a_wide_table_is_set_otherwise_rather_than_scrolled(open_tab, tmp_path, 
     names = [f"method {k}" for k in range(9)]
     rows = [entry("iris", name, 0.5) for name in names] + [entry("wine", names[0], 0.5)]
     path = tmp_path / "wide.html"
-    path.write_text(render(experiment_page(experiment(table(rows)))), encoding="utf-8")
+    path.write_text(render(experiment(table(rows))), encoding="utf-8")
     page = open_tab(width=width).open(path)
     box = page.get_by_role("region", name="Side by side")
     assert way in box.get_attribute("class")
@@ -253,7 +254,7 @@ def test_a_table_is_sorted_by_click_and_by_keyboard(pages, open_tab):
 def test_what_has_no_number_stands_last_whichever_way(open_tab, tmp_path):
     rows = [entry("a", "x", None, 0.1, error=None), entry("b", "x", 2.0), entry("c", "x", -1.0)]
     path = tmp_path / "gap.html"
-    path.write_text(render(experiment_page(experiment(table(rows)))), encoding="utf-8")
+    path.write_text(render(experiment(table(rows))), encoding="utf-8")
     page = open_tab().open(path)
     names = page.locator("tbody th")
     ours = page.get_by_role("button", name="ours")
@@ -309,7 +310,7 @@ def test_paper_shows_what_was_closed_and_no_buttons(pages, open_tab):
 
 def test_the_largest_page_opens_and_sorts(open_tab, tmp_path):
     path = Path(tmp_path) / "large.html"
-    path.write_text(render(experiment_page(large_experiment())), encoding="utf-8")
+    path.write_text(render(large_experiment()), encoding="utf-8")
     tab = open_tab()
     page = tab.open(path)
     page.get_by_text("Every entry").first.click()

@@ -2,16 +2,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.stats import t as student
 
 from ensemblage._core import TableBlock
 from ensemblage.datasets import ColumnSummary, DataSummary
-from ensemblage.report import BarsBlock, FactsBlock, NotesBlock, TextBlock, comparison_page
-from ensemblage.report._comparison import (
-    data_section,
-    datasets_section,
-    difference_blocks,
-)
+from ensemblage.report import render
+from ensemblage.report._blocks import BarsBlock
+from ensemblage.report._comparison import comparison_page, difference_blocks, residual_section
+from ensemblage.report._data import data_section, datasets_section
 from ensemblage.studies import compare
 from report.documents import comparison, method
 from studies.homes import homes
@@ -90,7 +89,7 @@ def test_methods_left_out_are_counted():
     broken = [method(name, [None, 0.5, 0.5], failures={0: "No."}) for name in "xy"]
     whole = [method("a", [0.9, 0.8, 0.9]), method("b", [0.5, 0.6, 0.7])]
     _, said = difference_blocks(comparison(*whole, *broken))
-    assert said == TextBlock(["2 methods without a score on every fold are left out here."])
+    assert said == "2 methods without a score on every fold are left out here."
 
 
 COLUMNS = (
@@ -107,18 +106,20 @@ def card(classes, **options):
 def test_a_card_as_a_section():
     (section,) = data_section(card({"a": 75, "b": 25}, notes=("A note.",)))
     facts, shares, columns, notes = section.blocks
-    assert isinstance(facts, FactsBlock)
-    assert facts.facts == [
-        ("data", "people"), ("rows", "100"), ("columns", "1 numeric, 1 categorical"),
-        ("missing", "2.5% of values, in 1 column"), ("highest cardinality", "14 in job"),
-    ]  # fmt: skip
+    assert facts == {
+        "data": "people",
+        "rows": "100",
+        "columns": "1 numeric, 1 categorical",
+        "missing": "2.5% of values, in 1 column",
+        "highest cardinality": "14 in job",
+    }
     assert isinstance(shares, BarsBlock)
     assert [bar.text for bar in shares.bars] == ["75 (75.0%)", "25 (25.0%)"]
     assert isinstance(columns, TableBlock)
     assert [row[-1].text for row in columns.rows] == [
         "min \N{MINUS SIGN}1.5, median 40, max 52", "cook (30%), smith (20%)",
     ]  # fmt: skip
-    assert notes == NotesBlock(("A note.",))
+    assert notes == ["A note."]
 
 
 def test_the_rarest_of_many_classes_stand_together():
@@ -134,7 +135,7 @@ def test_no_card_is_no_section_and_several_are_one_table():
     (section,) = datasets_section(two)
     table, notes = section.blocks
     assert [row[-1].text for row in table.rows] == ["75%", "50%"]
-    assert notes.notes == ["people: Odd."]
+    assert notes == ["people: Odd."]
 
 
 def blocks(page, kind):
@@ -154,8 +155,8 @@ def test_the_verdict_comes_first():
     assert page.summary[0] == "The first ranks first."
     assert page.summary[1].startswith("Strata is ahead of forest by 0.033 on average")
     assert "Of this library's methods strata does best, with accuracy 0.8833" in page.summary[2]
-    assert ("measure", "accuracy") in page.facts.facts
-    assert ("rows", "1,500") in page.facts.facts
+    assert page.facts["measure"] == "accuracy"
+    assert page.facts["rows"] == "1,500"
 
 
 def test_numbers_are_those_of_the_document():
@@ -174,10 +175,10 @@ def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
     scores, differences = blocks(page, BarsBlock)
     assert scores.bars[2].text == "failed"
     assert [bar.label for bar in differences.bars] == ["forest"]
-    (said,) = blocks(page, TextBlock)
-    assert said.paragraphs == ["1 method without a score on every fold is left out here."]
-    (notes,) = blocks(page, NotesBlock)
-    assert notes.notes == [
+    (said,) = blocks(page, str)
+    assert said == "1 method without a score on every fold is left out here."
+    (notes,) = blocks(page, list)
+    assert notes == [
         "A note.", "forest, 2 of 3 folds: Slow.", "broken failed on 1 of 3 folds: It broke.",
     ]  # fmt: skip
 
@@ -185,6 +186,44 @@ def test_differences_leave_out_a_method_that_failed_and_the_page_says_so():
 def test_one_method_has_nothing_to_differ_from():
     page = comparison_page(comparison(two_methods()[0]))
     assert [section.title for section in page.sections if section.blocks] == [
-        "Scores", "Fold by fold", "Notes",
+        "Scores", "Scores per fold", "Notes",
     ]  # fmt: skip
     assert len(page.summary) == 1
+
+
+@pytest.fixture(scope="module")
+def result():
+    return compare(homes(80, source="site"), methods=["mean", "ridge"], n_splits=2)
+
+
+def test_residuals_calibration_and_sources_are_shown(result):
+    pytest.importorskip("matplotlib")
+    (section,) = residual_section(result.residuals)
+    residuals, means, table = section.blocks
+    assert "ridge regression on 80 rows" in residuals.caption
+    assert "a line per source" in means.caption
+    assert [row[0].text for row in table.rows] == [each.source for each in result.residuals.sources]
+    assert [column.name for column in table.columns] == ["source", "rows", "bias", "RMSE"]
+
+
+def test_intervals_tell_what_they_cover(result):
+    ends = tuple((each - 1e9, each + 1e9) for each in result.residuals.predicted)
+    sources = tuple(replace(e, coverage=1.0) for e in result.residuals.sources)
+    told = replace(result.residuals, intervals=ends, sources=sources)
+    table = residual_section(told)[0].blocks[-1]
+    assert {row[-1].text for row in table.rows} == {"1.000"}
+    assert "Coverage is the share" in table.legend
+
+
+def test_of_classes_there_is_no_section():
+    assert residual_section(None) == []
+
+
+def test_the_report_of_a_regression(result):
+    page = comparison_page(result)
+    assert [section.title for section in page.sections][2] == "Residuals"
+    text = render(page)
+    assert text.count("<svg") >= 2
+    assert "RMSE: " in text
+    assert "accuracy" not in text.lower()
+    assert "target price" in text

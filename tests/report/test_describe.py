@@ -11,15 +11,8 @@ from ensemblage._core import TableBlock, final_step
 from ensemblage.cli import app
 from ensemblage.datasets import load_dataset
 from ensemblage.persistence import save
-from ensemblage.report import (
-    Section,
-    explain_model,
-    explanation_page,
-    kind_of,
-    render,
-    what_was_learned,
-)
-from ensemblage.report._describe import KINDS, _harder
+from ensemblage.report import explain_model, render, what_was_learned
+from ensemblage.report._describe import KINDS, hardest_strata, kind_of
 from ensemblage.strata import StrataDescription, StratumDescription
 
 METHODS = {
@@ -39,25 +32,22 @@ def fitted(request, quick_model):
     return request.param, quick_model(request.param), load_dataset("iris")
 
 
-def test_all_five_are_there(fitted):
+def test_document_text_sections_and_drawing(fitted):
     pytest.importorskip("matplotlib")
     method, model, iris = fitted
     explained = explain_model(model, iris.X, iris.y, columns=iris.feature_names)
     document = json.loads(msgspec.json.encode(explained.document))
     assert METHODS[method] in document
-    assert explained.facts
-    parts = explained.text()
-    assert {type(part) for part in parts} == {str, TableBlock}
-    page = explained.page()
-    assert page.summary
-    assert all(isinstance(section, Section) and section.blocks for section in page.sections)
+    assert explained.sentences
+    assert {type(part) for part in explained.text()} == {str, TableBlock}
+    assert all(section.blocks for section in explained.sections)
     if method in DRAWN:
         assert explained.draw("svg").startswith(b"<?xml")
         assert explained.draw("pdf").startswith(b"%PDF")
     else:
         with pytest.raises(ValueError, match=r"no drawing of their own: write a page \(.html\)"):
             explained.draw()
-    page_text = render(explanation_page(explained, name="m"))
+    page_text = render(explained, name="m")
     # coefficients of three classes are a table only
     assert ("<svg" in page_text) == (method != "logistic")
 
@@ -65,7 +55,7 @@ def test_all_five_are_there(fitted):
 def test_a_model_is_of_one_kind(fitted):
     _, model, _ = fitted
     # the last kind takes whatever is left
-    assert sum(kind.explains(final_step(model)) for kind in KINDS[:-1]) <= 1
+    assert sum(kind.matches(final_step(model)) for kind in KINDS[:-1]) <= 1
     # a pipeline in a pipeline hides nothing
     assert kind_of(make_pipeline(model)) is kind_of(model)
 
@@ -86,10 +76,10 @@ def test_a_row_is_explained_by_columns_that_add_up(quick_model, method, row):
     assert story.prediction == str(model.predict(iris.X[row : row + 1])[0])
     decision = story.decision
     assert {each.column for each in decision.contributions} == set(iris.feature_names)
-    total = decision.base + sum(each.amount for each in decision.contributions)
+    total = decision.baseline + sum(each.contribution for each in decision.contributions)
     assert total == pytest.approx(decision.value, abs=1e-9)
     assert f"Row {row}" in explained.text()[0]
-    assert explained.page().sections[0].title == f"Row {row}"
+    assert explained.row_sections[0].title == f"Row {row}"
 
 
 def explain(*arguments):
@@ -139,10 +129,10 @@ def test_columns_have_their_own_names(quick_model):
     assert all(line.startswith(("sepal", "petal")) for line in told)
 
 
-def test_harder_strata_are_named():
+def test_strata_of_the_highest_error_are_named():
     easy = StratumDescription(0, "age low (20)", 0.5, 0.1, ())
     hard = StratumDescription(1, "age high (61)", 0.5, 0.3, ())
     described = StrataDescription((easy, hard), 10, 0.2, "training")
-    assert list(_harder(described)) == [
-        "harder than others: age high (61) (error 30.0% on training rows, all rows 20.0%)"
+    assert list(hardest_strata(described)) == [
+        "highest error: age high (61) (30.0% on training rows, all rows 20.0%)"
     ]

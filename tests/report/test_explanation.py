@@ -11,33 +11,17 @@ from ensemblage.report._explanation import (
     feature_categories_of,
     feature_names,
     feature_origins,
-    saved_picture,
-    spread,
+    range_text,
 )
+
+X = np.array([[1.0, "a", 5.0], [2.0, "b", 5.0], [np.nan, "a", 5.0], [4.0, "b", 5.0]], dtype=object)
+Y = [0, 1, 0, 1]
+NAMES = ["age", "job", "same"]
 
 
 def test_counts_that_differ_are_a_range():
-    assert spread(np.array([3, 3])) == "3"
-    assert spread(np.array([5, 3, 4])) == "3 to 5"
-
-
-def test_a_picture_has_the_format_asked_for():
-    class Display:
-        class figure_:  # noqa: N801
-            @staticmethod
-            def savefig(buffer, **options):
-                buffer.write(repr(sorted(options.items())).encode())
-
-    assert saved_picture(Display, "svg") == b"[('dpi', 150), ('format', 'svg')]"
-
-
-X = np.array([[1.0, "a", 5.0], [2.0, "b", 5.0], [np.nan, "a", 5.0], [4.0, "b", 5.0]], dtype=object)
-
-
-Y = [0, 1, 0, 1]
-
-
-NAMES = ["age", "job", "same"]
+    assert range_text(np.array([3, 3])) == "3"
+    assert range_text(np.array([5, 3, 4])) == "3 to 5"
 
 
 def test_through_an_encoder_and_what_follows():

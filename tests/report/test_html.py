@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.report import (
-    Bar,
-    BarsBlock,
-    FactsBlock,
-    Page,
-    RanksBlock,
-    Section,
-    comparison_page,
-    experiment_page,
-    render,
-)
-from ensemblage.report._blocks import Ranked
+from ensemblage.report import render
+from ensemblage.report._blocks import Bar, BarsBlock, Page, RanksBlock, Section
 from ensemblage.report._html import bar_axis, rank_axis
 from report.documents import comparison, entry, experiment, method, table
 
@@ -91,9 +81,9 @@ def test_every_number_is_on_the_axis_and_ticks_ascend(values):
 
 
 def test_ranks_run_from_one_to_the_last_and_not_every_one_is_written():
-    few = RanksBlock([Ranked("a", 1.0, ours=False, ties=())] * 3, 1.0, "", "")
+    few = RanksBlock([Bar("a", 1.0, "1.00")] * 3, [[]] * 3, 1.0, "", "")
     assert rank_axis(few).ticks == (1.0, 2.0, 3.0)
-    many = RanksBlock([Ranked("a", 1.0, ours=False, ties=())] * 30, 1.0, "", "")
+    many = RanksBlock([Bar("a", 1.0, "1.00")] * 30, [[]] * 30, 1.0, "", "")
     assert rank_axis(many).ticks == (1, 4, 7, 10, 13, 16, 19, 22, 25, 28)
     assert rank_axis(many).place(30) == "100"
 
@@ -125,7 +115,7 @@ def test_long_texts_at_the_ends_stay_inside():
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}'
 
 
-def hostile_pages():
+def hostile_results():
     methods = [
         {**method("a", [0.9, 0.8]), "label": HOSTILE, "warnings": {HOSTILE: 1}},
         {**method("b", [0.5, 0.6]), "label": HOSTILE + "b", "failures": {0: HOSTILE}},
@@ -136,8 +126,8 @@ def hostile_pages():
     words |= {"title": HOSTILE, "measure": HOSTILE}
     document = experiment(words, words, title=HOSTILE, experiment=HOSTILE, scale=HOSTILE)
     return {
-        "comparison": comparison_page(comparison(*methods, dataset=HOSTILE)),
-        "experiment": experiment_page(document),
+        "comparison": comparison(*methods, dataset=HOSTILE),
+        "experiment": document,
     }
 
 
@@ -156,7 +146,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module", params=["comparison", "experiment"])
 def text(request):
-    return render(hostile_pages()[request.param])
+    return render(hostile_results()[request.param])
 
 
 def test_hostile_words_are_text(text):
@@ -207,8 +197,8 @@ def test_readers_of_all_kinds_find_their_way(text):
     assert reader.tags.count("figure") == reader.tags.count("figcaption")
 
 
-def test_the_same_page_has_the_same_bytes(text):
-    assert text in {render(page) for page in hostile_pages().values()}
+def test_the_same_result_has_the_same_bytes(text):
+    assert text in {render(result) for result in hostile_results().values()}
 
 
 def luminance(colour):
@@ -244,14 +234,14 @@ def test_contrast_is_sufficient_in_both_themes():
 def test_the_error_of_a_share_is_in_per_cent_too():
     bars = [Bar("a", 0.65, "65.0%", error=0.081), Bar("b", 12.5, "12.50", error=1.234)]
     block = BarsBlock(bars, "Bars.", from_zero=True)
-    text = render(Page("T", "t", [], FactsBlock([]), [Section("S", [block])]))
+    text = render(Page("T", "t", [], {}, [Section("S", [block])]))
     assert "\N{PLUS-MINUS SIGN} 8.1%</span>" in text
     assert "\N{PLUS-MINUS SIGN} 1.23</span>" in text
 
 
 def test_no_line_ends_inside_a_number():
     said = ["Wilcoxon p = 3.4e-05, not well-kept", "a gain of 0.21 ± 0.23"]
-    page = render(Page("t", "t", said, FactsBlock([]), []))
+    page = render(Page("t", "t", said, {}, []))
     space = "\N{NO-BREAK SPACE}"
     assert f"p{space}={space}3.4e\N{NON-BREAKING HYPHEN}05, not well-kept" in page
     assert f"0.21 ±{space}0.23" in page
@@ -259,13 +249,8 @@ def test_no_line_ends_inside_a_number():
 
 def test_all_lines_of_a_rank_figure_have_one_scale():
     ties = [(True, False, False), (True, True, False), (False, True, True), (False, False, True)]
-    methods = [
-        Ranked(name, rank, ours=False, ties=tied)
-        for name, rank, tied in zip("abcd", (1.0, 2.0, 3.0, 4.0), ties, strict=True)
-    ]
-    page = render(
-        Page("t", "t", [], FactsBlock([]), [Section("s", [RanksBlock(methods, 1.5, "", "")])])
-    )
+    methods = [Bar(name, rank, f"{rank:.2f}") for rank, name in enumerate("abcd", start=1)]
+    page = render(Page("t", "t", [], {}, [Section("s", [RanksBlock(methods, ties, 1.5, "", "")])]))
     found = re.findall(r'<span class="ties">(.*?)</span>', page)
     # the critical difference, four methods, and the axis
     assert [each.count("</i>") for each in found] == [3] * 6
@@ -273,3 +258,8 @@ def test_all_lines_of_a_rank_figure_have_one_scale():
     assert page.index(".bars svg { grid-column: 1 / -1;") < page.index(
         ".bars.ranks svg { grid-column: 1 / span 2; }"
     )
+
+
+def test_what_has_no_report_is_refused():
+    with pytest.raises(TypeError, match="type dict has no report; give an Explanation"):
+        render({})

@@ -7,11 +7,13 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.svm import SVC
 
 from ensemblage.report import explain_model
-from ensemblage.report._contributions import against_others
+from ensemblage.report._contributions import class_contrast
 from ensemblage.report._linear import linear_part
 from ensemblage.strata import ScaledLogisticRegression
 
 X, Y = make_blobs(60, 3, centers=3, random_state=0)
+ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]])
+MODEL = LogisticRegression().fit(ROWS, ["no", "no", "yes", "yes"])
 
 
 @pytest.mark.parametrize(
@@ -27,20 +29,18 @@ X, Y = make_blobs(60, 3, centers=3, random_state=0)
 def test_two_classes(member):
     known = Y < 2
     member.fit(X[known], Y[known])
-    part = linear_part(member, np.array([0, 1]))
-    values = part.coef @ X[0] + part.intercept
+    coef, intercept = linear_part(member, np.array([0, 1]))
+    values = coef @ X[0] + intercept
     expected = member.decision_function(X[:1])[0]
-    assert float(against_others(values, 1)) == pytest.approx(expected)
+    assert float(class_contrast(values, 1)) == pytest.approx(expected)
 
 
 def test_three_classes_and_one_that_was_not_seen():
     member = LogisticRegression().fit(X, Y)
-    part = linear_part(member, np.arange(3))
-    np.testing.assert_allclose(
-        part.coef @ X[0] + part.intercept, member.decision_function(X[:1])[0]
-    )
+    coef, intercept = linear_part(member, np.arange(3))
+    np.testing.assert_allclose(coef @ X[0] + intercept, member.decision_function(X[:1])[0])
     narrow = LogisticRegression().fit(X[Y != 1], Y[Y != 1])
-    assert linear_part(narrow, np.arange(3)).coef[1].tolist() == [0.0, 0.0, 0.0]
+    assert linear_part(narrow, np.arange(3))[0][1].tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -52,37 +52,30 @@ def test_what_is_not_linear_in_its_rows(member):
     assert linear_part(member.fit(X, Y), np.arange(3)) is None
 
 
-LINEAR_MODEL_X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]])
-
-
-MODEL = LogisticRegression().fit(LINEAR_MODEL_X, ["no", "no", "yes", "yes"])
-
-
 def test_coefficients_the_largest_first():
-    said, table, legend = explain_model(MODEL, columns=["age", "pay"]).text()
-    assert said == "Logistic regression: a coefficient per feature"
+    _, _, table, legend = explain_model(MODEL, columns=["age", "pay"]).text()
     assert [row[0].text for row in table.rows] == ["age", "pay"]
     assert [column.name for column in table.columns] == ["feature", "for yes"]
-    assert legend.startswith("Change of the log odds per unit")
+    assert legend.startswith("Change of the log-odds per unit")
 
 
 def test_a_decision_is_the_log_odds():
-    story = explain_model(MODEL, LINEAR_MODEL_X, columns=["age", "pay"], row=0).document
+    story = explain_model(MODEL, ROWS, columns=["age", "pay"], row=0).document
     decision = story.decision
     assert (story.prediction, decision.label) == ("no", "no")
-    assert decision.value == pytest.approx(-MODEL.decision_function(LINEAR_MODEL_X[:1])[0])
+    assert decision.value == pytest.approx(-MODEL.decision_function(ROWS[:1])[0])
     age = next(each for each in decision.contributions if each.column == "age")
-    assert age.amount == pytest.approx(-MODEL.coef_[0, 0] * (0 - 1.5))
+    assert age.contribution == pytest.approx(-MODEL.coef_[0, 0] * (0 - 1.5))
     assert "mean of the rows given" in decision.measure
 
 
 def test_a_row_alone_is_told_from_zero():
-    decision = explain_model(MODEL, LINEAR_MODEL_X[3:], row=0).document.decision
-    assert decision.base == pytest.approx(MODEL.intercept_[0])
+    decision = explain_model(MODEL, ROWS[3:], row=0).document.decision
+    assert decision.baseline == pytest.approx(MODEL.intercept_[0])
     assert [each.column for each in decision.contributions] == ["x0", "x1"]
 
 
 def test_a_page_has_bars():
-    page = explain_model(MODEL, columns=["age", "pay"]).page()
-    assert [section.title for section in page.sections] == ["Coefficients", "All coefficients"]
-    assert page.summary == ["Logistic regression: one coefficient for each of 2 features."]
+    explained = explain_model(MODEL, columns=["age", "pay"])
+    assert [each.title for each in explained.sections] == ["Coefficients", "All coefficients"]
+    assert explained.sentences == ["Logistic regression: one coefficient for each of 2 features."]

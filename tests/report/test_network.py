@@ -5,26 +5,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ensemblage._core import NOTHING, TableBlock
-from ensemblage.bayes import BayesNetClassifier
+from ensemblage.bayes import BayesNetClassifier, ProbabilityTable
 from ensemblage.datasets import load_dataset
 from ensemblage.inner import InnerBayesNetClassifier
 from ensemblage.report import explain_model
 from ensemblage.report._network import (
-    NetworkExplanation,
-    NetworkFacts,
-    NodeTable,
-    _how_many_depend,
+    NetworkDocument,
+    _nodes_table,
+    dependence_text,
     join_ranges,
-    probability_tables,
+    network_figure,
+    probability_table,
     range_labels,
 )
-
-
-def table(states, given, probabilities, *, cuts=None, parents=()):
-    return NodeTable(states, cuts, parents, np.array(given), np.array(probabilities))
-
-
-CLASS = table(["no", "yes"], [[]], [[0.25, 0.75]])
+from report.documents import total_of
 
 
 def test_ranges_are_named_with_few_digits():
@@ -54,19 +48,20 @@ def test_joining_keeps_the_sum(weights, most):
 
 
 def test_few_configurations_stand_side_by_side():
-    wet = table(["dry", "wet"], [[0], [1]], [[0.9, 0.1], [0.2, 0.8]], parents=["rain"])
-    _, block = probability_tables({"rain": CLASS, "wet": wet})
-    assert block.caption == "wet given rain"
-    assert [column.name for column in block.columns] == ["wet", "no", "yes"]
+    wet = ProbabilityTable(["x0"], np.array([[0], [1]]), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    labels = {"x0": ["no", "yes"], "x1": ["dry", "wet"]}
+    block = probability_table("x1", wet, labels, names={"x0": "rain", "x1": "grass"})
+    assert block.caption == "grass given rain"
+    assert [column.name for column in block.columns] == ["grass", "no", "yes"]
     assert [field.text for field in block.rows[1]] == ["wet", "0.100", "0.800"]
     assert block.folded
 
 
 def test_many_configurations_stand_below_each_other_and_are_cut_short():
-    given = [[k % 2, k // 2] for k in range(80)]
-    many = table(["low", "high"], given, [[0.5, 0.5]] * 80, cuts=[0.5], parents=["rain", "day"])
-    day = table([f"day {k}" for k in range(40)], [[]], [[1 / 40] * 40])
-    block = probability_tables({"rain": CLASS, "day": day, "many": many})[2]
+    given = np.array([[k % 2, k // 2] for k in range(80)])
+    many = ProbabilityTable(["rain", "day"], given, np.full((80, 2), 0.5))
+    labels = {"rain": ["no", "yes"], "day": [f"day {k}" for k in range(40)]}
+    block = probability_table("many", many, labels | {"many": range_labels([0.5])}, [0.5])
     assert [column.name for column in block.columns] == ["rain", "day", "≤ 0.5", "> 0.5"]
     assert [field.text for field in block.rows[3]] == ["yes", "day 1", "0.500", "0.500"]
     assert len(block.rows) == 60
@@ -75,36 +70,31 @@ def test_many_configurations_stand_below_each_other_and_are_cut_short():
 
 def test_many_ranges_are_joined():
     cuts = np.arange(20.0).tolist()
-    ranges = table([str(k) for k in range(21)], [[]], [[1 / 21] * 21], cuts=cuts)
-    (block,) = probability_tables({"x": ranges})
+    table = ProbabilityTable([], np.zeros((1, 0), int), np.full((1, 21), 1 / 21))
+    block = probability_table("x", table, {"x": range_labels(cuts)}, cuts)
     assert len(block.rows) == 8
     assert block.legend == "21 ranges are joined here."
 
 
-TABLES = {"class": NodeTable(["a", "b"], None, [], np.zeros((1, 0), int), np.full((1, 2), 0.5))}
-
-
-SMALL = NetworkExplanation(NetworkFacts({"class": [], "age": ["class"]}, "class", TABLES))
-
-
-def test_a_small_network_in_words():
-    said, table = SMALL.text()
-    assert said == "A network of 2 nodes."
+def test_nodes_and_what_they_depend_on():
+    table = _nodes_table(NetworkDocument({"class": [], "age": ["class"]}))
     assert [[field.text for field in row] for row in table.rows] == [
-        ["class", NOTHING.text], ["age", "class"],
+        ["class", NOTHING.text, "0"], ["age", "class", "1"],
     ]  # fmt: skip
 
 
-def test_a_page_has_the_drawing_the_nodes_and_the_tables():
-    page = SMALL.page()
-    assert page.summary == [
-        "A network of 2 nodes and 1 arrow.",
+def test_the_drawing_the_nodes_and_the_tables():
+    X = np.array([[0.0], [1.0]] * 20)
+    explained = explain_model(BayesNetClassifier().fit(X, X[:, 0] > 0), columns=["age"])
+    assert explained.sentences == [
+        "A network of 2 nodes and 1 arc.",
         "The only feature depends on the class directly.",
     ]
-    assert page.complete
-    assert [section.title for section in page.sections] == ["Network", "Nodes", "Tables"]
-    assert "age depends on class." in page.sections[0].blocks[0].alt
-    assert isinstance(page.sections[2].blocks[0], TableBlock)
+    assert [section.title for section in explained.sections] == ["Network", "Nodes", "Tables"]
+    assert "age depends on class." in explained.sections[0].blocks[0].alt
+    assert all(isinstance(each, TableBlock) for each in explained.sections[2].blocks)
+    # the probability tables are for pages
+    assert sum(isinstance(each, TableBlock) for each in explained.text()) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,17 +114,15 @@ def test_a_page_has_the_drawing_the_nodes_and_the_tables():
     ],
 )
 def test_how_many_features_depend_in_plain_words(numbers, said):
-    assert _how_many_depend(*numbers) == said
+    assert dependence_text(*numbers) == said
 
 
 def test_long_lists_are_cut_short():
     names = [f"x{k}" for k in range(14)]
-    parents = {"class": [], **{name: ["class"] for name in names}}
-    many = NetworkExplanation(NetworkFacts(parents, "class", {}))
-    assert many.page().sections[0].blocks[0].alt.endswith("x11 depends on class; and 2 more.")
-    assert not many.page().sections[1].blocks[0].folded
-    wide = NetworkFacts({f"x{k}": [] for k in range(25)}, "x0", {})
-    assert NetworkExplanation(wide).page().sections[1].blocks[0].folded
+    many = NetworkDocument({"class": [], **{name: ["class"] for name in names}})
+    assert network_figure(many, "class").alt.endswith("x11 depends on class; and 2 more.")
+    assert not _nodes_table(many).folded
+    assert _nodes_table(NetworkDocument({f"x{k}": [] for k in range(25)})).folded
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +134,8 @@ def test_a_fitted_network_speaks_in_the_columns_names(iris):
     network = BayesNetClassifier().fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     assert set(explained.document.parents) == {network.target_name_, *iris.feature_names}
-    table = explained.facts.tables[iris.feature_names[0]]
-    assert table.probabilities.shape == (len(table.given), len(table.states))
-    np.testing.assert_allclose(table.probabilities.sum(axis=1), 1)
-    assert next(explained.learned(network, ())).startswith("a network of 5 nodes and ")
+    table = explained.sections[2].blocks[1]
+    assert table.caption.startswith(iris.feature_names[0])
 
 
 def test_tables_add_up_to_the_log_odds(iris):
@@ -164,29 +150,29 @@ def test_tables_add_up_to_the_log_odds(iris):
         own = logs.pop(story.prediction)
         (other,) = logs.values()
         assert story.decision.value == pytest.approx(own - other, abs=1e-9)
-        total = story.decision.base + sum(each.amount for each in story.decision.contributions)
-        assert total == pytest.approx(story.decision.value, abs=1e-9)
+        assert total_of(story.decision) == pytest.approx(story.decision.value, abs=1e-9)
 
 
-def test_gaps_are_said_to_be_filled(iris):
+def test_imputed_values_are_mentioned(iris):
     network = BayesNetClassifier().fit(iris.X, iris.y)
     holed = iris.X[:1].astype(float)
     holed[0, 2] = np.nan
     decision = explain_model(network, holed, columns=iris.feature_names, row=0).document.decision
-    assert decision.measure.endswith("gaps are filled with the most frequent value here")
+    assert decision.measure.endswith("missing values are imputed by the mode")
     assert {each.value for each in decision.contributions} >= {"missing"}
 
 
-def test_the_share_of_a_crowd_is_told_with_each_arc(iris):
+def test_bootstrap_frequencies_stand_beside_the_parents(iris):
     network = InnerBayesNetClassifier(3, random_state=0).fit(iris.X, iris.y)
     explained = explain_model(network, columns=iris.feature_names)
     shares = explained.document.confidence
     assert set(shares) == {network.target_name_, *iris.feature_names}
     node = iris.feature_names[0]
     assert shares[node][network.target_name_] == 1.0
-    _, table = explained.text()
+    table = explained.text()[-1]
     assert table.rows[1][1].text.startswith(f"{network.target_name_} (100%)")
-    figure = explained.page().sections[0].blocks[0]
+    figure = explained.sections[0].blocks[0]
     assert figure.confidence == shares
     assert "wider" in figure.caption
-    assert SMALL.document.confidence is None
+    plain = BayesNetClassifier().fit(iris.X, iris.y)
+    assert explain_model(plain).document.confidence is None

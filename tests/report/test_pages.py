@@ -6,18 +6,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from ensemblage._core import NOTHING, TableBlock
-from ensemblage.report import (
-    BarsBlock,
-    FigureBlock,
-    Section,
-    ShadesBlock,
-    TextBlock,
-    audit_page,
-    clustering_page,
-    explanation_page,
-)
-from ensemblage.report._explanation import ModelPage
-from ensemblage.report._pages import prototype_figure
+from ensemblage.report import Explanation, clustering_page, explanation_page
+from ensemblage.report._blocks import BarsBlock, FigureBlock, Section, ShadesBlock
+from ensemblage.report._pages import audit_page, profile_figure
 from ensemblage.sources import AuditedSource, ColumnShift, SourceAudit
 from ensemblage.studies import AuditDocument, ClusteringDocument, Prototype
 
@@ -78,9 +69,9 @@ def test_the_worst_source_comes_first_and_suspects_stand_out():
 
 
 def test_too_few_sources_have_no_bound_on_the_page():
-    assert "nine in ten" in str(audit_page(DOCUMENT).facts)
+    assert "90 % prediction limit" in audit_page(DOCUMENT).facts
     unbounded = replace(DOCUMENT, audit=dataclass_replace(AUDIT, error_upper_90=1.0))
-    assert "nine in ten" not in str(audit_page(unbounded).facts)
+    assert "90 % prediction limit" not in audit_page(unbounded).facts
 
 
 def test_it_begins_with_what_matters():
@@ -91,16 +82,16 @@ def test_it_begins_with_what_matters():
 
 
 def test_prototypes_of_words_are_not_drawn():
-    assert prototype_figure([Prototype(0, 2, {"kind": "a"})], {}) is None
+    assert profile_figure([Prototype(0, 2, {"kind": "a"})], {}) is None
     gone = {"x": np.array([np.nan, np.nan])}
-    assert prototype_figure([Prototype(0, 2, {"x": None})], gone) is None
+    assert profile_figure([Prototype(0, 2, {"x": None})], gone) is None
 
 
 def test_of_many_columns_the_telling_ones_are_drawn():
     rng = np.random.default_rng(0)
     rows = {f"c{j:02d}": rng.normal(size=30) for j in range(40)}
     prototypes = [Prototype(k, 15, {name: k * j for j, name in enumerate(rows)}) for k in (0, 1)]
-    block = prototype_figure(prototypes, rows)
+    block = profile_figure(prototypes, rows)
     names = [name for name, _ in block.rows]
     assert "c39" in names
     assert "c00" not in names
@@ -109,13 +100,13 @@ def test_of_many_columns_the_telling_ones_are_drawn():
 
 def test_levels_are_standard_deviations_from_the_mean_row():
     rows = {"x": np.array([0.0, 2.0])}
-    block = prototype_figure([Prototype(0, 1, {"x": 0.0}), Prototype(1, 1, {"x": 9.0})], rows)
+    block = profile_figure([Prototype(0, 1, {"x": 0.0}), Prototype(1, 1, {"x": 9.0})], rows)
     # mean 1, deviation 1, full strength at 2
-    assert [shade.level for shade in block.rows[0][1]] == [-0.5, 1.0]
+    assert [level for _, level in block.rows[0][1]] == [-0.5, 1.0]
     assert block.signed
 
 
-CLUSTERING_PAGE_DOCUMENT = ClusteringDocument(
+CLUSTERING = ClusteringDocument(
     method="inner", clusters=2, labels=[0, 0, 1], agreement=[1.0, 0.5, 0.8],
     prototypes=[Prototype(0, 2, {"size": -1.5, "kind": "a"}),
                 Prototype(1, 1, {"size": 9.0, "kind": None})],
@@ -125,9 +116,7 @@ CLUSTERING_PAGE_DOCUMENT = ClusteringDocument(
 
 def test_sizes_prototypes_and_agreement():
     columns = {"size": np.array([-2.0, -1.0, 9.0])}
-    page = clustering_page(
-        CLUSTERING_PAGE_DOCUMENT, name="things.csv", label="Inner K-means", columns=columns
-    )
+    page = clustering_page(CLUSTERING, name="things.csv", label="Inner K-means", columns=columns)
     assert page.summary[0] == "Inner K-means puts 3 rows into 2 clusters of 1 to 2 rows."
     assert "normalised mutual information 0.5000, purity 0.7500" in page.summary[2]
     sizes, prototypes, notes = page.sections
@@ -143,46 +132,42 @@ def test_sizes_prototypes_and_agreement():
 
 
 def test_a_consensus_has_no_agreement():
-    document = structs.replace(CLUSTERING_PAGE_DOCUMENT, agreement=None, scores={})
+    document = structs.replace(CLUSTERING, agreement=None, scores={})
     page = clustering_page(document, name="things.csv", label="MCLA", notes=["Few rows."])
     assert len(page.summary) == 1
     (table,) = page.sections[1].blocks
     assert [column.name for column in table.columns] == ["cluster", "rows", "size", "kind"]
-    assert page.sections[2].blocks[0].notes == ["Few rows."]
+    assert page.sections[2].blocks[0] == ["Few rows."]
 
 
-class Explained:
-    """A kind of model that nobody knows."""
-
-    def __init__(self, *, complete=False):
-        self.shown = ModelPage(
-            ["It is new."], [("parts", "3")], [Section("Parts", [TextBlock(["Three."])])], complete
-        )
-
-    def page(self):
-        return self.shown
+EXPLAINED = Explanation(
+    None, ["It is new."], {"parts": "3"}, [Section("Parts", ["Three."])], "No drawing."
+)
 
 
-def test_a_page_of_any_kind_with_what_was_noted_in_training():
+def test_a_model_with_what_was_noted_in_training():
     details = {"dataset": "people.csv", "n_rows": 1200, "accuracy": 0.9, "accuracy_se": 0.01,
                "learned": ["4 columns", "5 strata"], "method": "new"}  # fmt: skip
-    page = explanation_page(Explained(), name="m.skops", details=details)
-    assert page.title == "What m.skops learned"
+    page = explanation_page(EXPLAINED, name="m.skops", details=details)
+    assert page.title == "Model report: m.skops"
     assert page.summary == [
-        "It is new.", "When it was trained, its cross-validated accuracy was 0.9000 ± 0.0100.",
+        "It is new.", "Cross-validated accuracy in training: 0.9000 ± 0.0100.",
     ]  # fmt: skip
-    assert page.facts.facts == [("parts", "3"), ("trained on", "people.csv"), ("rows", "1,200")]
-    assert [section.title for section in page.sections] == ["Parts", "Noted in training"]
-    assert page.sections[1].blocks[0].paragraphs == ["4 columns.", "5 strata."]
-
-
-def test_what_the_page_says_itself_is_not_said_again():
-    page = explanation_page(Explained(complete=True), name="m", details={"learned": ["x0"]})
-    assert [section.title for section in page.sections] == ["Parts"]
+    assert page.facts == {"parts": "3", "trained on": "people.csv", "rows": "1,200"}
+    assert [section.title for section in page.sections] == ["Parts", "Training summary"]
+    assert page.sections[1].blocks == ["4 columns.", "5 strata."]
 
 
 @pytest.mark.parametrize("details", [None, {}, {"accuracy": None, "accuracy_se": None}])
 def test_without_notes_of_the_training(details):
-    page = explanation_page(Explained(), name="m", details=details)
+    page = explanation_page(EXPLAINED, name="m", details=details)
     assert page.summary == ["It is new."]
-    assert page.facts.facts == [("parts", "3")]
+    assert page.facts == {"parts": "3"}
+    assert [section.title for section in page.sections if section.blocks] == ["Parts"]
+
+
+def test_a_row_stands_before_the_model():
+    row = dataclass_replace(EXPLAINED, row_sections=[Section("Row 3", ["Predicted."])])
+    assert [each.title for each in explanation_page(row, name="m").sections][:2] == [
+        "Row 3", "Parts",
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ensemblage._core import TableBlock
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
 from ensemblage.report import explain_model, what_was_learned
-from ensemblage.report._pool import calibration_bars
+from ensemblage.report._pool import calibration_bars, learned
 
 
 @pytest.fixture(scope="module")
@@ -37,37 +37,36 @@ def test_tables_for_a_terminal_and_sections_of_a_page(fitted):
     found = explain_model(model)
     captions = [each.caption for each in found.text() if isinstance(each, TableBlock)]
     assert captions == ["The pool and its members", "What each place contributes"]
-    assert [each.title for each in found.page().sections] == [
+    assert [each.title for each in found.sections] == [
         "Members",
         "Calibration",
         "Places of diversity",
     ]
     with_row = explain_model(model, X, row=2)
-    assert with_row.page().sections[0].title == "Row 2"
-    said, _, legend = with_row.text()
+    assert with_row.row_sections[0].title == "Row 2"
+    said, _, _, legend = with_row.text()
     assert said.startswith(f"Row 2: predicted {model.predict(X[2:3])[0]} (no 0.")
     assert legend.startswith("Probabilities of the classes.")
-    assert with_row.page().sections[0].blocks[0].paragraphs == [f"{said}."]
 
 
 def test_bars_are_in_the_order_of_their_shares(fitted):
-    bars = explain_model(fitted[0]).page().sections[0].blocks[0].bars
+    bars = explain_model(fitted[0]).sections[0].blocks[0].bars
     assert [bar.value for bar in bars] == sorted((bar.value for bar in bars), reverse=True)
     assert not any(bar.ours for bar in bars)  # neither anchors nor what a user gave
 
 
-def test_voices_about_a_row(fitted):
+def test_member_predictions_of_a_row(fitted):
     model, X, _ = fitted
     story = explain_model(model, X, row=2).document
     assert story.prediction == model.predict(X[2:3])[0]
     np.testing.assert_allclose(story.scores, model.predict_proba(X[2:3])[0])
-    assert {each.member for each in story.voices} == {"logistic", "GaussianNB"}
+    assert {each.member for each in story.member_predictions} == {"logistic", "GaussianNB"}
 
 
 def test_what_was_learned(fitted):
     lines = list(what_was_learned(fitted[0], ["a", "b"]))
-    assert lines[-2].startswith("log loss 0.")
-    assert lines[-1].startswith("listens to ")
+    assert lines[-2].startswith("out-of-fold log loss 0.")
+    assert lines[-1].startswith("weights: ")
 
 
 def test_it_is_drawn(fitted):
@@ -75,7 +74,7 @@ def test_it_is_drawn(fitted):
     assert explain_model(fitted[0]).draw().startswith(b"\x89PNG")
 
 
-def test_a_row_of_words_reaches_members_that_read_tables():
+def test_a_row_of_categories_reaches_members_that_read_tables():
     rng = np.random.default_rng(0)
     y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
     town = np.where(rng.uniform(size=90) < 0.8, np.where(y == "yes", "Rome", "Cairo"), "Lima")
@@ -89,13 +88,17 @@ def test_a_row_of_words_reaches_members_that_read_tables():
     assert what_was_learned(passed, ["age", "town"])[0] == "2 columns, encoded as 4 features"
 
 
-def test_calibration_shows_how_sure_and_how_often_right():
+def test_calibration_shows_confidence_and_accuracy():
     pooled = np.array([[0.9, 0.1]] * 10 + [[0.4, 0.6]] * 20)
     record = SimpleNamespace(pooled=pooled, y=np.array([0] * 8 + [1] * 17 + [0] * 5))
     less, more = calibration_bars(record).bars
-    assert (less.label, less.value, less.reference) == ("60.0% sure", 0.75, pytest.approx(0.6))
+    assert (less.label, less.value, less.reference) == (
+        "confidence 60.0%",
+        0.75,
+        pytest.approx(0.6),
+    )
     assert less.error == pytest.approx((16 / 22 * 6 / 22 / 20) ** 0.5)
-    assert (more.label, more.value, more.text) == ("90.0% sure", 0.8, "80.0%")
+    assert (more.label, more.value, more.text) == ("confidence 90.0%", 0.8, "80.0%")
 
 
 def test_rows_of_known_sources_have_a_pool_of_their_own():
@@ -105,19 +108,21 @@ def test_rows_of_known_sources_have_a_pool_of_their_own():
     pool = EnsemblageClassifier(["logistic"], cv=2, random_state=0).fit(X, y, sources=site)
     found = explain_model(pool)
     assert found.document.known_sources[0].accuracy > 0.8 > found.document.members[0].accuracy
-    assert found.text()[0] == "Told that a row is of one of 2 sources (Basel, Bern):"
-    assert [each.title for each in found.page().sections][:2] == ["Members", "Known sources"]
+    assert "Rows of one of 2 sources (Basel, Bern) are predicted by source-aware members:" in (
+        found.text()
+    )
+    assert [each.title for each in found.sections][:2] == ["Members", "Known sources"]
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
     lines = list(what_was_learned(piped, ["a", "b"]))[-4:]
-    assert lines[0].startswith("told which of 2 sources, log loss 0.")
-    assert lines[2].startswith("not told, log loss 0.")
+    assert lines[0].startswith("source known, one of 2: out-of-fold log loss 0.")
+    assert lines[2].startswith("source unknown: out-of-fold log loss 0.")
     told = explain_model(pool, X, sources=site, row=0)
     assert told.document.source == "Bern"
-    assert told.text()[0].endswith(", by members that know Bern")
+    assert told.text()[0].endswith(", by members that know the source Bern.")
     assert explain_model(pool, X, row=0).document.source is None
 
 
-def test_a_pool_of_numbers():
+def test_a_regression_pool():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 2))
     y = 50 + 8 * X[:, 0] + rng.normal(size=90)
@@ -126,13 +131,13 @@ def test_a_pool_of_numbers():
     facts = explain_model(model).document
     assert [each.rmse for each in facts.members] == [each.rmse for each in pool.leaderboard_]
     assert (facts.calibration_error, facts.members[0].accuracy) == (None, None)
-    page = explain_model(model).page()
-    assert [each.title for each in page.sections] == ["Members", "Places of diversity"]
-    assert f"RMSE {pool.leaderboard_[0].rmse:.4g}." in page.summary[0]
+    explained = explain_model(model)
+    assert [each.title for each in explained.sections] == ["Members", "Places of diversity"]
+    assert f"RMSE {pool.leaderboard_[0].rmse:.4g}." in explained.sentences[0]
     found = explain_model(model, X, row=2)
-    mean, spread = model.predict(X[2:3], return_std=True)
-    assert found.document.scores == pytest.approx([mean[0], spread[0]])
-    assert found.text()[0].endswith(f"with a standard deviation of {spread[0]:.4g}")
-    pushes = sum(each.push for each in found.document.voices)
-    assert y.mean() + pushes == pytest.approx(mean[0])
-    assert next(iter(type(found).learned(pool, ()))).startswith("log loss ")
+    mean, std = model.predict(X[2:3], return_std=True)
+    assert found.document.scores == pytest.approx([mean[0], std[0]])
+    assert found.text()[0].endswith(f"with a standard deviation of {std[0]:.4g}.")
+    added = sum(each.contribution for each in found.document.member_predictions)
+    assert y.mean() + added == pytest.approx(mean[0])
+    assert next(learned(pool, ())).startswith("out-of-fold log loss ")

@@ -1,56 +1,103 @@
+import json
+
 import msgspec
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from ensemblage._core import Heading as Column
+from ensemblage._core import Heading
 from ensemblage.datasets import make_multi_source
-from ensemblage.report import CardsBlock, MapBlock, TextBlock, explain_model
-from ensemblage.report._blocks import Card
-from ensemblage.report._explanation import Subject
+from ensemblage.report import described_strata, explain_model
+from ensemblage.report._blocks import FigureBlock
+from ensemblage.report._contributions import RowExplanation, class_contrast
+from ensemblage.report._explanation import ModelContext
+from ensemblage.report._linear import linear_part
 from ensemblage.report._strata import (
-    UNDESCRIBED,
-    MemberFacts,
-    RowFacts,
-    StrataFacts,
-    closest_bars,
+    NO_ROWS,
+    NOT_DESCRIBED,
+    NOT_LINEAR,
+    StrataDocument,
+    StrataMemberDocument,
+    _sentences,
+    learned,
+    member_table,
     members_table,
-    members_text,
-    reasons,
+    outlined_strata,
     strata_map,
-    strata_names,
-    strata_section,
-    strata_summary,
-    voices_blocks,
-    voices_text,
+    stratum_reasons,
 )
+from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
     BootstrapStrata,
     ColumnDifference,
     StrataDescription,
+    StrataDisplay,
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
     StratumDescription,
 )
+from report.documents import total_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
+
+COLUMNS = [f"column {j}" for j in range(4)]
 AGE = ColumnDifference("age", "numeric", None, 60.0, 40.0, 1.0)
-
-
 SITE = ColumnDifference("site", "categorical", "Basel", 0.9, 0.3, 1.3)
-
-
 LAB = ColumnDifference("lab", "missing", None, 0.8, 0.2, 1.3)
-
-
 SEEN = ColumnDifference("seen", "date", None, 18628.0, 18000.0, 0.5)
+DESCRIBED = StrataDescription((StratumDescription(0, "x", 0.5, None, (SITE, LAB, AGE, SEEN)),), 9)
+MEMBER = StrataMemberDocument("0", "age high (61)", "SVC", 50, ["a", "b"], None, 0.9, 0.6)
+DOCUMENT = StrataDocument(
+    "HISS", "Gate", 2, 0.3, "training",
+    [MEMBER,
+     msgspec.structs.replace(
+         MEMBER, member="1", name="1", classes=["a"], dominant_in=0.4, constant=True),
+     msgspec.structs.replace(MEMBER, member="anchor", name=None, dominant_in=None)],
+)  # fmt: skip
+ROW = msgspec.convert({
+    "row": 7, "prediction": "a", "classes": ["a", "b"], "scores": [0.75, 0.25],
+    "member_predictions": [
+        {"member": "0", "name": "age low (20)",
+         "membership": 0.2, "scores": [0.5, 0.5], "weight": 0.25},
+        {"member": "1", "name": "age high (61)", "reasons": ["age 63 (stratum 61, all rows 54)"],
+         "membership": 1.0, "scores": [0.8, 0.2], "weight": 0.75},
+        {"member": "2", "membership": 0.0, "scores": [0.0, 1.0], "weight": 0.0},
+    ],
+}, RowExplanation)  # fmt: skip
+ROWS = np.random.default_rng(0).normal(size=(60, 3))
+NAMES = [f"stratum {k}" for k in range(9)]
 
 
-TOLD = StrataDescription((StratumDescription(0, "x", 0.5, None, (SITE, LAB, AGE, SEEN)),), 9)
+@pytest.fixture(scope="module")
+def data():
+    return make_multi_source(3, 240, 4, random_state=0, return_sources=True)
+
+
+@pytest.fixture(scope="module")
+def regression():
+    return make_multi_source(3, 240, 4, task="regression", random_state=0)
+
+
+def fitted(X, y, strata, **options):
+    ensemble = StrataEnsembleClassifier(strata, random_state=0, **options)
+    return make_pipeline(StandardScaler(), ensemble).fit(X, y)
+
+
+def document_of(model, X=None):
+    return explain_model(model, X, columns=COLUMNS).document
+
+
+def row_of(model, X, row):
+    return explain_model(model, X, columns=COLUMNS, row=row).document
 
 
 def test_the_nearest_columns_stand_first():
     fields = {"age": 65.0, "site": "Basel", "lab": 3.0, "seen": 18628.0}
-    assert reasons(TOLD, 0, fields) == [
+    assert stratum_reasons(DESCRIBED, 0, fields) == [
         "site = Basel",
         "age 65 (stratum 60, all rows 40)",
         "seen 2021-01-01 (stratum 2021-01-01, all rows 2019-04-14)",
@@ -59,240 +106,119 @@ def test_the_nearest_columns_stand_first():
 
 def test_columns_in_which_the_row_is_like_all_rows_are_no_reasons():
     fields = {"age": 41.0, "site": "Bern", "lab": None, "seen": None}
-    assert reasons(TOLD, 0, fields) == ["lab missing"]
+    assert stratum_reasons(DESCRIBED, 0, fields) == ["lab missing"]
 
 
-def test_without_a_description_there_are_none():
-    assert reasons(None, 0, {}) == reasons(TOLD, None, {}) == []
+def test_without_a_description_there_are_no_reasons():
+    assert stratum_reasons(None, 0, {}) == stratum_reasons(DESCRIBED, None, {}) == []
 
 
-def test_a_card_by_hand():
-    differences = (
-        ColumnDifference("age", "numeric", None, 61.0, 42.0, 0.9),
-        ColumnDifference("job", "categorical", "cook", 0.5, 0.2, 0.6),
-        ColumnDifference("pay", "missing", None, 0.3, 0.1, 0.5),
-    )
-    described = StrataDescription(
-        (StratumDescription(0, "age high (61)", 0.25, 0.1, differences),), 40, 0.15, "held out"
-    )
-    X, y = make_multi_source(3, 90, random_state=0)
-    facts = explain_model(StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)).facts
-    assert strata_section(facts)[0].paragraphs == [UNDESCRIBED]
-    assert strata_names(facts) == ["stratum 0", "stratum 1", "stratum 2"]
-    (block,) = strata_section(type(facts)(**{**_fields(facts), "described": described}))
-    assert isinstance(block, CardsBlock)
-    assert block.cards == [
-        Card(
-            "0: age high (61)", "25.0% of the rows, error 10.0%",
-            [("age", "61 (all rows 42)"), ("job = cook", "50% (all rows 20%)"),
-             ("pay missing", "30% (all rows 10%)")],
-        )
-    ]  # fmt: skip
-    assert block.caption.endswith("had not seen; on all of them 15.0%.")
-
-
-def test_strata_have_their_names_where_rows_tell_them():
-    X, y = make_multi_source(3, 90, random_state=0)
-    model = StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)
-    facts = explain_model(model, np.asarray(X)).facts
-    assert [name.split(":")[0] for name in strata_names(facts)] == ["0", "1", "2"]
-    assert strata_names(facts)[0].endswith(facts.described.names[0])
-
-
-def _fields(facts):
-    return {name: getattr(facts, name) for name in facts.__struct_fields__}
-
-
-MEMBER = MemberFacts("0", "age high (61)", "SVC", 50, ["a", "b"], None, 0.9, 0.6)
-
-
-FACTS = StrataFacts(
-    "HISS", "Gate", 2, 0.3, "training",
-    [MEMBER,
-     msgspec.structs.replace(
-         MEMBER, member="1", name="1", classes=["a"], closest=0.4, constant=True),
-     msgspec.structs.replace(MEMBER, member="anchor", name=None, closest=None)],
-)  # fmt: skip
-
-
-STORY = msgspec.convert({
-    "row": 7, "prediction": "a", "classes": ["a", "b"], "scores": [0.75, 0.25],
-    "decision": {
-        "label": "a", "measure": "log odds", "base": 0.5, "value": 1.25, "share": 0.9,
-        "contributions": [{"column": "age", "value": "63", "amount": 0.75}],
-    },
-    "members": [
-        {"member": "0", "name": "age low (20)", "why": [],
-         "membership": 0.2, "outputs": [0.5, 0.5], "weight": 0.25},
-        {"member": "1", "name": "age high (61)", "why": ["age 63 (stratum 61, all rows 54)"],
-         "membership": 1.0, "outputs": [0.8, 0.2], "weight": 0.75},
-        {"member": "2", "name": None, "why": [],
-         "membership": 0.0, "outputs": [0.0, 1.0], "weight": 0.0},
-    ],
-}, RowFacts)  # fmt: skip
-
-
-def test_the_summary_counts_constant_members():
-    assert strata_summary(FACTS) == [
+def test_the_sentences_count_constant_members():
+    assert _sentences(DOCUMENT) == [
         "2 strata by HISS, each 30% of the rows; fused by gate.",
-        "1 stratum holds rows of one class only, and its member is constant.",
+        "1 stratum holds rows of one class only: their member is constant.",
     ]
 
 
-def test_columns_without_a_number_are_left_out():
-    table = members_table(FACTS)
-    names = [column.name for column in table.columns]
-    assert "weight" not in names
-    assert "closest" in names
-    assert [field.text for field in table.rows[1]][:4] == ["1", "constant", "50", "a only"]
-    assert "Weight" not in table.legend
-
-
-def test_a_terminal_gets_the_same_table_with_its_own_legend():
-    first, table, legend, undescribed = members_text(FACTS)
-    assert first == "2 strata by HISS, each 30% of the rows; fused by gate"
-    assert table.rows == members_table(FACTS).rows
-    assert legend.startswith("accuracy: on rows of the stratum that the member had not seen; ")
-    assert undescribed.startswith("What the strata are needs rows to tell")
-
-
 def test_what_all_members_share_is_said_once():
-    facts = msgspec.structs.replace(FACTS, members=[MEMBER, MEMBER], fusion="AnchoredGate")
-    first, table, *_ = members_text(facts)
-    assert first.endswith("each 30% of the rows; on each of them: SVC; fused by anchored gate")
-    assert [column.name for column in table.columns] == ["stratum", "rows", "accuracy", "closest"]
-
-
-def test_what_the_strata_are_stands_first():
-    described = StrataDescription((StratumDescription(0, "age high (61)", 0.5, None, ()),), 10)
-    facts = msgspec.structs.replace(FACTS, described=described)
-    assert members_text(facts)[:2] == ["What the strata are", described.block]
-
-
-def test_an_anchor_is_closest_to_nothing():
-    assert [bar.label for bar in closest_bars(FACTS).bars] == [
-        "0: age high (61)", "stratum 1",
+    document = msgspec.structs.replace(DOCUMENT, members=[MEMBER, MEMBER], fusion="AnchoredGate")
+    (sentence,) = _sentences(document)
+    assert sentence.endswith("each 30% of the rows; on each of them: SVC; fused by anchored gate.")
+    assert [column.name for column in members_table(document).columns] == [
+        "stratum", "rows", "accuracy", "dominant in",
     ]  # fmt: skip
 
 
-def test_one_rows_way():
-    text, table, why, moved = voices_blocks(STORY)
-    assert text.paragraphs == ["Predicted: a. All members together say a 0.750, b 0.250."]
-    assert [row[0].text for row in table.rows] == ["1 age high (61)", "0 age low (20)"]
-    assert table.legend.endswith("Left out: 1 member without a part in it.")
-    assert why.paragraphs == ["In age high (61): age 63 (stratum 61, all rows 54)."]
-    assert moved.caption.startswith("Which columns moved the decision")
+def test_columns_without_a_number_are_left_out():
+    table = members_table(DOCUMENT)
+    names = [column.name for column in table.columns]
+    assert "weight" not in names
+    assert "dominant in" in names
+    assert [field.text for field in table.rows[1]][:4] == ["1", "constant", "50", "a only"]
+    assert "weight" not in table.legend
+    assert "accuracy: on rows of the stratum" in table.legend
 
 
-def test_one_rows_way_in_a_terminal_ends_in_the_fused_answer():
-    first, table, _, left, why, moved, legend = voices_text(STORY)
-    assert first == "Row 7: predicted a (a 0.750, b 0.250)"
+def test_members_of_a_row_by_weight_and_the_fused_prediction():
+    table, left = member_table(ROW)
+    assert [row[0].text for row in table.rows] == ["1 age high (61)", "0 age low (20)", "fused"]
     assert [field.text for field in table.rows[-1]] == ["fused", "", "", "0.750", "0.250"]
-    assert left == "Left out: 1 member without a part in it."
-    assert why == "In age high (61): age 63 (stratum 61, all rows 54)"
-    assert [field.text for field in moved.rows[1]] == ["age", "63", "+0.750"]
-    assert legend == (
-        "For a: log odds; members with 90% of the weight are linear and counted here."
-    )
+    assert left == "Left out: 1 member without weight."
 
 
-def test_where_nothing_is_linear_that_is_said():
-    story = msgspec.structs.replace(STORY, decision=None)
-    assert voices_text(story)[-1].startswith("Which columns moved the decision cannot be told")
-
-
-def test_only_the_loudest_voices_are_listed():
-    many = [msgspec.structs.replace(STORY.members[0], weight=0.05)] * 20
-    _, table, _, left, *_ = voices_text(msgspec.structs.replace(STORY, members=many))
+def test_only_the_members_of_the_largest_weights_are_listed():
+    many = [msgspec.structs.replace(ROW.member_predictions[0], weight=0.05)] * 20
+    table, left = member_table(msgspec.structs.replace(ROW, member_predictions=many))
     assert len(table.rows) == 9
     assert left == "Left out: 12 members with 60.0% of the weight."
 
 
 def test_of_many_classes_the_most_probable_are_shown():
     shares = [0.02, 0.4, 0.01, 0.1, 0.03, 0.2, 0.04, 0.2]
-    members = [msgspec.structs.replace(each, outputs=shares) for each in STORY.members]
-    story = msgspec.structs.replace(
-        STORY, classes=list("abcdefgh"), scores=shares, members=members, prediction="b"
+    members = [msgspec.structs.replace(each, scores=shares) for each in ROW.member_predictions]
+    row = msgspec.structs.replace(
+        ROW, classes=list("abcdefgh"), scores=shares, member_predictions=members, prediction="b"
     )
-    said, table, *_ = voices_text(story)
-    assert said == (
-        "Row 7: predicted b (b 0.400, d 0.100, e 0.030, f 0.200, g 0.040, h 0.200, 2 others 0.030)"
-    )
+    table, _ = member_table(row)
     assert [column.name for column in table.columns][3:] == list("bdefgh")
     assert [field.text for field in table.rows[-1]][3:5] == ["0.400", "0.100"]
-    assert voices_blocks(story)[0].paragraphs[0].endswith("h 0.200, 2 others 0.030.")
 
 
-X = np.random.default_rng(0).normal(size=(60, 3))
+def test_strata_are_described_where_rows_are_given(data):
+    X, y, _ = data
+    model = StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)
+    assert explain_model(model).sections[0].blocks == [NOT_DESCRIBED]
+    explained = explain_model(model, X)
+    description = explained.document.strata
+    assert explained.sections[0].blocks == [description.block]
+    assert description.block in explained.text()
+    bars = explained.sections[2].blocks[0].bars
+    assert [bar.label for bar in bars] == [f"{k}: {description.names[k]}" for k in range(3)]
 
 
-NAMES = [f"stratum {k}" for k in range(9)]
+def test_an_anchor_is_dominant_in_nothing(data):
+    X, y, _ = data
+    explained = explain_model(fitted(X, y, HISS(2, 0.4), anchor=SVC()))
+    bars = explained.sections[2].blocks[0].bars
+    assert [bar.label for bar in bars] == ["stratum 0", "stratum 1"]
 
 
-@pytest.fixture(scope="module")
-def strata():
-    return HISS(9, 0.3, random_state=0).fit(X)
+def test_few_strata_are_all_outlined_in_their_order():
+    few = HISS(3, 0.3, random_state=0).fit(ROWS)
+    block = strata_map(ModelContext(few, X=ROWS), NAMES)
+    assert isinstance(block, FigureBlock)
+    assert "A map of 60 rows" in block.alt
+    assert "the 3 strata: stratum 0; stratum 1; stratum 2." in block.caption
 
 
-def test_few_strata_are_all_shown_in_their_order():
-    few = HISS(3, 0.3, random_state=0).fit(X)
-    block = strata_map(Subject(few, X=X, y=np.array(["a", "b"] * 30)), NAMES)
-    assert [panel.title for panel in block.panels] == NAMES[:3]
-    assert block.groups == ["a", "b"] * 30
-    assert len(block.points) == 60
-    assert block.mark is None
-    memberships = few.transform(X)
-    for k, panel in enumerate(block.panels):
-        assert panel.rows == np.flatnonzero(memberships[:, k] >= 0.5).tolist()
-        assert panel.text == f"{len(panel.rows)} rows"
-
-
-def test_of_many_strata_the_rows_own_come_first(strata):
-    block = strata_map(Subject(strata, X=X, row=7), NAMES)
-    assert len(block.panels) == 6
-    own = {NAMES[k] for k in np.flatnonzero(strata.transform(X)[7] >= 0.5)}
-    assert {panel.title for panel in block.panels if panel.own} == own
-    assert all(panel.own for panel in block.panels[: len(own)])
-    assert (block.mark, block.mark_name) == (7, "row 7")
+def test_of_many_strata_the_rows_own_come_first():
+    strata = HISS(9, 0.3, random_state=0).fit(ROWS)
+    block = strata_map(ModelContext(strata, X=ROWS, row=7), NAMES)
     assert "6 of the 9 strata, the row's own first" in block.caption
-
-
-def test_the_stratum_that_decided_comes_before_the_others(strata):
-    shares = [0.0] * 9
-    decided = int(np.flatnonzero(strata.transform(X)[7] >= 0.5)[-1])
-    shares[decided] = 1.0
-    block = strata_map(Subject(strata, X=X, row=7), NAMES, shares)
-    assert block.panels[0].title == NAMES[decided]
+    assert "The ring marks row 7." in block.caption
+    own = np.flatnonzero(strata.transform(ROWS)[7] >= 0.5).tolist()
+    shown = outlined_strata(StrataDisplay.of_model(strata, ROWS), 7)
+    assert set(shown[: len(own)]) == set(own[: len(shown)])
 
 
 def test_no_map_where_there_is_none():
-    alike = BootstrapStrata(3, random_state=0).fit(X)
-    assert isinstance(strata_map(Subject(alike, X=X), NAMES), TextBlock)
-    narrow = HISS(2, 0.4, random_state=0).fit(X[:, :1])
-    said = strata_map(Subject(narrow, X=X[:, :1]), NAMES).paragraphs
-    assert said == ["A map needs at least two columns; the strata see 1."]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return make_multi_source(3, 240, 4, random_state=0)
-
-
-def fitted(X, y, strata, **options):
-    return StrataEnsembleClassifier(strata, random_state=0, **options).fit(X, y)
+    alike = BootstrapStrata(3, random_state=0).fit(ROWS)
+    text = strata_map(ModelContext(alike, X=ROWS), NAMES)
+    assert text.startswith("No row is closer to one stratum of BootstrapStrata")
+    narrow = HISS(2, 0.4, random_state=0).fit(ROWS[:, :1])
+    assert "at least two columns" in strata_map(ModelContext(narrow, X=ROWS[:, :1]), NAMES)
 
 
 def test_the_document_is_the_row_if_one_is_named(data):
-    X, y = data
+    X, y, _ = data
     model = fitted(X, y, HISS(3, 0.4))
-    assert explain_model(model).document.rows == "training"
-    assert explain_model(model, X).document.rows == "given"
+    assert document_of(model).rows == "training"
+    assert document_of(model, X).rows == "given"
     explained = explain_model(model, X, row=3)
     assert explained.document.row == 3
     assert explained.text()[0].startswith("Row 3: predicted ")
-    assert [section.title for section in explained.page().sections] == [
-        "Row 3", "What the strata are", "Map", "Members",
-    ]  # fmt: skip
+    assert [section.title for section in explained.row_sections] == ["Row 3"]
+    assert [section.title for section in explained.sections] == ["Strata", "Map", "Members"]
 
 
 @pytest.mark.parametrize(
@@ -300,102 +226,234 @@ def test_the_document_is_the_row_if_one_is_named(data):
 )
 def test_the_map_is_a_picture(data, picture, start):
     pytest.importorskip("matplotlib")
-    X, y = data
-    model = fitted(X, y, HISS(3, 0.4))
-    assert explain_model(model, X, y).draw(picture).startswith(start)
+    X, y, _ = data
+    assert explain_model(fitted(X, y, HISS(3, 0.4)), X, y).draw(picture).startswith(start)
 
 
 def test_a_map_without_rows_is_refused(data):
-    X, y = data
+    X, y, _ = data
     explained = explain_model(fitted(X, y, HISS(3, 0.4)))
     with pytest.raises(ValueError, match="needs rows to show: give `X`"):
         explained.draw()
-    (hint,) = explained.page().sections[1].blocks
-    assert hint == TextBlock(["A map needs rows to show: name a file after the model."])
+    assert explained.sections[1].blocks == [NO_ROWS]
 
 
 def test_what_was_learned_by_hand(data):
-    X, y = data
-    model = fitted(X, y, HISS(2, 0.5), fusion="mean")
+    X, y, _ = data
+    model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0).fit(X, y)
     model.stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.6]])
-    lines = list(type(explain_model(model)).learned(model, ()))
-    assert lines == [
+    assert list(learned(model, ())) == [
         "2 strata of 120 of the 4 rows",
         "a row is in 0 to 2 strata; 1 row is in none",
         "one scaled logistic regression per stratum, fused by mean",
     ]
     model.stratifier_.memberships_ = np.array([[1.0, 0.0], [0.0, 1.0]])
-    lines = list(type(explain_model(model)).learned(model, ()))
-    assert lines[1] == "every row is in one stratum"
+    assert list(learned(model, ()))[1] == "every row is in one stratum"
 
 
-def test_strata_without_places_say_so(data):
-    X, y = data
-    explained = explain_model(fitted(X, y, BootstrapStrata(2), fusion="vote"), X, y)
-    (block,) = explained.page().sections[1].blocks
-    assert isinstance(block, TextBlock)
-    assert block.paragraphs[0].startswith("No row is closer to one stratum of BootstrapStrata")
-    drawn = explain_model(fitted(X, y, HISS(3, 0.4)), X).page().sections[1].blocks[0]
-    assert isinstance(drawn, MapBlock)
-
-
-NUMBER_FUSIONS = ["gate", "log_linear", "mean"]
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return make_multi_source(3, 240, 4, task="regression", random_state=0)
-
-
-@pytest.mark.parametrize("fusion", NUMBER_FUSIONS)
-def test_columns_add_up_to_a_number(numbers, fusion):
-    X, y = numbers
+@pytest.mark.parametrize("fusion", ["gate", "log_linear", "mean"])
+def test_columns_add_up_to_the_prediction_of_a_regression(regression, fusion):
+    X, y = regression
     model = StrataEnsembleRegressor(HISS(3, 0.4), fusion=fusion, random_state=0).fit(X, y)
-    story = explain_model(model, X, y, row=3).document
+    row = explain_model(model, X, y, row=3).document
     mean, std = model.predict(X[3:4], return_std=True)
-    assert story.decision.value == pytest.approx(mean[0])
-    moved = story.decision.base + sum(each.amount for each in story.decision.contributions)
-    assert moved == pytest.approx(mean[0])
-    assert story.spread == pytest.approx(std[0])
-    assert (story.classes, story.scores) == ([], [])
-    spreads = [each["spread"] for each in model.member_report_]
-    assert [each.outputs[1] for each in story.members] == pytest.approx(spreads)
+    assert row.decision.value == pytest.approx(mean[0])
+    assert total_of(row.decision) == pytest.approx(mean[0])
+    assert row.scores == pytest.approx([mean[0], std[0]])
+    assert row.classes == []
+    errors = [each["spread"] for each in model.member_report_]
+    assert [each.scores[1] for each in row.member_predictions] == pytest.approx(errors)
 
 
-def test_strata_of_numbers_are_told_in_full(numbers):
-    X, y = numbers
+def test_a_regression_is_described_in_full(regression):
+    X, y = regression
     model = StrataEnsembleRegressor(HISS(3, 0.4), random_state=0).fit(X, y)
     explained = explain_model(model, X, y)
-    assert [each.score for each in explained.facts.members] == [
+    assert [each.score for each in explained.document.members] == [
         each["score"] for each in model.member_report_
     ]
-    described = explained.facts.described
-    assert (described.error, described.of_classes) == (model.held_out_error_, False)
-    texts = [each for each in explained.text() if isinstance(each, str)]
-    assert any("root of the mean squared error" in text for text in texts)
-    (drawn,) = explained.page().sections[1].blocks
-    assert isinstance(drawn, MapBlock)
-    assert drawn.groups == []
-    told = explain_model(model, X, row=3)
-    assert told.text()[1].columns[-2:] == [
-        Column("number", numeric=True), Column("spread", numeric=True)
+    strata = explained.document.strata
+    assert (strata.error, strata.of_classes) == (model.held_out_error_, False)
+    assert isinstance(explained.sections[1].blocks[0], FigureBlock)
+    row = explain_model(model, X, row=3)
+    assert row.text()[2].columns[-2:] == [
+        Heading("prediction", numeric=True), Heading("std", numeric=True)
     ]  # fmt: skip
-    sentence = told.page().sections[0].blocks[0].paragraphs[0]
-    assert sentence.startswith(f"Predicted: {told.document.prediction}. Its standard deviation: ")
+    predicted = f"Row 3: predicted {row.document.prediction}, with a standard deviation of "
+    assert row.text()[0].startswith(predicted)
 
 
-def test_stacked_numbers_do_not_add_up(numbers):
-    X, y = numbers
+def test_a_stacked_regression_does_not_add_up(regression):
+    X, y = regression
     model = StrataEnsembleRegressor(HISS(3, 0.4), fusion="stacking", random_state=0).fit(X, y)
     assert explain_model(model, X, row=0).document.decision is None
 
 
-def test_strata_with_one_value_have_constant_members(numbers):
-    X, y = numbers
+def test_strata_with_one_value_have_constant_members(regression):
+    X, y = regression
     y = np.where(X[:, 0] > np.quantile(X[:, 0], 0.3), 5.0, y)
     with pytest.warns(UserWarning, match="one value of the target only"):
         model = StrataEnsembleRegressor(HISS(4, 0.2), random_state=0).fit(X, y)
-    lines = list(type(explain_model(model)).learned(model, ()))
     constant = len(model.constant_strata_)
-    assert lines[-1] == f"{constant} of 4 strata hold one value only"
-    assert "one value only" in explain_model(model).page().summary[1]
+    assert list(learned(model, ()))[-1] == f"{constant} of 4 strata hold one value only"
+    assert "one value only" in explain_model(model).sentences[1]
+
+
+def test_members_of_a_stacked_ensemble(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.25), fusion="stacking")
+    document = document_of(model)
+    assert (document.stratifier, document.fusion, document.n_strata) == ("HISS", "Stacking", 3)
+    members = document.members
+    assert [each.member for each in members] == ["0", "1", "2"]
+    assert {each.estimator for each in members} == {"ScaledLogisticRegression"}
+    assert [each.n_rows for each in members] == [60, 60, 60]
+    assert sum(each.weight for each in members) == pytest.approx(1)
+    assert all(0 <= each.score <= 1 for each in members)
+    memberships = model[-1].stratifier_.memberships_
+    assert sum(each.dominant_in for each in members) == pytest.approx(
+        (memberships.max(axis=1) > 0).mean()
+    )
+
+
+def test_shares_of_dominant_strata_by_hand(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(2, 0.5), fusion="mean")
+    model[-1].stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.5]])
+    assert [each.dominant_in for each in document_of(model).members] == [0.375, 0.375]
+
+
+def test_rows_that_are_given_are_counted_instead(data):
+    X, y, _ = data
+    document = document_of(fitted(X, y, make_pipeline(PCA(2), HISS(3, 0.4))), X[:1])
+    assert document.rows == "given"
+    # a single row has one dominant stratum, or shares it, or has none
+    assert sum(each.dominant_in for each in document.members) == pytest.approx(1, abs=1)
+
+
+def test_anchor_and_constant_members_have_their_names(data):
+    X, y, sources = data
+    model = fitted(X, np.where(sources == 0, 2, y), HISS(6, 0.1), anchor=SVC())
+    members = document_of(model).members
+    assert members[-1].member == "anchor"
+    assert members[-1].estimator == "SVC"
+    assert members[-1].dominant_in is None
+    constant = [each for each in members if len(each.classes) == 1]
+    assert {(each.estimator, *each.classes) for each in constant} == {("DummyClassifier", "2")}
+
+
+def test_one_row_by_hand(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.4), fusion="mean")
+    row = row_of(model, X, 5)
+    assert row.row == 5
+    assert row.prediction == str(model.predict(X[5:6])[0])
+    members = row.member_predictions
+    np.testing.assert_allclose(row.scores, np.mean([each.scores for each in members], axis=0))
+    expected = model[-1].stratifier_.transform(model[0].transform(X[5:6]))[0]
+    assert [each.membership for each in members] == pytest.approx(expected.tolist())
+    json.dumps(msgspec.to_builtins(row), allow_nan=False)
+
+
+def test_a_gates_weights_are_the_rows_own(data):
+    X, y, _ = data
+    row = row_of(fitted(X, y, HISS(3, 0.4)), X, 0)
+    assert sum(each.weight for each in row.member_predictions) == pytest.approx(1)
+
+
+def test_known_sources_have_their_names(data):
+    X, y, sources = data
+    places = np.array(["Basel", "Bern", "Genf"])[sources]
+    model = StrataEnsembleClassifier(SourceStrata(), random_state=0).fit(X, y, sources=places)
+    assert [each.member for each in document_of(model).members] == ["Basel", "Bern", "Genf"]
+
+
+def test_a_row_that_is_not_there_is_named(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.4))
+    with pytest.raises(ValueError, match="no row 240: the data have rows 0 to 239"):
+        explain_model(model, X, row=240)
+    with pytest.raises(ValueError, match="`row` = 3 is a row of the data: give `X`"):
+        explain_model(model, row=3)
+
+
+@pytest.mark.parametrize("anchor", [None, SVC(kernel="linear")])
+@pytest.mark.parametrize("fusion", ["gate", "mean", "log_linear"])
+def test_columns_add_up_to_the_weighted_log_odds(data, anchor, fusion):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.4), anchor=anchor, fusion=fusion)
+    ensemble = model[-1]
+    for row in (0, 17):
+        decision = row_of(model, X, row).decision
+        assert total_of(decision) == pytest.approx(decision.value, abs=1e-12)
+        scaled = model[0].transform(X[row : row + 1])
+        weights = ensemble.explain_row(scaled)["weights"]
+        label = int(ensemble.predict(scaled)[0])
+        sign = 1 if label == 1 else -1
+        members = [*ensemble.estimators_, *ensemble.anchors_]
+        odds = [sign * member.decision_function(scaled)[0] for member in members]
+        assert decision.value == pytest.approx(float(weights @ odds), abs=1e-10)
+        assert decision.label == str(label)
+
+
+def test_columns_add_up_for_three_classes(data):
+    X, y, _ = data
+    model = fitted(X, np.where(X[:, 0] > 0.3, 2, y), HISS(2, 0.6))
+    ensemble, scaled = model[-1], model[0].transform(X[:1])
+    decision = row_of(model, X, 0).decision
+    parts = [linear_part(each, np.arange(3)) for each in ensemble.estimators_]
+    weights = ensemble.explain_row(scaled)["weights"]
+    value = sum(
+        w * class_contrast(coef @ scaled[0] + intercept, int(decision.label))
+        for w, (coef, intercept) in zip(weights, parts, strict=True)
+    )
+    assert decision.value == pytest.approx(float(value), abs=1e-10)
+
+
+def test_contributions_are_given_where_members_and_fusion_are_linear(data):
+    X, y, _ = data
+    stacked = explain_model(fitted(X, y, HISS(2, 0.5), fusion="stacking"), X, row=0)
+    assert stacked.document.decision is None
+    assert stacked.text()[-1] == NOT_LINEAR
+    curved = StrataEnsembleClassifier(HISS(2, 0.5), SVC(), fusion="mean", random_state=0)
+    model = make_pipeline(StandardScaler(), curved).fit(X, y)
+    assert row_of(model, X, 0).decision is None
+    half = explain_model(fitted(X, y, HISS(2, 0.5), anchor=SVC()), X, row=0)
+    assert 0 < half.document.decision.explained_weight < 1
+    assert "the linear members counted here have" in half.text()[-1]
+
+
+def test_strata_have_names_and_rows_reasons(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(3, 0.3))
+    document = document_of(model, X)
+    assert [each.name for each in document.members] == document.strata.names
+    explained = explain_model(model, X, columns=COLUMNS, row=0)
+    best = max(explained.document.member_predictions, key=lambda each: each.membership)
+    assert best.reasons
+    assert all(reason.startswith("column ") for reason in best.reasons)
+    assert f"In {best.name}: {'; '.join(best.reasons)}." in explained.text()
+
+
+def test_what_was_noted_after_the_fit_comes_first(data):
+    X, y, _ = data
+    model = fitted(X, y, HISS(2, 0.4))
+    described = described_strata(model, X, y, columns=COLUMNS, kinds=())
+    noted = {"strata": msgspec.to_builtins(described)}
+    # without rows, and with few of them, the names are those of the training
+    assert explain_model(model, columns=COLUMNS, details=noted).document.strata == described
+    row = explain_model(model, X[:1], columns=COLUMNS, row=0, details=noted).document
+    assert [each.name for each in row.member_predictions] == described.names
+    assert row.decision is not None
+    assert document_of(model).strata is None
+
+
+def test_errors_on_training_rows_are_called_so(data):
+    X, y, _ = data
+
+    def error_rows(**options):
+        model = fitted(X, y, HISS(2, 0.4), **options)
+        return described_strata(model, X, y, columns=COLUMNS, kinds=()).error_rows
+
+    assert error_rows(fusion="mean") == "training"
+    assert error_rows() == "held out"

@@ -6,26 +6,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ensemblage._core import INK
-from ensemblage.report import (
-    FactsBlock,
-    FigureBlock,
-    MapBlock,
-    MapPanel,
-    NetworkBlock,
-    Page,
-    Section,
-    TreeBlock,
-    render,
-)
-from ensemblage.report._blocks import Outline
-from ensemblage.report._svg import (
-    drawn_svg,
-    map_pictures,
-    network_pictures,
-    numbered,
-    tree_pictures,
-)
+from ensemblage.report import render
+from ensemblage.report._blocks import FigureBlock, NetworkBlock, Page, Section, TreeBlock
+from ensemblage.report._svg import drawings, drawn_svg, numbered
 from inner.test_tree_drawing import full_tree
+
+HOSTILE = "<script>alert(1)</script>"
+ODD = ["$x^", "cost in $", r"\$y", "tab\tnew\x00\x1b", "名前", "a" * 100, "a" * 100, HOSTILE]
 
 
 @pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
@@ -43,12 +30,6 @@ def test_a_missing_package_is_named(missing):
         f"A report needs {missing}, which comes with the extra `report`: "
         'pip install "ensemblage[report]".'
     )
-
-
-HOSTILE = "<script>alert(1)</script>"
-
-
-ODD = ["$x^", "cost in $", r"\$y", "tab\tnew\x00\x1b", "名前", "a" * 100, "a" * 100, HOSTILE]
 
 
 def written(ax, names):
@@ -112,104 +93,57 @@ def test_pyplot_knows_nothing_of_it():
         assert sys.modules["matplotlib.pyplot"].get_fignums() == open_figures
 
 
-def block(n, name="x"):
+def network(n, name="x"):
     parents = {"class": [], **{f"{name}{k}": ["class"] for k in range(n)}}
     return NetworkBlock(parents, "class", "A network.", "How to read it.")
 
 
-def test_a_small_network_is_drawn_once_a_wide_one_for_each_width():
-    assert [picture.width for picture in network_pictures(block(2))] == ["any"]
-    wide, narrow = network_pictures(block(30))
-    assert (wide.width, narrow.width) == ("wide", "narrow")
-    assert narrow.drawing.width <= 350 < wide.drawing.width
-
-
-def test_lines_of_a_name_stand_around_the_middle():
-    (picture,) = network_pictures(block(1, "a column name of many letters "))
-    box = picture.drawing.boxes[1]
-    heights = [height for height, _ in picture.texts(box)]
-    assert box.top < heights[0] < heights[-1] < box.bottom
-
-
-def test_names_in_the_drawing_are_escaped_and_printable():
-    page = Page("A page", "note", [], FactsBlock([]), [Section("s", [block(3, "\x00" + HOSTILE)])])
-    text = render(page)
-    assert "<script>alert" not in text
-    assert "&lt;script&gt;" in text
-    assert "\x00" not in text
-
-
-def test_arrows_are_as_wide_as_the_crowd_is_sure():
-    parents = {"y": [], "a": ["y"], "b": ["y", "a"]}
-    shares = {"a": {"y": 1.0}, "b": {"a": 0.5}}
-    (picture,) = network_pictures(NetworkBlock(parents, "y", "", "", shares))
-    found = {line.title: line.width for line in picture.lines}
-    assert found == {"y to a: chosen by 100%": 2.2, "a to b: chosen by 50%": 1.35, "": None}
-
-
-def block_tree_pictures(leaves, name="age"):
+def tree(leaves, name="age"):
     return TreeBlock(full_tree(leaves, name), ["yes", "no"], "A tree.", "How to read it.")
 
 
-def test_one_drawing_for_each_width():
-    wide, narrow = tree_pictures(block_tree_pictures(5))
-    assert (wide.width, narrow.width) == ("wide", "narrow")
-    assert narrow.drawing.width == 350
-    assert wide.svg.startswith('<svg class="for-wide" ')
-    assert wide.svg.count("<g>") == len(wide.drawing.nodes) == 9
+def test_a_small_network_is_drawn_once_a_wide_one_for_each_width():
+    assert [width for width, _, _ in drawings(network(2))] == ["any"]
+    (wide, large, _), (narrow, small, _) = drawings(network(30))
+    assert (wide, narrow) == ("wide", "narrow")
+    widths = [float(ET.fromstring(svg).get("width")) for svg in (large, small)]  # noqa: S314
+    assert widths[1] <= 350 < widths[0]
 
 
-def test_names_are_escaped_and_printable_and_classes_have_a_legend():
-    page = Page(
-        "A page",
-        "note",
-        [],
-        FactsBlock([]),
-        [Section("s", [block_tree_pictures(3, "\x00" + HOSTILE)])],
-    )
-    text = render(page)
+def test_lines_of_a_name_stand_around_the_middle():
+    ((_, svg, _),) = drawings(network(1, "a column name of many letters "))
+    node = ET.fromstring(svg).findall("g[@class='node']")[0]  # noqa: S314
+    box, heights = node.find("rect"), [float(text.get("y")) for text in node.findall("text")]
+    top = float(box.get("y"))
+    assert len(heights) > 1
+    assert top < heights[0] < heights[-1] < top + float(box.get("height"))
+
+
+def test_arcs_are_as_wide_as_their_bootstrap_frequency():
+    parents = {"y": [], "a": ["y"], "b": ["y", "a"]}
+    shares = {"a": {"y": 1.0}, "b": {"a": 0.5}}
+    ((_, svg, _),) = drawings(NetworkBlock(parents, "y", "", "", shares))
+    found = {
+        arc.findtext("title"): arc.find("path").get("stroke-width")
+        for arc in ET.fromstring(svg).findall("g")  # noqa: S314
+        if arc.find("rect") is None
+    }
+    assert found == {"y to a: frequency 100%": "2.20", "a to b: frequency 50%": "1.35", None: None}
+
+
+def test_a_tree_is_drawn_for_each_width():
+    (wide, svg, _), (narrow, small, _) = drawings(tree(5))
+    assert (wide, narrow) == ("wide", "narrow")
+    assert svg.startswith('<svg class="for-wide" ')
+    assert svg.count("<g>") == 9
+    assert 'width="350"' in small
+
+
+@pytest.mark.parametrize("drawn_block", [network, tree])
+def test_names_in_a_drawing_are_escaped_and_printable(drawn_block):
+    block = drawn_block(3, "\x00" + HOSTILE)
+    text = render(Page("A page", "note", [], {}, [Section("s", [block])]))
     assert "<script>alert" not in text
     assert "&lt;script&gt;" in text
     assert "\x00" not in text
-    assert text.count('class="sign"') == 2
-
-
-POINTS = [(0.0, 0.0), (10.0, 5.0), (5.0, 5.0)]
-
-
-def block_map_pictures(groups=(), **options):
-    outline = Outline((5.0, 2.5), (5.0, 0.0), (0.0, 2.5))
-    panels = [MapPanel("first", "2 rows", [0, 1], outline, own=True)]
-    return MapBlock(POINTS, groups, panels, "alt", "caption", **options)
-
-
-def test_points_fill_the_picture_upwards():
-    pictures = map_pictures(block_map_pictures(mark=1))
-    assert pictures.behind.startswith("M8.0 142.0m")
-    assert "M192.0 8.0m" in pictures.behind
-    assert pictures.mark == (192.0, 8.0)
-    # the outline starts at the right end of its first half axis
-    assert pictures.panels[0].outline.startswith("M192.0 75.0L")
-
-
-def test_groups_have_signs_the_largest_first():
-    pictures = map_pictures(block_map_pictures(["a", "b", "b"]))
-    assert pictures.legend == [(0, "b"), (1, "a")]
-    assert [number for number, _ in pictures.panels[0].signs] == [0, 1]
-
-
-def test_of_many_groups_the_smallest_share_a_sign():
-    points = [(float(k), float(k)) for k in range(12)]
-    many = MapBlock(points, [f"class {k:02d}" for k in range(12)], [], "alt", "caption")
-    legend = map_pictures(many).legend
-    assert len(legend) == 6
-    assert legend[-1] == (5, "7 others")
-
-
-def test_names_are_escaped():
-    page = Page(
-        "m", "map", [], FactsBlock([]), [Section("s", [block_map_pictures([HOSTILE] * 3, mark=0)])]
-    )
-    text = render(page)
-    assert "<script>alert" not in text
-    assert "&lt;script&gt;" in text
+    assert text.count('class="sign"') == (2 if drawn_block is tree else 0)

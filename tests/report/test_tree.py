@@ -2,12 +2,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from ensemblage._core import TableBlock
 from ensemblage.datasets import load_dataset
 from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
-from ensemblage.report import TreeBlock, explain_model
+from ensemblage.report import explain_model, what_was_learned
+from ensemblage.report._blocks import TreeBlock
 from ensemblage.studies import make_model
+from report.documents import total_of
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
@@ -20,43 +24,44 @@ def model():
 
 def test_a_tree_in_the_names_of_the_file(model):
     told = explain_model(model, columns=NAMES)
-    lines = told.text()
+    lines = told.text()[2:]
     assert lines[0].startswith("petal ")
     assert len(lines) == len(model.tree_.left)
     document = told.document
     assert document.nodes[0].column in NAMES
-    assert document.nodes[0].low <= document.nodes[0].threshold <= document.nodes[0].high
-    assert document.nodes[document.nodes[0].yes].rows > 0
-    learned = list(type(told).learned(model, NAMES))
-    assert learned[0].startswith("a tree of ")
-    assert "petal" in learned[1]
+    root = document.nodes[0]
+    assert root.threshold_min <= root.threshold <= root.threshold_max
+    assert document.nodes[root.left].rows > 0
+    as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(np.zeros((1, 4)))
+    learned = what_was_learned(make_pipeline(as_it_is, model), NAMES)
+    assert learned[1].startswith("a tree of ")
+    assert "petal" in learned[2]
 
 
 def test_the_page_shows_the_drawing(model):
-    page = explain_model(model, columns=NAMES).page()
-    (block,) = page.sections[0].blocks
+    explained = explain_model(model, columns=NAMES)
+    (block,) = explained.sections[0].blocks
     assert isinstance(block, TreeBlock)
     assert len(block.nodes) == len(model.tree_.left)
     assert "petal" in block.alt
-    assert page.summary[0].startswith("A tree of ")
+    assert explained.sentences[0].startswith("A tree of ")
 
 
-def test_a_rows_way_adds_up(model):
+def test_a_rows_path_adds_up(model):
     X, _ = load_iris(return_X_y=True)
     told = explain_model(model, X, columns=NAMES, row=100)
     decision = told.document.decision
-    total = decision.base + sum(each.amount for each in decision.contributions)
-    assert total == pytest.approx(decision.value)
+    assert total_of(decision) == pytest.approx(decision.value)
     assert decision.value == pytest.approx(model.predict_proba(X[100:101]).max())
-    title, way, legend = told.text()[-3:]
-    assert title == "The row's way through the tree:"
-    assert isinstance(way, TableBlock)
-    assert legend == way.legend
-    assert way.rows[0][0].text.startswith("petal")
-    assert [section.title for section in told.page().sections] == ["Row 100", "Its way", "Tree"]
+    title, path, legend = told.text()[-3:]
+    assert title == "Decision path"
+    assert isinstance(path, TableBlock)
+    assert legend == path.legend
+    assert path.rows[0][0].text.startswith("petal")
+    assert [section.title for section in told.row_sections] == ["Row 100", "Decision path"]
 
 
-def test_words_are_traced_back_to_their_columns():
+def test_categories_are_traced_back_to_their_columns():
     data = load_dataset("iris")
     colour = np.where(np.arange(len(data.y)) % 2, "red", "blue").astype(object)
     X = np.column_stack([data.X.astype(object), colour])
@@ -85,8 +90,8 @@ def test_a_category_is_asked_for_on_every_page(words):
     table, y, tree = words
     told = explain_model(tree, table, y, row=0)
     assert tree.to_text().splitlines()[0].startswith("thal is ")
-    assert explain_model(tree).text()[0] == tree.to_text().splitlines()[0]
-    assert explain_model(tree).facts.nodes[0].said[1].startswith(" is ")
+    assert explain_model(tree).text()[2] == tree.to_text().splitlines()[0]
+    assert explain_model(tree).sections[0].blocks[0].nodes[0].said[1].startswith(" is ")
     way = told.text()[-2].rows
     questions = [row[0].text for row in way]
     assert questions[0].startswith("thal is ")
@@ -94,24 +99,23 @@ def test_a_category_is_asked_for_on_every_page(words):
     assert way[0][3].text == ("100.0%" if way[0][1].text == "yes" else "0.0%")
 
 
-def test_a_split_on_gaps_alone_reads_as_such(words):
+def test_a_split_on_missing_values_alone_reads_as_such(words):
     table, y, tree = words
     row = int(np.flatnonzero(table["thal"] == "fixed")[0])
     way = explain_model(tree, table, y, row=row).text()[-2].rows
     assert [each[0].text for each in way if each[0].text.startswith("age")] == ["age is known"]
 
 
-def test_a_tree_of_numbers_is_told_and_adds_up():
+def test_a_regression_tree_is_described_and_adds_up():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = InnerTreeRegressor(max_leaf_nodes=5, random_state=0).fit(X, y)
     whole = explain_model(model)
     assert whole.document.classes == []
-    assert whole.text()[0] == model.to_text().splitlines()[0]
-    assert whole.page().sections[0].title == "Tree"
+    assert whole.text()[2] == model.to_text().splitlines()[0]
+    assert whole.sections[0].title == "Tree"
     told = explain_model(model, X, row=7)
     decision = told.document.decision
-    total = decision.base + sum(each.amount for each in decision.contributions)
-    assert total == pytest.approx(decision.value)
+    assert total_of(decision) == pytest.approx(decision.value)
     assert decision.value == pytest.approx(model.predict(X[7:8])[0])
-    assert told.text()[0] == f"Row 7: predicted {decision.value:.6g}"
-    assert told.text()[-2].columns[-1].name == "for the number"
+    assert told.text()[0] == f"Row 7: predicted {decision.value:.6g}."
+    assert told.text()[-2].columns[-1].name == "for the target"

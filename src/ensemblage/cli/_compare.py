@@ -177,9 +177,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         rows = result.rows()
         write_atomically(output, csv_text([*rows[0]], [[*row.values()] for row in rows]))
     if report is not None:
-        from ensemblage.report import comparison_page
-
-        write_page(report, comparison_page(result))
+        write_page(report, result)
     if as_json:
         show_json(result)
     else:

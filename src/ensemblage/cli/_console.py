@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ensemblage._core import TableBlock
     from ensemblage.datasets import DataSummary
-    from ensemblage.report import Page
 
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -172,12 +171,12 @@ def check_outputs(output: Path | None, report: Path | None = None) -> None:
         check_installed()
 
 
-def write_page(path: Path, page: Page) -> None:
-    """Render a page and write it."""
+def write_page(path: Path, result: Any) -> None:
+    """Render a result, or a page of it, and write it."""
     from ensemblage.persistence import write_atomically
     from ensemblage.report import render
 
-    write_atomically(path, render(page))
+    write_atomically(path, render(result))
     say(f"Report written to {path}.", stderr=True)
 
 

@@ -190,9 +190,7 @@ def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
         export_results(results, options.export)
     document = _document(experiment, results, tables, options)
     if options.report is not None:
-        from ensemblage.report import experiment_page
-
-        write_page(options.report, experiment_page(document))
+        write_page(options.report, document)
     if options.as_json:
         show_json(document)
     else:

@@ -83,12 +83,12 @@ def explain_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     del seed, jobs, debug
     check_data(data)
     from ensemblage.persistence import load, write_atomically
-    from ensemblage.report import explain_model, kind_of
+    from ensemblage.report import draws_rows, explain_model
 
     output, report = _sort_outputs(output, report)
     check_outputs(output, report)
     saved = load(model)
-    _check_usage(data, output if kind_of(saved.model).draws_rows else None, row)
+    _check_usage(data, output if draws_rows(saved.model) else None, row)
     X, y, sources = (None, None, None) if data is None else _read_rows(data, saved, read)
     explained = explain_model(
         saved.model, X, y, sources=sources, columns=saved.columns, row=row, kinds=saved.kinds,

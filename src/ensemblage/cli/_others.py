@@ -101,9 +101,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     for text in dataset.notes:
         note(text)
     if report is not None:
-        from ensemblage.report import audit_page
-
-        write_page(report, audit_page(document))
+        write_page(report, document)
 
 
 @guarded

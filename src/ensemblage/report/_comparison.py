@@ -1,16 +1,13 @@
-"""The page of a comparison."""
+"""The report of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from scipy.stats import t as student
 
 from ensemblage._core import (
-    MINUS,
-    NOTHING,
     Field,
     Heading,
     TableBlock,
@@ -20,7 +17,6 @@ from ensemblage._core import (
     number_field,
     signed_field,
 )
-from ensemblage.datasets import ColumnSummary, DataSummary, range_text
 from ensemblage.evaluation import (
     MEASURES,
     TASKS,
@@ -28,17 +24,8 @@ from ensemblage.evaluation import (
     draw_residuals,
     draw_source_means,
 )
-from ensemblage.report._blocks import (
-    Bar,
-    BarsBlock,
-    Block,
-    FactsBlock,
-    FigureBlock,
-    NotesBlock,
-    Page,
-    Section,
-    TextBlock,
-)
+from ensemblage.report._blocks import Bar, BarsBlock, Block, FigureBlock, Page, Section
+from ensemblage.report._data import data_section
 from ensemblage.studies import (
     ALPHA,
     Comparison,
@@ -50,6 +37,10 @@ from ensemblage.studies import (
 
 SIGNIFICANT = "significantly different from the best"
 NOT_SIGNIFICANT = "not significantly different"
+LEGEND = (
+    "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
+    "core. A dash stands where a method gives no {beside}, or has failed. {measures}"
+)
 
 
 def difference_blocks(document: Comparison) -> list[Block]:
@@ -100,19 +91,11 @@ def difference_blocks(document: Comparison) -> list[Block]:
     if not left:
         return [figure]
     are = "is" if left == 1 else "are"
-    said = f"{count(left, 'method')} without a score on every fold {are} left out here."
-    return [figure, TextBlock([said])]
-
-
-RESIDUAL_LEGEND = (
-    "Bias is the mean of the numbers less that of the predictions: above zero, predictions are "
-    "too low there."
-)
-COVERED = " Covered is the share of the numbers in intervals of 90 %."
+    return [figure, f"{count(left, 'method')} without a score on every fold {are} left out here."]
 
 
 def residual_section(found: Residuals | None) -> list[Section]:
-    """Draw residuals and calibration, and list the sources; nothing where classes are predicted."""
+    """Draw residuals and calibration of a regression, and list the sources."""
     if found is None:
         return []
     rows = PredictedNumbers(
@@ -120,45 +103,30 @@ def residual_section(found: Residuals | None) -> list[Section]:
         None if found.intervals is None else np.array(found.intervals),
         None if found.row_sources is None else np.array(found.row_sources),
     )  # fmt: skip
-    blocks: list[Block] = [_figure(found, rows), _means(found, rows)]
-    if found.sources:
-        blocks.append(_sources(found))
-    return [Section("Residuals", blocks)]
-
-
-def _figure(found: Residuals, rows: PredictedNumbers) -> FigureBlock:
     missed = rows.y - rows.predicted
     ends = np.quantile(missed, [0.05, 0.95]).tolist()
     low, high = (MEASURES["rmse"].written(each) for each in ends)
-    return FigureBlock(
+    residuals = FigureBlock(
         partial(draw_residuals, rows), 3.1, 3.1,
-        f"Residuals of {found.label} over its predictions; nine in ten lie between {low} and "
-        f"{high}.",
-        f"What {found.label} misses on {count(len(missed), 'row')} that it was not fitted on: the "
-        "number less its prediction. Around zero without a shape is what a good model leaves.",
+        f"Residuals of {found.label} over its predictions; 90 % lie between {low} and {high}.",
+        f"Residuals of {found.label} on {count(len(missed), 'row')} that it was not fitted on: "
+        "target less prediction. Those of a good model scatter around zero without a pattern.",
     )  # fmt: skip
-
-
-def _means(found: Residuals, rows: PredictedNumbers) -> FigureBlock:
-    each = "one line per source" if found.sources else "one line for all"
-    return FigureBlock(
+    lines = "a line per source" if found.sources else "one line for all rows"
+    means = FigureBlock(
         partial(draw_source_means, rows), 3.1, 3.1,
-        f"Mean numbers over mean predictions of {found.label}, {each}.",
-        "The mean number over the mean prediction, in bins of rows ordered by prediction"
-        f"{', a line per source' if found.sources else ''}. On the diagonal predictions are right "
-        "on average; above it they are too low.",
+        f"Mean targets over mean predictions of {found.label}, {lines}.",
+        f"The mean target over the mean prediction, in bins of rows ordered by prediction, {lines}."
+        " On the diagonal predictions are right on average; above it they are too low.",
     )  # fmt: skip
+    sources = [_source_table(found)] if found.sources else []
+    return [Section("Residuals", [residuals, means, *sources])]
 
 
-def _sources(found: Residuals) -> TableBlock:
-    largest = max(each.rmse for each in found.sources)
-    places = MEASURES["rmse"].places(largest)
-    columns = [
-        Heading("source"), Heading("rows", numeric=True), Heading("bias", numeric=True),
-        Heading("RMSE", numeric=True),
-        *([] if found.intervals is None else [Heading("covered", numeric=True)]),
-    ]  # fmt: skip
-    fields = [
+def _source_table(found: Residuals) -> TableBlock:
+    places = MEASURES["rmse"].places(max(each.rmse for each in found.sources))
+    heads = ["rows", "bias", "RMSE", *([] if found.intervals is None else ["coverage"])]
+    rows = [
         [
             Field(each.source), count_field(each.rows), signed_field(each.bias, places),
             number_field(each.rmse, places),
@@ -166,172 +134,20 @@ def _sources(found: Residuals) -> TableBlock:
         ]
         for each in found.sources
     ]  # fmt: skip
-    legend = RESIDUAL_LEGEND + (COVERED if found.intervals is not None else "")
-    return TableBlock(columns, fields, "What is missed, source by source", legend)
-
-
-MOST_BARS = 12
-MOST_COLUMNS = 200
-HEADS = (
-    Heading("column"),
-    Heading("type"),
-    Heading("missing", numeric=True),
-    Heading("unique", numeric=True),
-    Heading("distribution", wide=True),
-)
-
-
-def data_section(card: DataSummary | None) -> list[Section]:
-    """Show what the data hold; nothing where that is not known."""
-    return [] if card is None else [Section("Data", _card_blocks(card))]
-
-
-def datasets_section(cards: Sequence[DataSummary]) -> list[Section]:
-    """Show what several datasets hold, each in a line."""
-    if len(cards) < 2:
-        return data_section(cards[0] if cards else None)
-    heads = [
-        Heading("dataset"),
-        *(Heading(name, numeric=True) for name in ("rows", "columns", "missing")),
-        *_target_heads(cards[0]),
-    ]
-    rows = [
-        [
-            Field(card.name), count_field(card.n_rows), count_field(len(card.columns)),
-            count_field(card.n_missing), *_target_fields(card),
-        ]
-        for card in cards
-    ]  # fmt: skip
-    notes = [f"{card.name}: {text}" for card in cards for text in card.notes]
-    table = TableBlock(heads, rows, "What the datasets hold")
-    return [Section("Data", [table, NotesBlock(notes)] if notes else [table])]
-
-
-def _target_heads(card: DataSummary) -> list[Heading]:
-    if card.target_summary is not None:
-        return [Heading("target", wide=True)]
-    return [Heading("classes", numeric=True), Heading("largest class", numeric=True)]
-
-
-def _target_fields(card: DataSummary) -> list[Field]:
-    """Tell the range of the numbers, or how many classes there are and how large the largest."""
-    if card.target_summary is not None:
-        return [Field(_range(card.target_summary))]
-    largest = max(card.class_shares.values())
-    return [count_field(len(card.classes)), Field(f"{largest:.0%}", largest)]
-
-
-def _card_blocks(card: DataSummary) -> list[Block]:
-    blocks: list[Block] = [FactsBlock(_data_facts(card))]
-    if card.classes:
-        blocks.append(_shares(card.classes, f"Rows of each class of {card.target}."))
-    if card.sources:
-        blocks.append(_shares(card.sources, "Rows of each source."))
-    blocks.append(_columns(card))
-    notes = (*([card.task_reason] if card.has_numeric_target else []), *card.notes)
-    return [*blocks, NotesBlock(notes)] if notes else blocks
-
-
-def _data_facts(card: DataSummary) -> list[tuple[str, str]]:
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in card.kinds.items())
-    missing = "none"
-    if card.n_missing:
-        share = card.n_missing / (card.n_rows * len(card.columns))
-        missing = f"{share:.1%} of values, in {count(card.n_incomplete, 'column')}"
-    facts = [
-        ("data", card.name),
-        ("rows", f"{card.n_rows:,}"),
-        ("columns", kinds),
-        ("missing", missing),
-    ]
-    most = max((each for each in card.columns if each.kind == "categorical"),
-               key=lambda each: each.n_unique, default=None)  # fmt: skip
-    if card.target_summary is not None:
-        facts.append((f"target {card.target}", _range(card.target_summary)))
-    if most is not None:
-        facts.append(("highest cardinality", f"{most.n_unique:,} in {most.name}"))
-    return facts
-
-
-def _shares(counts: dict[str, int], caption: str) -> BarsBlock:
-    """Draw counts as bars; of many, the rarest together."""
-    total = sum(counts.values())
-    order = sorted(counts, key=lambda name: -counts[name])
-    shown = order if len(order) <= MOST_BARS else order[: MOST_BARS - 1]
-    bars = [Bar(name, counts[name], f"{counts[name]:,} ({counts[name] / total:.1%})")
-            for name in shown]  # fmt: skip
-    rest = sum(counts[name] for name in order[len(shown) :])
-    if rest:
-        label = f"{len(order) - len(shown)} others"
-        bars.append(Bar(label, rest, f"{rest:,} ({rest / total:.1%})"))
-    return BarsBlock(bars, caption, from_zero=True)
-
-
-def _columns(card: DataSummary) -> TableBlock:
-    rows = [
-        [
-            Field(each.name), Field(each.kind),
-            NOTHING if each.missing == 0
-            else Field(f"{each.missing:,}", each.missing, f"({each.missing / card.n_rows:.0%})"),
-            count_field(each.n_unique), Field(_typical(each, card.n_rows)),
-        ]
-        for each in card.columns[:MOST_COLUMNS]
-    ]  # fmt: skip
-    left = len(card.columns) - len(rows)
-    legend = "Distribution: minimum, median and maximum, or the most frequent categories."
-    if left:
-        legend += f" {left:,} more columns are not shown."
-    said = f"The {count(len(card.columns), 'column')}, one by one"
-    return TableBlock(HEADS, rows, said, legend, folded=True)
-
-
-def _typical(column: ColumnSummary, n_rows: int) -> str:
-    if column.min is not None:
-        return _range(column)
-    return ", ".join(
-        f"{word} ({rows / n_rows:.0%})" for word, rows in column.top_categories.items()
-    )
-
-
-def _range(column: ColumnSummary) -> str:
-    return (
-        range_text(column).replace("-", MINUS) if column.kind == "numeric" else range_text(column)
-    )
-
-
-LEGEND = (
-    "± is a standard error, corrected for the overlap of the folds. Seconds are per fold, on one "
-    "core. A dash stands where a method gives no {beside}, or has failed. {measures}"
-)
+    legend = "Bias is the mean of the residuals: above zero, predictions are too low there."
+    if found.intervals is not None:
+        legend += " Coverage is the share of targets in 90 % intervals."
+    columns = [Heading("source"), *(Heading(name, numeric=True) for name in heads)]
+    return TableBlock(columns, rows, "Residuals by source", legend)
 
 
 def comparison_page(document: Comparison) -> Page:
-    """Tell what a comparison of methods shows.
-
-    Parameters
-    ----------
-    document : Comparison
-        What :func:`ensemblage.studies.compare` gives and ``ensemblage compare --json`` prints.
-
-    Returns
-    -------
-    Page
-        To be rendered.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import load_dataset
-    >>> from ensemblage.studies import compare
-    >>> from ensemblage.report import comparison_page
-    >>> result = compare(load_dataset("iris"), methods=["majority", "logistic"], n_splits=3)
-    >>> comparison_page(result).title
-    'Methods compared on iris'
-    """
+    """Show a comparison of methods."""
     sections = [
         Section("Scores", [_bars(document), _scores(document)]),
         Section("Differences", difference_blocks(document)),
         *residual_section(document.residuals),
-        Section("Fold by fold", [_folds(document)]),
+        Section("Scores per fold", [_folds(document)]),
         *data_section(document.data),
         Section("Notes", _notes(document)),
     ]
@@ -341,33 +157,31 @@ def comparison_page(document: Comparison) -> Page:
     )  # fmt: skip
 
 
-def _facts(document: Comparison) -> FactsBlock:
-    folds = f"{document.n_splits}"
-    if document.n_repeats > 1:
-        folds += f" by {document.n_repeats}"
-    facts = [
-        ("rows", f"{document.n_rows:,}"),
-        ("columns", f"{document.n_features:,}"),
-        ("predicted", "numbers" if document.n_classes is None else f"{document.n_classes} classes"),
-        ("folds", folds),
-        ("seed", str(document.seed)),
-        ("measure", MEASURES[document.measure].label),
-    ]
-    choice = document.choice
-    return FactsBlock(facts if choice is None else [*facts, ("choice", choice.label)])
+def _facts(document: Comparison) -> dict[str, str]:
+    repeats = f" by {document.n_repeats}" if document.n_repeats > 1 else ""
+    regression = document.n_classes is None
+    facts = {
+        "rows": f"{document.n_rows:,}",
+        "columns": f"{document.n_features:,}",
+        "task": "regression" if regression else f"{document.n_classes} classes",
+        "folds": f"{document.n_splits}{repeats}",
+        "seed": str(document.seed),
+        "measure": MEASURES[document.measure].label,
+    }
+    return facts if document.choice is None else facts | {"choice": document.choice.label}
 
 
 def _summary(document: Comparison) -> list[str]:
     scored = [row for row in document.summary if row.score is not None]
-    told = [document.verdict, *([] if document.choice is None else [document.choice.detail])]
+    sentences = [document.verdict, *([] if document.choice is None else [document.choice.detail])]
     ours = next((row for row in scored if row.ours), None)
     others = next((row for row in scored if not row.ours), None)
     if ours is not None and others is not None:
-        told.append(
+        sentences.append(
             f"Of this library's methods {ours.label} does best, with {_score(ours, document)}; of "
             f"the others {others.label}, with {_score(others, document)}."
         )
-    return told
+    return sentences
 
 
 def _score(row: SummaryRow, document: Comparison) -> str:
@@ -475,4 +289,4 @@ def _notes(document: Comparison) -> list[Block]:
         if each.failures:
             first = next(iter(each.failures.values()))
             notes.append(f"{each.label} failed on {len(each.failures)} of {folds} folds: {first}")
-    return [NotesBlock(notes)] if notes else []
+    return [notes] if notes else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,44 +12,45 @@ from sklearn.pipeline import Pipeline
 
 from ensemblage._core import count, final_step
 from ensemblage.datasets import as_pipeline, is_frame, read_columns
-from ensemblage.report._contributions import RowDecision, check_row
-from ensemblage.report._explanation import Explanation, Subject
-from ensemblage.report._importance import OtherExplanation
-from ensemblage.report._linear import LinearExplanation
-from ensemblage.report._network import NetworkExplanation
-from ensemblage.report._pool import PoolExplanation
-from ensemblage.report._strata import StrataExplanation, describe_training
-from ensemblage.report._subspace import SubspacesExplanation
-from ensemblage.report._tree import TreeExplanation
+from ensemblage.report import (
+    _importance,
+    _linear,
+    _network,
+    _pool,
+    _strata,
+    _subspace,
+    _tree,
+)
+from ensemblage.report._contributions import RowExplanation
+from ensemblage.report._explanation import Explanation, ModelContext
 from ensemblage.strata import StrataDescription
 
-KINDS: tuple[type[Explanation], ...] = (
-    PoolExplanation,
-    StrataExplanation,
-    NetworkExplanation,
-    SubspacesExplanation,
-    TreeExplanation,
-    LinearExplanation,
-    # anything else: what it does with rows, as it cannot be looked into
-    OtherExplanation,
-)
+# Each module has matches, learned, explain, explain_row and DOCUMENTS; the last takes any model.
+KINDS: tuple[Any, ...] = (_pool, _strata, _network, _subspace, _tree, _linear, _importance)
+MAX_STRATA = 3
+"""Strata with larger errors than the whole that are noted after a fit."""
 
 
 def explanation_documents() -> list[type[msgspec.Struct]]:
     """All that ``ensemblage explain --json`` can print."""
-    return [*(document for kind in KINDS for document in kind.documents), RowDecision]
+    return [*(document for kind in KINDS for document in kind.DOCUMENTS), RowExplanation]
 
 
-def kind_of(model: Any) -> type[Explanation]:
-    """Find the explanation that a fitted model has."""
+def kind_of(model: Any) -> Any:
+    """Find the module that describes a fitted model."""
     estimator = final_step(model)
     for kind in KINDS:
-        if kind.explains(estimator):
+        if kind.matches(estimator):
             return kind
     raise ValueError(
         f"{type(estimator).__name__} cannot be explained: it is neither a classifier nor a "
         "regressor."
     )
+
+
+def draws_rows(model: Any) -> bool:
+    """Whether the drawing of a model needs rows."""
+    return kind_of(model) is _strata
 
 
 def explain_model(
@@ -62,33 +64,33 @@ def explain_model(
     kinds: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """Look into a fitted model.
+    """Explain a fitted model, or its prediction for a row.
 
     Parameters
     ----------
     model : estimator or Pipeline
         A fitted classifier or regressor, or a pipeline that ends in one.
     X : array-like of shape (n_rows, n_features), default=None
-        Rows to look at. A model of strata, a network and a linear model tell what they are made
-        of without; other models need rows and their target.
+        Rows to look at. Strata ensembles, networks, trees, pools and linear models are described
+        without; other models need rows and their target.
     y : array-like of shape (n_rows,), default=None
-        Their classes or numbers, for the colours of a map and to count errors.
+        Their target, for the colours of a map and to count errors.
     sources : array-like of shape (n_rows,), default=None
-        Where they come from, for a pool that was told so.
+        Their sources, for a source-aware pool.
     columns : sequence of str, default=()
         The columns of the file, if the model numbers its features.
     row : int, default=None
-        The row of ``X`` whose decision to explain, from 0.
+        The row of ``X`` whose prediction to explain, from 0.
     kinds : sequence of {"numeric", "categorical", "date"}, default=()
         The kinds of the columns, to write dates as such.
     details : mapping, default=None
-        What was noted when the model was saved; ``strata`` among it is what the strata are on
-        the training rows.
+        What was noted when the model was saved; ``strata`` among it describes the strata on the
+        training rows.
 
     Returns
     -------
     Explanation
-        Of the model's kind: facts, text, document, page and drawing.
+        A document for programs, sentences, tables and a drawing.
 
     Examples
     --------
@@ -97,24 +99,24 @@ def explain_model(
     >>> from ensemblage.strata import HISS, StrataEnsembleClassifier
     >>> X, y = make_multi_source(3, 300, random_state=0)
     >>> model = StrataEnsembleClassifier(HISS(3, 0.3), random_state=0).fit(X, y)
-    >>> [member.n_rows for member in explain_model(model).facts.members]
+    >>> [member.n_rows for member in explain_model(model).document.members]
     [90, 90, 90]
     """
     model = as_pipeline(_without_search(model))
     columns = _columns(model, X, columns)
     if is_frame(X) and not kinds:
         kinds = [column.kind for column in read_columns(X, columns)]
-    subject = Subject(model, columns, X, y, row, kinds, details or {}, sources)
-    if row is not None:
-        check_row(X, row)
-    return kind_of(model).of(subject)
-
-
-def described_strata(
-    model: Any, X: Any, y: Any, *, columns: Sequence[str], kinds: Sequence[str]
-) -> StrataDescription | None:
-    """Tell what a model's strata are on the rows it was fitted on; None if it has no strata."""
-    return describe_training(Subject(model, columns, X, y, kinds=kinds))
+    if row is not None and X is None:
+        raise ValueError(f"`row` = {row} is a row of the data: give `X`.")
+    if row is not None and not 0 <= row < len(X):
+        raise ValueError(f"There is no row {row}: the data have rows 0 to {len(X) - 1}.")
+    context = ModelContext(model, columns, X, y, row, kinds, details or {}, sources)
+    kind = kind_of(model)
+    explained: Explanation = kind.explain(context)
+    if row is None:
+        return explained
+    document, sections = kind.explain_row(context)
+    return replace(explained, document=document, row_sections=sections)
 
 
 def _without_search(model: Any) -> Any:
@@ -135,70 +137,38 @@ def _columns(model: Any, X: Any, columns: Sequence[str]) -> Sequence[str]:
     return [f"x{j}" for j in range(getattr(model, "n_features_in_", 0))]
 
 
-MOST_STRATA = 3
-
-
 def what_was_learned(
     model: Pipeline, columns: Sequence[str] = (), described: StrataDescription | None = None
 ) -> list[str]:
-    """Say what a fitted model learned.
+    """List what a fitted model of ``make_model`` learned, to note it after the fit.
 
-    Parameters
-    ----------
-    model : Pipeline
-        As ``make_model`` makes it, fitted.
-    columns : sequence of str, default=()
-        Names of the table's columns, for a model that was fitted on an array.
-    described : StrataDescription, default=None
-        What the strata are, of a model that has some.
-
-    Returns
-    -------
-    list of str
-        A line each.
+    The columns name those of a model that was fitted on an array; strata may be described.
     """
     estimator = model[-1]
     encoder = getattr(estimator, "encoder_", model[:-1])
     width = len(encoder.get_feature_names_out())
     lines = [f"{count(model.n_features_in_, 'column')}, encoded as {count(width, 'feature')}"]
-    for describe in (_chosen, _trees, _rounds):
-        lines.extend(describe(estimator))
-    inside = final_step(estimator)
-    for kind in KINDS:
-        if kind.explains(inside):
-            lines.extend(kind.learned(inside, columns))
-            break
-    return lines if described is None else [*lines, *_harder(described)]
-
-
-def _harder(described: StrataDescription) -> Iterator[str]:
-    """Name the strata with larger errors than the whole, the largest first."""
-    average = described.error or 0.0
-    harder = [each for each in described.strata if (each.error or 0.0) > average]
-    for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MOST_STRATA]:
-        where = " on training rows" if described.error_rows == "training" else ""
-        own, whole = (described.written_error(error) for error in (each.error, average))
-        errors = f"error {own}{where}, all rows {whole}"
-        yield f"harder than others: {each.name} ({errors})"
-
-
-def _chosen(estimator: Any) -> Iterator[str]:
     best = getattr(estimator, "best_params_", {})
     if best:
-        text = ", ".join(
-            f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-            for name, value in best.items()
-        )
-        yield f"chosen by inner folds: {text}"
-
-
-def _trees(estimator: Any) -> Iterator[str]:
+        pairs = (f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in best.items())
+        lines.append(f"chosen by inner folds: {', '.join(pairs)}")
     trees = getattr(estimator, "estimators_", None)
     if trees is not None and all(hasattr(tree, "get_depth") for tree in trees):
         depth = np.mean([tree.get_depth() for tree in trees])
-        yield f"{len(trees)} trees, {depth:.1f} levels deep on average"
-
-
-def _rounds(estimator: Any) -> Iterator[str]:
+        lines.append(f"{len(trees)} trees, {depth:.1f} levels deep on average")
     if hasattr(estimator, "n_trees_per_iteration_"):
-        yield f"{estimator.n_iter_} boosting rounds"
+        lines.append(f"{estimator.n_iter_} boosting rounds")
+    inside = final_step(estimator)
+    kind = next((each for each in KINDS if each.matches(inside)), None)
+    lines.extend([] if kind is None else kind.learned(inside, columns))
+    return lines if described is None else [*lines, *hardest_strata(described)]
+
+
+def hardest_strata(described: StrataDescription) -> Iterator[str]:
+    """Name the strata with larger errors than the whole, the largest first."""
+    average = described.error or 0.0
+    harder = [each for each in described.strata if (each.error or 0.0) > average]
+    for each in sorted(harder, key=lambda each: -(each.error or 0.0))[:MAX_STRATA]:
+        where = " on training rows" if described.error_rows == "training" else ""
+        own, whole = (described.written_error(error) for error in (each.error, average))
+        yield f"highest error: {each.name} ({own}{where}, all rows {whole})"

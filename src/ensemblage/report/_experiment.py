@@ -1,4 +1,4 @@
-"""The page of a study."""
+"""The report of a study or of a paper's tables."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from ensemblage._core import (
     signed_field,
 )
 from ensemblage.evaluation import compare_methods
-from ensemblage.report._blocks import (
-    Bar,
-    BarsBlock,
-    Block,
-    FactsBlock,
-    NotesBlock,
-    Page,
-    Ranked,
-    RanksBlock,
-    Section,
-    TextBlock,
-)
-from ensemblage.report._comparison import datasets_section
+from ensemblage.report._blocks import Bar, BarsBlock, Block, Page, RanksBlock, Section
+from ensemblage.report._data import datasets_section
 from ensemblage.studies import RowDocument, RunDocument, TableDocument, entry_notes
 
 OWN = "declared"
+"""Scale of a user's own study: datasets by methods, without a paper."""
+MAX_BARS = 60
+"""Entries that are drawn as bars."""
+MAX_COLUMNS = 12
+"""Columns of a table of rows by columns."""
+MAX_RANKED = 24
+"""Methods that are ranked."""
+MIN_RANKED = 3
+"""Rows that a ranking needs."""
+MAX_OPEN = 24
+"""A longer list of entries is folded."""
+MARK = "◆"
+"""What the page's style sets before the names of the library's methods."""
 
 
 def critical_difference_figure(
@@ -50,32 +52,22 @@ def critical_difference_figure(
     found = compare_methods(table, names=names, greater_is_better=greater)
     order = found.ranking()
     ties = [tie for tie in found.cliques() if len(tie) > 1]
-    methods = [
-        Ranked(name, found.mean_ranks[name], name in library, tuple(name in tie for tie in ties))
-        for name in order
-    ]
-    ranks = ", ".join(f"{each.name} {each.rank:.2f}" for each in methods)
+    means = {name: f"{found.mean_ranks[name]:.2f}" for name in order}
+    ranks = ", ".join(f"{name} {mean}" for name, mean in means.items())
     apart = f"{found.critical_difference:.2f}"
     return RanksBlock(
-        methods,
+        [
+            Bar(name, found.mean_ranks[name], mean, ours=name in library)
+            for name, mean in means.items()
+        ],
+        [[name in tie for tie in ties] for name in order],
         found.critical_difference,
         f"Critical-difference diagram. Mean ranks over {over}: {ranks}. Ranks less than {apart} "
-        "apart may differ by chance.",
+        "apart are not significantly different.",
         f"Mean rank over {over}, 1 for the best. Methods along one bar at the side are less than "
-        f"the critical difference of {apart} apart, so that Nemenyi's test does not tell them "
-        "apart at the level of 5 %.",
+        f"the critical difference of {apart} apart, not significantly different by Nemenyi's "
+        "test at the level of 5 %.",
     )
-
-
-# More bars than this are no picture, and more columns than that no table to look at.
-MOST_BARS = 60
-MOST_COLUMNS = 12
-MOST_RANKED = 24
-# A longer list of entries waits until somebody opens it.
-MOST_OPEN = 24
-OURS = "◆"
-"""What the page's style sets before the names of the library's methods."""
-FEWEST_RANKED = 3
 
 
 class Layout(NamedTuple):
@@ -93,15 +85,15 @@ def result_blocks(table: TableDocument, heads: tuple[str, str]) -> list[Block]:
     """Show a table; what would be too large to look at is left to the list of its entries."""
     shown = _layout(table, heads)
     blocks: list[Block] = []
-    if len(table.rows) <= MOST_BARS:
+    if len(table.rows) <= MAX_BARS:
         blocks.append(_bars(shown))
-    if 1 < len(shown.columns) <= MOST_RANKED and len(shown.grid) > 1:
+    if 1 < len(shown.columns) <= MAX_RANKED and len(shown.grid) > 1:
         blocks += _ranks(shown)
-    if 1 < len(shown.columns) <= MOST_COLUMNS and len(shown.grid) > 1:
+    if 1 < len(shown.columns) <= MAX_COLUMNS and len(shown.grid) > 1:
         blocks.append(_matrix(shown))
     blocks.append(_entries(shown))
     notes = [*entry_notes(table.rows), *table.notes]
-    return [*blocks, NotesBlock(notes)] if notes else blocks
+    return [*blocks, notes] if notes else blocks
 
 
 def _layout(table: TableDocument, heads: tuple[str, str]) -> Layout:
@@ -132,7 +124,7 @@ def _bars(shown: Layout) -> BarsBlock:
     said = "ours with its standard error; the upright line is the paper's value"
     said = said if shown.has_paper else "mean with its standard error"
     if shown.table.library:
-        said += f". {OURS} marks this library's methods"
+        said += f". {MARK} marks this library's methods"
     measure = shown.table.measure
     return BarsBlock(bars, f"{measure[:1].upper()}{measure[1:]}: {said}.")
 
@@ -150,7 +142,7 @@ def _ranks(shown: Layout) -> list[Block]:
         for entries in datasets
         if all(name in entries and entries[name].ours is not None for name in shown.columns)
     ]
-    if better is None or not shown.table.ranked or len(whole) < FEWEST_RANKED:
+    if better is None or not shown.table.ranked or len(whole) < MIN_RANKED:
         return []
     of = "" if len(whole) == len(datasets) else f" of {len(datasets)}"
     over = f"{len(whole)}{of} rows"
@@ -202,7 +194,7 @@ def _entries(shown: Layout) -> TableBlock:
         legend += " A difference is ours less the paper's, where the two can be compared."
     return TableBlock(
         list(kept), list(zip(*kept.values(), strict=True)),
-        f"Every entry: {shown.table.measure}", legend, folded=len(rows) > MOST_OPEN,
+        f"Every entry: {shown.table.measure}", legend, folded=len(rows) > MAX_OPEN,
     )  # fmt: skip
 
 
@@ -214,115 +206,61 @@ def _ours(row: RowDocument, digits: int) -> Field:
     return number_field(row.ours, digits, row.standard_error)
 
 
-"""Scale of an experiment of the user's own: datasets by methods, without a paper."""
-
-
 def experiment_page(document: RunDocument) -> Page:
-    """Tell what an experiment shows: the papers' values, ours, and how they differ.
-
-    Parameters
-    ----------
-    document : RunDocument
-        What ``ensemblage reproduce --json`` and ``ensemblage run --json`` print.
-
-    Returns
-    -------
-    Page
-        To be rendered.
-    """
+    """Show a study, or a paper's values beside ours and how they differ."""
     tables = [table for table in document.tables if table.rows]
     heads = ("dataset", "method") if document.scale == OWN else ("row", "column")
-    alone = len(tables) == 1  # then the page's summary is the table's
-    shared = _shared_notes(tables)
-    sections = [
-        Section(
-            _title(table, document),
-            ([] if alone else _said(table)) + result_blocks(_without(table, shared), heads),
+    # what several tables note is said once
+    counts = Counter(note for table in tables for note in dict.fromkeys(table.notes))
+    shared = [note for note, times in counts.items() if times > 1]
+    sections = []
+    for table in tables:
+        # named by what the page's own title does not say
+        title = table.title.removeprefix(document.title).lstrip(",:; ")
+        notes = [note for note in dict.fromkeys(table.notes) if note not in shared]
+        blocks = result_blocks(msgspec.structs.replace(table, notes=notes), heads)
+        summary = table.summary if len(tables) > 1 else []
+        sections.append(
+            Section(title[:1].upper() + title[1:] if title else "Results", [*summary, *blocks])
         )
-        for table in tables
-    ]
-    sections += [*datasets_section(document.data), Section("Notes", _notes(shared))]
-    return Page(
-        document.title, document.experiment, _summary(document, tables),
-        _facts(document), sections,
-    )  # fmt: skip
-
-
-def _title(table: TableDocument, document: RunDocument) -> str:
-    """Name a table by what the page's own title does not say."""
-    rest = table.title.removeprefix(document.title).lstrip(",:; ")
-    return rest[:1].upper() + rest[1:] if rest else "Results"
-
-
-def _facts(document: RunDocument) -> FactsBlock:
+    sections += [*datasets_section(document.data), Section("Notes", [shared] if shared else [])]
     cells = document.cells
-    done = f"{cells.done:,}"
-    if cells.done != cells.total:
-        done += f" of {cells.total:,}"
-    facts = [("experiment", document.experiment), ("cells computed", done)]
+    of = "" if cells.done == cells.total else f" of {cells.total:,}"
+    facts = {"experiment": document.experiment, "cells computed": f"{cells.done:,}{of}"}
     if cells.failed:
-        facts.append(("cells failed", f"{cells.failed:,}"))
+        facts["cells failed"] = f"{cells.failed:,}"
     if document.scale != OWN:
-        facts.append(("scale", document.scale))
-    return FactsBlock([*facts, ("seed", str(document.seed))])
+        facts["scale"] = document.scale
+    facts["seed"] = str(document.seed)
+    return Page(document.title, document.experiment, _summary(document, tables), facts, sections)
 
 
 def _summary(document: RunDocument, tables: Sequence[TableDocument]) -> list[str]:
     cells = document.cells
-    told = []
-    if not tables:
-        told.append("Nothing has been computed yet.")
-    if len(tables) == 1:
-        told += tables[0].summary
-    elif tables:
-        told += tables[0].summary[:1]
-    near = _nearness([row for table in tables for row in table.rows])
-    told += [near] if near else []
-    if not told:
-        said = [text for table in tables for text in table.summary]
-        entries = sum(len(table.rows) for table in tables)
-        told.append(said[0] if said else f"The tables hold {entries:,} entries.")
+    sentences = [] if tables else ["Nothing has been computed yet."]
+    if tables:
+        sentences += tables[0].summary if len(tables) == 1 else tables[0].summary[:1]
+    rows = [row for table in tables for row in table.rows]
+    near = [
+        abs(row.difference) <= 2 * row.standard_error
+        for row in rows
+        if row.difference is not None and row.standard_error is not None
+    ]
+    if near:
+        sentences.append(
+            f"Of {len(near):,} values that can be compared with the paper's, {sum(near):,} are "
+            "within two standard errors of ours."
+        )
+    if not sentences:
+        summaries = [text for table in tables for text in table.summary]
+        sentences.append(summaries[0] if summaries else f"The tables hold {len(rows):,} entries.")
     if not document.finished:
-        told.append(
+        sentences.append(
             f"The run is not finished: {cells.done:,} of {cells.total:,} cells are "
             "computed, and the tables show what there is so far."
         )
     if cells.failed:
         one = cells.failed == 1
         failed = "1 cell failed and is" if one else f"{cells.failed:,} cells failed and are"
-        told.append(f"{failed} left out of the means.")
-    return told
-
-
-def _nearness(rows: Sequence[RowDocument]) -> str:
-    sure = [
-        abs(row.difference) <= 2 * row.standard_error
-        for row in rows
-        if row.difference is not None and row.standard_error is not None
-    ]
-    if not sure:
-        return ""
-    near = sum(sure)
-    return (
-        f"Of {len(sure):,} values that can be compared with the paper's, {near:,} are within two "
-        "standard errors of ours."
-    )
-
-
-def _shared_notes(tables: Sequence[TableDocument]) -> list[str]:
-    """Find what several tables note, to say it once for all of them."""
-    counts = Counter(note for table in tables for note in dict.fromkeys(table.notes))
-    return [note for note, times in counts.items() if times > 1]
-
-
-def _without(table: TableDocument, notes: Sequence[str]) -> TableDocument:
-    kept = [note for note in dict.fromkeys(table.notes) if note not in notes]
-    return msgspec.structs.replace(table, notes=kept)
-
-
-def _notes(notes: Sequence[str]) -> list[Block]:
-    return [NotesBlock(notes)] if notes else []
-
-
-def _said(table: TableDocument) -> list[Block]:
-    return [TextBlock(list(table.summary))] if table.summary else []
+        sentences.append(f"{failed} left out of the means.")
+    return sentences

@@ -1,27 +1,27 @@
-"""What the description of every kind of model has: facts, sentences, sections."""
+"""What a description of every kind of model is made from, and what it holds."""
 
 from __future__ import annotations
 
 import io
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from ensemblage._core import TableBlock, set_module
+from ensemblage._core import TableBlock, final_step, rows_at_final_step, set_module
 from ensemblage.datasets import feature_categories, is_frame, read_columns
-from ensemblage.report._blocks import Section
+from ensemblage.report._blocks import Section, terminal_parts
+from ensemblage.report._contributions import Contribution, value_text
 
 
-class Subject(NamedTuple):
-    """A model to explain, the columns of its file, and rows to look at with their classes.
+@dataclass(frozen=True)
+class ModelContext:
+    """A fitted model, the columns of its table, and rows to look at with their target.
 
-    ``details`` are what was noted when the model was saved, ``sources`` where the rows come from.
+    ``details`` were noted when the model was saved; ``sources`` are the rows' sources.
     """
 
     model: Any
@@ -30,123 +30,92 @@ class Subject(NamedTuple):
     y: Any = None
     row: int | None = None
     kinds: Sequence[str] = ()
-    details: Mapping[str, Any] = MappingProxyType({})
+    details: Mapping[str, Any] = field(default_factory=dict)
     sources: Any = None
 
-    def values(self, row: int) -> list[Any]:
-        """Give one row's fields, dates as days, whether the rows are a frame or an array."""
+    @property
+    def estimator(self) -> Any:
+        """The last step."""
+        return final_step(self.model)
+
+    @property
+    def row_index(self) -> int:
+        """The row that is explained, where there is one."""
+        return self.row or 0
+
+    @property
+    def one_row(self) -> Any:
+        """The rows that are given, but for the explained one."""
+        return self.X[self.row_index : self.row_index + 1]
+
+    @property
+    def encoded_row(self) -> Any:
+        """The explained row as it reaches the last step."""
+        return rows_at_final_step(self.model, self.one_row)
+
+    def values(self) -> list[Any]:
+        """Fields of the explained row, dates as days."""
         if not is_frame(self.X):
-            return list(self.X[row])
-        return [column.field(0) for column in read_columns(self.X[row : row + 1], self.columns)]
+            return list(self.X[self.row_index])
+        return [column.field(0) for column in read_columns(self.one_row, self.columns)]
 
-
-class ModelPage(NamedTuple):
-    """What a page shows of a model; ``complete`` if that says all that was noted in training."""
-
-    summary: list[str]
-    facts: list[tuple[str, str]]
-    sections: list[Section]
-    complete: bool = False
+    def contributions(self, amounts: NDArray[np.float64]) -> list[Contribution]:
+        """List what each column adds, the largest first."""
+        values = self.values()
+        return [
+            Contribution(
+                self.columns[j],
+                value_text(values[j], self.kinds[j] if self.kinds else ""),
+                float(amounts[j]),
+            )
+            for j in np.argsort(-np.abs(amounts), kind="stable")
+        ]
 
 
 @set_module("ensemblage.report")
-class Explanation(ABC):
-    """What a fitted model is made of.
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """What a fitted model is made of, and how it predicts a row if one was given.
 
-    Each kind of model has a subclass of its own; :func:`explain_model` finds it.
+    Made by :func:`explain_model`; :func:`render` writes it as a page.
 
-    Attributes
+    Parameters
     ----------
-    facts : object
-        What was learned, as a value of the kind's own type.
+    document : msgspec.Struct
+        What ``ensemblage explain --json`` prints: of the model, or of the row.
+    sentences : sequence of str
+        What the model is, the most important first.
+    facts : mapping of str to str
+        Figures such as the number of members.
+    sections : sequence of Section
+        Tables and figures of the model.
+    display : callable or str
+        Draws the model with matplotlib and gives the figure; or why that cannot be done.
+    row_sections : sequence of Section
+        Tables and figures of the row.
     """
 
-    has: ClassVar[str]
-    """What such a model has, in words: "strata"."""
-    documents: ClassVar[tuple[type[msgspec.Struct], ...]]
-    """What its document can be."""
-    draws_rows: ClassVar[bool] = False
-    """Whether its drawing shows rows, and needs some."""
-    facts: Any
+    document: Any
+    sentences: Sequence[str]
+    facts: Mapping[str, str]
+    sections: Sequence[Section]
+    display: Callable[[], Any] | str
+    row_sections: Sequence[Section] = ()
 
-    @classmethod
-    @abstractmethod
-    def explains(cls, estimator: Any) -> bool:
-        """Tell whether an estimator is of this kind.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Fitted; the last step of a pipeline.
-
-        Returns
-        -------
-        bool
-            True for one kind at most.
-        """
-
-    @classmethod
-    @abstractmethod
-    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
-        """Say what was learned, to note it after a fit.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Of this kind.
-        columns : sequence of str
-            Names of the table's columns; empty if they are not known.
-
-        Yields
-        ------
-        str
-            A line each.
-        """
-
-    @classmethod
-    @abstractmethod
-    def of(cls, subject: Subject) -> Explanation:
-        """Look into a model.
-
-        Parameters
-        ----------
-        subject : Subject
-            The model, of this kind, and what to look at.
-
-        Returns
-        -------
-        Explanation
-            Of this kind.
-        """
-
-    @property
-    @abstractmethod
-    def document(self) -> msgspec.Struct:  # numpydoc ignore=RT01
-        """What ``ensemblage explain --json`` prints."""
-
-    @abstractmethod
     def text(self) -> list[str | TableBlock]:
-        """Write it for a terminal.
+        """Lines and tables for a terminal.
 
         Returns
         -------
         list of str or TableBlock
-            Lines and tables, to be printed below each other.
+            Of the row if one was given, else of the model.
         """
+        if self.row_sections:
+            return terminal_parts(self.row_sections)
+        return [*self.sentences, *terminal_parts(self.sections)]
 
-    @abstractmethod
-    def page(self) -> ModelPage:
-        """Describe it for a page.
-
-        Returns
-        -------
-        ModelPage
-            Sentences, facts, and sections of plain blocks.
-        """
-
-    @abstractmethod
     def draw(self, picture: str = "png") -> bytes:
-        """Draw it; needs matplotlib.
+        """Draw the model; needs matplotlib.
 
         Parameters
         ----------
@@ -157,17 +126,20 @@ class Explanation(ABC):
         -------
         bytes
             The file.
+
+        Raises
+        ------
+        ValueError
+            If this kind of model has no drawing, or the drawing needs rows.
         """
+        if isinstance(self.display, str):
+            raise ValueError(self.display)  # noqa: TRY004  the model is the wrong one
+        buffer = io.BytesIO()
+        self.display().savefig(buffer, format=picture, dpi=150, bbox_inches="tight")
+        return buffer.getvalue()
 
 
-def saved_picture(display: Any, picture: str, **options: Any) -> bytes:
-    """Write what a Display has drawn."""
-    buffer = io.BytesIO()
-    display.figure_.savefig(buffer, format=picture, dpi=150, **options)
-    return buffer.getvalue()
-
-
-def spread(counts: NDArray[Any]) -> str:
+def range_text(counts: NDArray[Any]) -> str:
     """Write ``3``, or ``3 to 5`` where counts differ."""
     low, high = int(counts.min()), int(counts.max())
     return str(low) if low == high else f"{low} to {high}"
@@ -195,9 +167,9 @@ def feature_origins(model: Any, columns: Sequence[str]) -> list[int] | None:
 
 
 def feature_categories_of(model: Any) -> list[str | None]:
-    """Tell the category behind each feature of zeros and ones at the last step, or None.
+    """Find the category behind each 0/1 feature at the last step, or None.
 
-    A step behind the encoder may scale them; then they are numbers, and the list is empty.
+    A step behind the encoder may scale them; then the list is empty.
     """
     found: list[str | None] = []
     for step in _steps_before(model):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -14,22 +13,26 @@ import numpy as np
 
 from ensemblage import __version__
 from ensemblage._core import MINUS, pieces_of, visible
-from ensemblage.report._blocks import Bar, BarsBlock, Page, RanksBlock
-from ensemblage.report._svg import (
-    drawn_svg,
-    map_pictures,
-    need,
-    network_pictures,
-    numbered,
-    tree_pictures,
-)
+from ensemblage.report._blocks import BarsBlock, Page, RanksBlock
+from ensemblage.report._comparison import comparison_page
+from ensemblage.report._experiment import experiment_page
+from ensemblage.report._explanation import Explanation
+from ensemblage.report._pages import audit_page, clustering_page, explanation_page
+from ensemblage.report._svg import drawings, drawn_svg, need, numbered
+from ensemblage.studies import AuditDocument, ClusteringDocument, Comparison, RunDocument
 
-# Bars that all end far from zero differ in what cannot be seen; they are drawn as points.
 FAR_FROM_ZERO = 0.4
-SHORT = 4
-"""A text of so many signs does not reach beyond the figure."""
-MOST_RANKS = 10
-"""Written on an axis."""
+"""Bars that all end beyond this share of the largest are drawn as points."""
+MAX_LABEL = 4
+"""A tick's text of so many characters does not reach beyond the figure."""
+MAX_TICKS = 10
+"""Ranks that are written on an axis."""
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+EXPONENT = re.compile(r"(\de)-(?=\d)")
+SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Axis:
 
     def anchor(self, tick: float) -> str:
         """Tell which part of a tick's text is at its place; long ones stay inside at the ends."""
-        if len(self.label(tick)) <= SHORT:
+        if len(self.label(tick)) <= MAX_LABEL:
             return "middle"
         return {self.ticks[0]: "start", self.ticks[-1]: "end"}.get(tick, "middle")
 
@@ -71,8 +74,7 @@ class Axis:
 
 def bar_axis(block: BarsBlock) -> Axis:
     """Choose an axis: from zero if the numbers come near it, else from a round one below them."""
-    values = [value for bar in block.bars for value in _extent(bar, block.signed)]
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low, high = _extent(block)
     if block.percent and all((bar.value or 0.0) <= 1 for bar in block.bars):
         high = min(high, 1.0)  # an error beyond all is no reason to draw what cannot be
     if block.signed:
@@ -90,21 +92,23 @@ def bar_axis(block: BarsBlock) -> Axis:
     return Axis(ticks[0], ticks[-1], tuple(ticks), digits, bars, block.percent)
 
 
+def _extent(block: BarsBlock) -> tuple[float, float]:
+    values = [bar.reference for bar in block.bars if bar.reference is not None]
+    for bar in block.bars:
+        if bar.value is not None:
+            # an error below zero is no reason to draw what cannot be
+            least = -np.inf if block.signed else min(bar.value, 0.0)
+            error = bar.error or 0.0
+            values += [max(bar.value - error, least), bar.value + error]
+    return min(values, default=0.0), max(values, default=1.0)
+
+
 def rank_axis(block: RanksBlock) -> Axis:
     """Choose an axis from the first rank to the last."""
     last = max(len(block.methods), 2)
-    step = 1 if last <= MOST_RANKS else -(-last // MOST_RANKS)
+    step = 1 if last <= MAX_TICKS else -(-last // MAX_TICKS)
     ticks = tuple(float(rank) for rank in range(1, last + 1, step))
     return Axis(1.0, float(last), ticks, 0, bars=False)
-
-
-def _extent(bar: Bar, signed: bool) -> Sequence[float]:
-    found = [] if bar.value is None else [bar.value]
-    if bar.value is not None and bar.error is not None:
-        # an error below zero is no reason to draw what cannot be
-        least = -np.inf if signed else min(bar.value, 0.0)
-        found += [max(bar.value - bar.error, least), bar.value + bar.error]
-    return found if bar.reference is None else [*found, bar.reference]
 
 
 def _round_ticks(low: float, high: float) -> list[float]:
@@ -116,29 +120,33 @@ def _round_ticks(low: float, high: float) -> list[float]:
     return [float(np.round((first + k) * step, 12)) for k in range(count + 1)]
 
 
-POLICY = (
-    "default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
-)
-
-EXPONENT = re.compile(r"(\de)-(?=\d)")
-SIGNED = re.compile(r"(?:±|\bp =) (?=[\d.])")
-
-
-def render(page: Page) -> str:
-    """Write a page as HTML.
+def render(result: Any, *, name: str = "") -> str:
+    """Write a result as one HTML file.
 
     Parameters
     ----------
-    page : Page
-        What to say.
+    result : Explanation, Comparison, AuditDocument, ClusteringDocument or RunDocument
+        What :func:`explain_model`, :func:`ensemblage.studies.compare` and the other studies give,
+        and what the commands print with ``--json``.
+    name : str, default=""
+        Of the model that is explained, or of the data that are clustered.
 
     Returns
     -------
     str
-        The whole file. It asks for nothing from elsewhere: styles, script and pictures are inside,
+        The whole file. It loads nothing from elsewhere: styles, script and figures are inside,
         and its security policy allows these and no others. Every text is escaped.
+
+    Examples
+    --------
+    >>> from ensemblage.datasets import load_dataset
+    >>> from ensemblage.report import render
+    >>> from ensemblage.studies import compare
+    >>> result = compare(load_dataset("iris"), methods=["majority", "logistic"], n_splits=3)
+    >>> "Methods compared on iris" in render(result)
+    True
     """
+    page = result if isinstance(result, Page) else _page_of(result, name)
     jinja2 = need("jinja2")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ensemblage.report", "templates"),
@@ -148,12 +156,8 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
         finalize=_with_whole_numbers,
     )
-    environment.globals |= {
-        "bar_axis": bar_axis, "anchors": _anchors, "network_pictures": network_pictures,
-        "map_pictures": map_pictures, "tree_pictures": tree_pictures,
-        "rank_axis": rank_axis,
-    }  # fmt: skip
-    environment.tests["block"] = _is_block
+    environment.globals |= {"bar_axis": bar_axis, "rank_axis": rank_axis, "drawings": drawings}
+    environment.tests["block"] = lambda block, kind: type(block).__name__ == kind
     environment.filters["breakable"] = _breakable
     style, script = (_source(environment, name) for name in ("page.css", "page.js"))
     markup = need("markupsafe").Markup
@@ -170,6 +174,23 @@ def render(page: Page) -> str:
         script=markup(script),
     )
     return visible(text)
+
+
+def _page_of(result: Any, name: str) -> Page:
+    if isinstance(result, Explanation):
+        return explanation_page(result, name=name or "the model")
+    if isinstance(result, ClusteringDocument):
+        return clustering_page(result, name=name or "the data", label=result.method)
+    if isinstance(result, Comparison):
+        return comparison_page(result)
+    if isinstance(result, AuditDocument):
+        return audit_page(result)
+    if isinstance(result, RunDocument):
+        return experiment_page(result)
+    raise TypeError(
+        f"result of type {type(result).__name__} has no report; give an Explanation, or what "
+        "compare, audit, cluster or run print with --json."
+    )
 
 
 def _breakable(text: str) -> Any:
@@ -194,11 +215,3 @@ def _with_whole_numbers(value: Any) -> Any:
         return value
     whole = EXPONENT.sub("\\1\N{NON-BREAKING HYPHEN}", value)
     return SIGNED.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), whole)
-
-
-def _is_block(block: Any, kind: str) -> bool:
-    return type(block).__name__ == kind
-
-
-def _anchors(count: int) -> list[str]:
-    return [f"section-{number}" for number in range(1, count + 1)]

@@ -1,78 +1,200 @@
-"""Bayesian networks described."""
+"""Bayesian networks described: arcs, probability tables, contributions to the log-odds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from ensemblage._core import (
-    MINUS,
-    NOTHING,
-    Field,
-    Heading,
-    TableBlock,
-    count,
-    final_step,
-    listed,
-    rows_at_final_step,
-)
-from ensemblage.bayes import NetworkDisplay
+from ensemblage._core import MINUS, NOTHING, Field, Heading, TableBlock, count, listed
+from ensemblage.bayes import NetworkDisplay, ProbabilityTable
 from ensemblage.report._blocks import NetworkBlock, Section
-from ensemblage.report._contributions import (
-    Decision,
-    RowDecision,
-    contributions_of,
-    row_section,
-    row_text,
-    value_text,
-)
-from ensemblage.report._explanation import (
-    Explanation,
-    ModelPage,
-    Subject,
-    column_names,
-    saved_picture,
-)
+from ensemblage.report._contributions import Decision, RowExplanation, row_section, value_text
+from ensemblage.report._explanation import Explanation, ModelContext, column_names
 
-MOST_CONFIGURATIONS = 8
-"""So many side by side; more stand below each other."""
-MOST_ROWS = 60
-MOST_RANGES = 12
-"""Ranges of a number beyond this are joined."""
-JOINED = 8
+MAX_CONFIGURATIONS = 8
+"""Configurations side by side; more stand below each other."""
+MAX_TABLE_ROWS = 60
+MAX_RANGES = 12
+"""Ranges of a numeric node; more are joined."""
+JOINED_RANGES = 8
 """To so many."""
+MAX_LEARNED = 8
+"""Nodes with several parents that are noted after a fit."""
+MAX_ALT = 12
+"""Nodes whose parents are told to those who cannot see the drawing."""
+MAX_OPEN = 24
+"""A longer list of nodes is folded."""
 
-Labels = Mapping[str, Sequence[str]]
-
-
-class NodeTable(NamedTuple):
-    """A node's states, the cuts between them if they are ranges of a number, and its table.
-
-    Row i of ``probabilities``, of shape (n_configurations, n_states), is the distribution of the
-    states where the parents are in the states ``given[i]``, by position.
-    """
-
-    states: Sequence[str]
-    cuts: Sequence[float] | None
-    parents: Sequence[str]
-    given: NDArray[np.integer[Any]]
-    probabilities: NDArray[np.float64]
+Parents = Mapping[str, Sequence[str]]
 
 
-def probability_tables(tables: Mapping[str, NodeTable]) -> list[TableBlock]:
-    """Write each node's table, closed until the reader opens it."""
+class NetworkDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Bayesian network."""
+
+    parents: Annotated[dict[str, list[str]], Meta(description="What each node depends on.")]
+    confidence: Annotated[
+        dict[str, dict[str, float]] | None,
+        Meta(
+            description="For each node, the bootstrap frequency of each parent: the share of the "
+            "bootstrap samples whose own search chooses it; null for a plain network."
+        ),
+    ] = None
+
+
+DOCUMENTS = (NetworkDocument,)
+
+
+def matches(estimator: Any) -> bool:
+    """Recognise a network classifier by its graph."""
+    return hasattr(estimator, "parents_")
+
+
+def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
+    """Size of the network, and nodes with more than one parent."""
+    parents = _document(estimator, columns).parents
+    yield _size(parents)
+    linked = {node: names for node, names in parents.items() if len(names) > 1}
+    for node, names in list(linked.items())[:MAX_LEARNED]:
+        yield f"{node} depends on {listed(names)}"
+    if len(linked) > MAX_LEARNED:
+        yield f"and {len(linked) - MAX_LEARNED} more nodes with two parents or more"
+
+
+def explain(context: ModelContext) -> Explanation:
+    """Show the drawing, the nodes, the probability tables."""
+    estimator = context.estimator
+    document = _document(estimator, context.columns)
+    parents, confidence, target = document.parents, document.confidence, estimator.target_name_
+    n_arcs = sum(map(len, parents.values()))
+    on_class = sum(target in above for node, above in parents.items() if node != target)
+    several = sum(len(above) > 1 for above in parents.values())
+    sections = [
+        Section("Network", [network_figure(document, target)]),
+        Section("Nodes", [_nodes_table(document)]),
+        Section("Tables", _tables(estimator, context.columns), in_terminal=False),
+    ]
+    return Explanation(
+        document,
+        [
+            f"{_size(parents).capitalize()}.",
+            dependence_text(len(parents) - 1, on_class, several),
+        ],
+        {"nodes": str(len(parents)), "arcs": str(n_arcs)},
+        sections,
+        display=lambda: NetworkDisplay(parents, target, confidence).plot().figure_,
+    )
+
+
+def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
+    """Give what each column's table adds to the log-odds: exact, as the network is a product."""
+    scores = context.model.predict_proba(context.one_row)[0]
+    label = int(np.argmax(scores))
+    parts = context.estimator.explain(context.encoded_row)[0]
+    two = parts.ndim == 1
+    # of two classes the contributions are those to the second
+    amounts = parts * (1 if label == 1 else -1) if two else parts[:, label]
+    measure = "log-odds" if two else "log probability against the mean of the classes"
+    missing = any(value_text(value) == "missing" for value in context.values())
+    imputed = "; missing values are imputed by the mode" if missing else ""
+    classes = [str(each) for each in context.estimator.classes_]
+    decision = Decision(
+        label=classes[label],
+        measure=f"{measure}; the baseline is the class's share in training, and each column adds "
+        f"what its table says of the row{imputed}",
+        baseline=float(amounts[0]),
+        contributions=context.contributions(amounts[1:]),
+        value=float(amounts.sum()),
+    )
+    row = RowExplanation(
+        context.row_index, classes[label], classes, [float(each) for each in scores], decision
+    )
+    return row, [row_section(row)]
+
+
+def _document(estimator: Any, columns: Sequence[str]) -> NetworkDocument:
+    """Name the graph's nodes after the table's columns."""
+    names = column_names(estimator, columns)
+    found = getattr(estimator, "arc_confidence_", None)
+    return NetworkDocument(
+        {
+            names.get(node, node): [names.get(each, each) for each in above]
+            for node, above in estimator.parents_.items()
+        },
+        None
+        if found is None
+        else {
+            names.get(node, node): {names.get(each, each): share for each, share in shares.items()}
+            for node, shares in found.items()
+        },
+    )
+
+
+def _size(parents: Parents) -> str:
+    n_arcs = sum(map(len, parents.values()))
+    return f"a network of {count(len(parents), 'node')} and {count(n_arcs, 'arc')}"
+
+
+def dependence_text(n_features: int, on_class: int, on_more: int) -> str:
+    """State how many features depend on the class, and how many of all on further ones."""
+    if n_features == 1:
+        direct = "The only feature depends" if on_class else "The only feature does not depend"
+    elif on_class in (0, n_features):
+        direct = f"All {n_features} features depend" if on_class else "No feature depends"
+    else:
+        direct = f"{on_class} of the {n_features} features depend{'s' * (on_class == 1)}"
+    more = f"; {on_more} depend{'s' * (on_more == 1)} on further features too" if on_more else ""
+    return f"{direct} on the class directly{more}."
+
+
+def network_figure(document: NetworkDocument, target: str) -> NetworkBlock:
+    """Draw the network in layers, the class on top."""
+    parents, confidence = document.parents, document.confidence
+    n_arcs = sum(map(len, parents.values()))
+    linked = [(node, above) for node, above in parents.items() if above]
+    arcs = "; ".join(f"{node} depends on {', '.join(above)}" for node, above in linked[:MAX_ALT])
+    more = f"; and {len(linked) - MAX_ALT} more" if len(linked) > MAX_ALT else ""
+    wide = " An arc is wider the higher its bootstrap frequency." if confidence else ""
+    return NetworkBlock(
+        parents,
+        target,
+        f"Network of {len(parents)} nodes and {n_arcs} arcs. {arcs}{more}.",
+        "An arc leads from a node to one whose probabilities depend on it. Arcs from the class "
+        f"are drawn faintly.{wide}",
+        confidence or {},
+    )
+
+
+def _nodes_table(document: NetworkDocument) -> TableBlock:
+    """List each node's parents, with their bootstrap frequencies."""
+    rows = []
+    for node, above in document.parents.items():
+        shares = (document.confidence or {}).get(node, {})
+        names = [f"{each} ({shares[each]:.0%})" if each in shares else each for each in above]
+        depends = Field(", ".join(names)) if names else NOTHING
+        rows.append([Field(node), depends, Field(str(len(above)), len(above))])
+    columns = [Heading("node"), Heading("depends on"), Heading("parents", numeric=True)]
+    return TableBlock(
+        columns, rows, "Each node and what it depends on", folded=len(rows) > MAX_OPEN
+    )
+
+
+def _tables(estimator: Any, columns: Sequence[str]) -> list[TableBlock]:
+    network, names = estimator.graph(), column_names(estimator, columns)
+    cuts = {node: estimator.cut_points_.get(node) for node in network.nodes}
     labels = {
-        node: table.states if table.cuts is None else range_labels(table.cuts)
-        for node, table in tables.items()
+        node: network.states[node] if cuts[node] is None else range_labels(cuts[node].tolist())
+        for node in network.nodes
     }
-    return [_block(node, table, labels) for node, table in tables.items()]
+    return [
+        probability_table(node, network.tables[node], labels, cuts[node], names)
+        for node in network.nodes
+    ]
 
 
 def range_labels(cuts: Sequence[float]) -> list[str]:
@@ -88,276 +210,50 @@ def range_labels(cuts: Sequence[float]) -> list[str]:
 
 
 def join_ranges(
-    cuts: Sequence[float], chances: NDArray[np.float64], most: int = JOINED
+    cuts: Sequence[float], probabilities: NDArray[np.float64], most: int = JOINED_RANGES
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Join neighbouring ranges into a few that are about equally likely.
 
-    Chances are of shape (n_configurations, n_ranges); labels and chances of the joined are given.
+    Probabilities are of shape (n_configurations, n_ranges); labels and probabilities of the
+    joined are given.
     """
-    share = chances.mean(axis=0)
+    share = probabilities.mean(axis=0)
     group = ((np.cumsum(share) - share / 2) * most).astype(int)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     kept = [cuts[start - 1] for start in starts[1:]]
-    return range_labels(kept), np.add.reduceat(chances, starts, axis=1)
+    return range_labels(kept), np.add.reduceat(probabilities, starts, axis=1)
 
 
-def _block(node: str, table: NodeTable, labels: Labels) -> TableBlock:
+def probability_table(
+    node: str,
+    table: ProbabilityTable,
+    labels: Mapping[str, Sequence[str]],
+    cuts: Any = None,
+    names: Mapping[str, str] | None = None,
+) -> TableBlock:
+    """Write a node's table, folded; ``labels`` are of all nodes' states, ``cuts`` a number's."""
+    names = names or {}
+    own, parents = names.get(node, node), [names.get(each, each) for each in table.parents]
     given = [
         [labels[parent][code] for parent, code in zip(table.parents, codes, strict=True)]
-        for codes in table.given.tolist()
+        for codes in table.configurations.tolist()
     ]
-    states, chances = list(labels[node]), table.probabilities
-    notes = []
-    if table.cuts is not None and len(states) > MOST_RANGES:
+    states, probabilities, notes = list(labels[node]), table.probabilities, []
+    if cuts is not None and len(states) > MAX_RANGES:
         notes.append(f"{len(states)} ranges are joined here.")
-        states, chances = join_ranges(table.cuts, chances)
-    if len(given) <= MOST_CONFIGURATIONS:
-        columns = [Heading(node)]
+        states, probabilities = join_ranges(cuts, probabilities)
+    if len(given) <= MAX_CONFIGURATIONS:
+        columns = [Heading(own)]
         columns += [Heading(", ".join(each) or "probability", numeric=True) for each in given]
-        rows = _rows([[state] for state in states], chances.T)
+        given, probabilities = [[state] for state in states], probabilities.T
     else:
-        columns = [Heading(parent) for parent in table.parents]
+        columns = [Heading(parent) for parent in parents]
         columns += [Heading(state, numeric=True) for state in states]
-        rows = _rows(given, chances)
-    if len(rows) > MOST_ROWS:
-        notes.append(f"{len(rows) - MOST_ROWS:,} more rows are not shown.")
-    said = f"{node} given {', '.join(table.parents)}" if table.parents else node
-    return TableBlock(columns, rows[:MOST_ROWS], said, " ".join(notes), folded=True)
-
-
-def _rows(names: Sequence[Sequence[str]], chances: NDArray[np.float64]) -> list[list[Field]]:
-    return [
-        [*map(Field, name), *(Field(f"{value:.3f}", round(value, 6)) for value in line)]
-        for name, line in zip(names, chances.tolist(), strict=True)
+    rows = [
+        [*map(Field, row), *(Field(f"{value:.3f}", round(value, 6)) for value in line)]
+        for row, line in zip(given, probabilities.tolist(), strict=True)
     ]
-
-
-# Longer lists of a network's nodes are cut short.
-MANY_NODES = 8
-MOST_TOLD = 12
-MOST_OPEN = 24
-"""A longer list of nodes waits until somebody opens it."""
-
-Parents = Mapping[str, Sequence[str]]
-Confidence = dict[str, dict[str, float]]
-
-
-class NetworkDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A Bayesian network."""
-
-    parents: Annotated[dict[str, list[str]], Meta(description="What each node depends on.")]
-    confidence: Annotated[
-        dict[str, dict[str, float]] | None,
-        Meta(
-            description="For each node, the share of the crowd that chooses each parent when its "
-            "members search alone; null without a crowd."
-        ),
-    ] = None
-
-
-class NetworkFacts(NamedTuple):
-    """Parents of each node, the class first, and the nodes' tables, in the columns' names.
-
-    The confidence is the share of a crowd that chooses an arc, by node and parent.
-    """
-
-    parents: dict[str, list[str]]
-    target: str
-    tables: dict[str, NodeTable]
-    confidence: Confidence | None = None
-
-
-@dataclass(frozen=True)
-class NetworkExplanation(Explanation):
-    """A network in the names of the user's columns."""
-
-    has = "a Bayesian network"
-    documents = (NetworkDocument,)
-
-    facts: NetworkFacts
-    story: RowDecision | None = None
-
-    @classmethod
-    def explains(cls, estimator: Any) -> bool:
-        """Recognise a network classifier by its graph."""
-        return hasattr(estimator, "parents_")
-
-    @classmethod
-    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
-        """Size of the network, and nodes with more than one parent."""
-        parents = _named_parents(estimator, columns)
-        yield _size(parents)
-        linked = {node: names for node, names in parents.items() if len(names) > 1}
-        for node, names in list(linked.items())[:MANY_NODES]:
-            yield f"{node} depends on {listed(names)}"
-        if len(linked) > MANY_NODES:
-            yield f"and {len(linked) - MANY_NODES} more nodes with two parents or more"
-
-    @classmethod
-    def of(cls, subject: Subject) -> NetworkExplanation:
-        """Read the graph and the tables."""
-        estimator, columns = final_step(subject.model), subject.columns
-        parents = _named_parents(estimator, columns)
-        target = estimator.target_name_
-        story = None if subject.row is None else network_decision(subject, subject.row)
-        tables, confidence = _tables(estimator, columns), _named_confidence(estimator, columns)
-        return cls(NetworkFacts(parents, target, tables, confidence), story)
-
-    @property
-    def document(self) -> NetworkDocument | RowDecision:
-        """The decision about the row if one was named, else the graph."""
-        if self.story is not None:
-            return self.story
-        return NetworkDocument(self.facts.parents, self.facts.confidence)
-
-    def text(self) -> list[str | TableBlock]:
-        """List what each node depends on, or what each said of the row."""
-        if self.story is not None:
-            return row_text(self.story)
-        parents = self.facts.parents
-        rows = [[Field(node), self._depends_on(node)] for node in parents]
-        columns = [Heading("node"), Heading("depends on")]
-        return [f"A network of {count(len(parents), 'node')}.", TableBlock(columns, rows, "")]
-
-    def page(self) -> ModelPage:
-        """Show the drawing, the nodes, the tables."""
-        parents, target, tables, confidence = self.facts
-        arrows = sum(map(len, parents.values()))
-        linked = [node for node, above in parents.items() if len(above) > 1]
-        beside = [node for node, above in parents.items() if node != target and target in above]
-        depend = _how_many_depend(len(parents) - 1, len(beside), len(linked))
-        rows = [
-            [Field(node), self._depends_on(node), Field(str(len(above)), len(above))]
-            for node, above in parents.items()
-        ]
-        columns = [Heading("node"), Heading("depends on"), Heading("parents", numeric=True)]
-        said, many = "Each node and what it depends on", len(rows) > MOST_OPEN
-        nodes = TableBlock(columns, rows, said, folded=many)
-        sections = [
-            Section("Network", [network_figure(parents, target, confidence)]),
-            Section("Nodes", [nodes]),
-            Section("Tables", probability_tables(tables)),
-        ]
-        if self.story is not None:
-            sections.insert(0, row_section(self.story))
-        known = [("nodes", str(len(parents))), ("arrows", str(arrows))]
-        # what was noted in training is said here with the columns' own names
-        return ModelPage(
-            [f"{_size(parents).capitalize()}.", depend], known, sections, complete=True
-        )
-
-    def draw(self, picture: str = "png") -> bytes:
-        """Draw the network in layers, the class on top."""
-        parents, target, _, confidence = self.facts
-        display = NetworkDisplay(parents, target, confidence).plot()
-        return saved_picture(display, picture, bbox_inches="tight")
-
-    def _depends_on(self, node: str) -> Field:
-        """List a node's parents, with the share of the crowd that chooses each."""
-        above, shares = self.facts.parents[node], (self.facts.confidence or {}).get(node, {})
-        told = [f"{each} ({shares[each]:.0%})" if each in shares else each for each in above]
-        return Field(", ".join(told)) if told else NOTHING
-
-
-def network_decision(subject: Subject, row: int) -> RowDecision:
-    """Tell what each column's table adds to the log odds: exact, as the network is a product."""
-    estimator, X = final_step(subject.model), subject.X[row : row + 1]
-    scores = subject.model.predict_proba(X)[0]
-    label = int(np.argmax(scores))
-    parts = estimator.explain(rows_at_final_step(subject.model, X))[0]
-    two = parts.ndim == 1
-    # of two classes it is told what speaks for the second
-    amounts = parts * (1 if label == 1 else -1) if two else parts[:, label]
-    measure = "log odds" if two else "log probability against the mean of the classes"
-    gaps = any(value_text(value) == "missing" for value in subject.values(row))
-    filled = "; gaps are filled with the most frequent value here" if gaps else ""
-    classes = [str(each) for each in estimator.classes_]
-    return RowDecision(
-        row=row,
-        prediction=classes[label],
-        classes=classes,
-        scores=[float(score) for score in scores],
-        decision=Decision(
-            label=classes[label],
-            measure=f"{measure}; the start is the class's share in training, and each column adds "
-            f"what its table says of the row{filled}",
-            base=float(amounts[0]),
-            contributions=contributions_of(
-                subject.columns, subject.values(row), amounts[1:], subject.kinds
-            ),
-            value=float(amounts.sum()),
-        ),
-    )
-
-
-def _named_parents(estimator: Any, columns: Sequence[str]) -> dict[str, list[str]]:
-    names = column_names(estimator, columns)
-    return {
-        names.get(node, node): [names.get(each, each) for each in above]
-        for node, above in estimator.parents_.items()
-    }
-
-
-def _named_confidence(estimator: Any, columns: Sequence[str]) -> Confidence | None:
-    found = getattr(estimator, "arc_confidence_", None)
-    if found is None:
-        return None
-    names = column_names(estimator, columns)
-    return {
-        names.get(node, node): {names.get(each, each): share for each, share in shares.items()}
-        for node, shares in found.items()
-    }
-
-
-def network_figure(
-    parents: Parents, target: str, confidence: Confidence | None = None
-) -> NetworkBlock:
-    """Draw the network in layers, the class on top."""
-    arrows = sum(map(len, parents.values()))
-    wide = " An arrow is wider the more of the crowd choose it when they search alone."
-    return NetworkBlock(
-        parents, target,
-        f"Network of {len(parents)} nodes and {arrows} arrows. {_arrows_in_words(parents)}",
-        "An arrow leads from a node to one whose probabilities depend on it. Arrows from the "
-        f"class are drawn faintly.{wide if confidence else ''}",
-        confidence or {},
-    )  # fmt: skip
-
-
-def _tables(estimator: Any, columns: Sequence[str]) -> dict[str, NodeTable]:
-    network, names = estimator.graph(), column_names(estimator, columns)
-    tables = {}
-    for node in network.nodes:
-        table, cuts = network.tables[node], estimator.cut_points_.get(node)
-        tables[names.get(node, node)] = NodeTable(
-            states=network.states[node],
-            cuts=None if cuts is None else cuts.tolist(),
-            parents=[names.get(each, each) for each in table.parents],
-            given=table.configurations,
-            probabilities=table.probabilities,
-        )
-    return tables
-
-
-def _size(parents: Parents) -> str:
-    arrows = sum(map(len, parents.values()))
-    return f"a network of {count(len(parents), 'node')} and {count(arrows, 'arrow')}"
-
-
-def _how_many_depend(features: int, on_class: int, further: int) -> str:
-    """Say how many features depend on the class, and how many of all on further ones."""
-    if features == 1:
-        direct = "The only feature depends" if on_class else "The only feature does not depend"
-    elif on_class in (0, features):
-        direct = f"All {features} features depend" if on_class else "No feature depends"
-    else:
-        direct = f"{on_class} of the {features} features depend{'s' * (on_class == 1)}"
-    more = f"; {further} depend{'s' * (further == 1)} on further features too" if further else ""
-    return f"{direct} on the class directly{more}."
-
-
-def _arrows_in_words(parents: Parents) -> str:
-    linked = [(node, above) for node, above in parents.items() if above]
-    told = [f"{node} depends on {', '.join(above)}" for node, above in linked[:MOST_TOLD]]
-    more = f"; and {len(linked) - MOST_TOLD} more" if len(linked) > MOST_TOLD else ""
-    return "; ".join(told) + f"{more}."
+    if len(rows) > MAX_TABLE_ROWS:
+        notes.append(f"{len(rows) - MAX_TABLE_ROWS:,} more rows are not shown.")
+    caption = f"{own} given {', '.join(parents)}" if parents else own
+    return TableBlock(columns, rows[:MAX_TABLE_ROWS], caption, " ".join(notes), folded=True)

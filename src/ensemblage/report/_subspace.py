@@ -1,369 +1,202 @@
-"""Joint subspace ensembles described."""
+"""Joint subspace ensembles described: co-selection, and contributions to a prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from ensemblage._core import (
-    Field,
-    Heading,
-    TableBlock,
-    count,
-    final_step,
-    plain_name,
-    rows_at_final_step,
-    set_module,
-)
-from ensemblage.datasets import as_pipeline
+from ensemblage._core import count, plain_name
 from ensemblage.fusion import FusionContext, SoftmaxGate
-from ensemblage.report._blocks import Bar, BarsBlock, Block, Section, Shade, ShadesBlock
+from ensemblage.report._blocks import Bar, BarsBlock, Section, ShadesBlock
 from ensemblage.report._contributions import (
     Decision,
-    LinearPart,
-    RowDecision,
-    add_up,
-    against_others,
+    Doubles,
+    RowExplanation,
+    Share,
     by_column,
-    contributions_of,
+    class_contrast,
     row_section,
-    row_text,
-    weighted_odds,
+    weighted_measure,
+    weighted_sum,
 )
 from ensemblage.report._explanation import (
     Explanation,
-    ModelPage,
-    Subject,
+    ModelContext,
     feature_names,
     feature_origins,
-    saved_picture,
-    spread,
+    range_text,
 )
 from ensemblage.subspace import CoSelectionDisplay
 
-Doubles = NDArray[np.float64]
-
-
-@set_module("ensemblage.report")
-class CoSelection(NamedTuple):
-    """A co-selection matrix that can be read.
-
-    Parameters
-    ----------
-    feature_names : list of str
-        One per row and column.
-    matrix : ndarray of shape (n_features, n_features)
-        Share of the members that use both features; how often each is used on the diagonal.
-    """
-
-    feature_names: list[str]
-    matrix: NDArray[np.float64]
-
-
-def co_selected(
-    model: Any, top: int | None = None, *, columns: Sequence[str] = ()
-) -> CoSelection | None:
-    """Co-selection matrix of a fitted model, most used features first.
-
-    Parameters
-    ----------
-    model : estimator or Pipeline
-        As ``make_model`` makes it, fitted, or an estimator of ``ensemblage.subspace``.
-    top : int, default=None
-        Show so many features at most.
-    columns : sequence of str, default=()
-        Names of the table's columns, for a model that was fitted on an array.
-
-    Returns
-    -------
-    CoSelection or None
-        None if the model has no such matrix.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import make_quarter_circle
-    >>> from ensemblage.subspace import JointSubspaceSelector
-    >>> X, y = make_quarter_circle(100, n_dummies=2, random_state=0)
-    >>> selector = JointSubspaceSelector(n_estimators=5, random_state=0).fit(X, y)
-    >>> sorted(co_selected(selector, top=2).feature_names)
-    ['x0', 'x1']
-    """
-    model = as_pipeline(model)
-    estimator = final_step(model)
-    if not hasattr(estimator, "co_selection_"):
-        return None
-    matrix = estimator.co_selection_
-    names = feature_names(model, columns if len(columns) > 0 else _columns(model))
-    order = np.argsort(-np.diag(matrix), kind="stable")[:top]
-    return CoSelection([names[d] for d in order], matrix[np.ix_(order, order)])
-
-
-def _columns(model: Any) -> list[str]:
-    numbered = [f"x{d}" for d in range(model.n_features_in_)]
-    return [str(name) for name in getattr(model, "feature_names_in_", numbered)]
-
-
 N_STEPS = 4000
+"""Steps of the path that gradients are integrated over."""
+MAX_FEATURES = 12
+"""Features that are shown, the most used first."""
 
 
-class GatedMixture(NamedTuple):
-    """Members (n_members, n_classes, n_features), and a gate (n_members, n_features)."""
+def integrated_gradients(
+    members: tuple[Doubles, Doubles], gate: tuple[Doubles, Doubles], z: Doubles, label: int
+) -> tuple[float, float, Doubles]:
+    """Attribute a class's log-odds to features, along the line from the mean row to row z.
 
-    coef: Doubles
-    intercept: Doubles
-    gate_coef: Doubles
-    gate_intercept: Doubles
+    Members are coefficients (n_members, n_classes, n_features) and intercepts, the gate's are
+    (n_members, n_features). Given are the log-odds at the mean row and at z, and contributions
+    (n_features,).
+    """
 
+    def log_parts(steps: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+        """Log weights, members' log probabilities, and fused ones at some steps of the path."""
+        gates = np.asarray(log_softmax(gate[1] + steps[:, None] * (gate[0] @ z), axis=1))
+        logits = members[1] + steps[:, None, None] * (members[0] @ z)
+        logs = np.asarray(log_softmax(logits, axis=2))
+        return gates, logs, np.asarray(logsumexp(gates[:, :, None] + logs, axis=1))
 
-class WayParts(NamedTuple):
-    """Log odds of a class at the mean of the rows and at the row; what each feature adds."""
-
-    start: float
-    end: float
-    amounts: Doubles
-
-
-def parts_of_the_way(mixture: GatedMixture, z: Doubles, label: int) -> WayParts:
-    """Give each feature its part of what happens between the mean of the rows and one row."""
-    middles = (np.arange(N_STEPS) + 0.5) / N_STEPS
-    ends = _log_parts(mixture, z, np.array([0.0, 1.0]))
-    start, end = (float(against_others(each, label)) for each in _fused(*ends))
-    gates, members = _log_parts(mixture, z, middles)
+    ends = log_parts(np.array([0.0, 1.0]))[2]
+    start, end = (float(class_contrast(each, label)) for each in ends)
+    gates, logs, fused = log_parts((np.arange(N_STEPS) + 0.5) / N_STEPS)
     # how much of each class's probability is each member's, (n_steps, n_members, n_classes)
-    shares = np.exp(gates[:, :, None] + members - _fused(gates, members)[:, None, :])
-    contrast = against_others(np.eye(shares.shape[2]), label)
-    for_label = shares * contrast
+    shares = np.exp(gates[:, :, None] + logs - fused[:, None, :])
+    for_label = shares * class_contrast(np.eye(shares.shape[2]), label)
     by_member = for_label.sum(axis=2)
-    by_class = for_label - by_member[:, :, None] * np.exp(members)
-    slope = by_member.mean(axis=0) @ mixture.gate_coef
-    slope += np.einsum("kc,kcd->d", by_class.mean(axis=0), mixture.coef)
-    return WayParts(start, end, z * slope)
+    by_class = for_label - by_member[:, :, None] * np.exp(logs)
+    slope = by_member.mean(axis=0) @ gate[0]
+    slope += np.einsum("kc,kcd->d", by_class.mean(axis=0), members[0])
+    return start, end, z * slope
 
 
-def way_measure(n_classes: int) -> str:
-    """Say in words what the parts of the way add up to."""
-    what = "log odds" if n_classes == 2 else "log probability against the mean of the classes"
-    return (
-        f"{what}; the start is that of the mean of the training rows, and each column adds its "
-        "part on the straight way from there to this row, through members and gate"
-    )
-
-
-def _log_parts(mixture: GatedMixture, z: Doubles, steps: Doubles) -> tuple[Doubles, Doubles]:
-    """Log weights of the members and their log probabilities at some steps of the way."""
-    gates = mixture.gate_intercept + steps[:, None] * (mixture.gate_coef @ z)
-    members = mixture.intercept + steps[:, None, None] * (mixture.coef @ z)
-    return np.asarray(log_softmax(gates, axis=1)), np.asarray(log_softmax(members, axis=2))
-
-
-def _fused(gates: Doubles, members: Doubles) -> Doubles:
-    return np.asarray(logsumexp(gates[:, :, None] + members, axis=1))
-
-
-MOST_FEATURES = 12
-"""So many are shown, the most used first."""
-
-
-class SubspacesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Features chosen together."""
+class SubspaceDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Features selected together."""
 
     features: Annotated[list[str], Meta(description="The most used features, of those that are.")]
     co_selection: Annotated[
-        list[list[Annotated[float, Meta(ge=0, le=1)]]],
+        list[list[Share]],
         Meta(description="Share of the members that use both features; on the diagonal each."),
     ]
 
-    @property
-    def used(self) -> list[float]:
-        """Share of the members that use each feature."""
-        return [row[d] for d, row in enumerate(self.co_selection)]
+
+DOCUMENTS = (SubspaceDocument,)
 
 
-@dataclass(frozen=True)
-class SubspacesExplanation(Explanation):
-    """The co-selection matrix in the names of the user's columns."""
-
-    has = "features chosen together"
-    documents = (SubspacesFacts,)
-
-    facts: SubspacesFacts
-    story: RowDecision | None = None
-
-    @classmethod
-    def explains(cls, estimator: Any) -> bool:
-        """Recognise an estimator of ``ensemblage.subspace`` by its matrix."""
-        return hasattr(estimator, "co_selection_")
-
-    @classmethod
-    def learned(cls, estimator: Any, columns: Sequence[str]) -> Iterator[str]:
-        """Tell the sizes of the subspaces, and how many features all of them share."""
-        del columns
-        if hasattr(estimator, "supports_"):
-            sizes = estimator.supports_.sum(axis=1)
-            yield f"{len(sizes)} members on {spread(sizes)} features each{_fused_by(estimator)}"
-        always = int((np.diag(estimator.co_selection_) == 1).sum())
-        yield f"{_how_many(always)} {_are(always)} used by every member"
-
-    @classmethod
-    def of(cls, subject: Subject) -> SubspacesExplanation:
-        """Read the matrix of the most used features."""
-        found = co_selected(subject.model, MOST_FEATURES, columns=subject.columns)
-        if found is None:
-            raise ValueError("The model has no co-selection matrix.")
-        story = None if subject.row is None else subspaces_decision(subject, subject.row)
-        used = max(1, int((np.diag(found.matrix) > 0).sum()))
-        matrix = found.matrix[:used, :used].tolist()
-        return cls(SubspacesFacts(found.feature_names[:used], matrix), story)
-
-    @property
-    def document(self) -> SubspacesFacts | RowDecision:
-        """The decision about the row if one was named, else the matrix."""
-        return self.facts if self.story is None else self.story
-
-    def text(self) -> list[str | TableBlock]:
-        """List the matrix, its columns by number, or what moved the decision about the row."""
-        if self.story is not None:
-            return row_text(self.story)
-        rows = [
-            [Field(f"{d + 1} {name}"), *(Field(f"{share:.0%}") for share in shares)]
-            for d, (name, shares) in enumerate(self._named_rows())
-        ]
-        numbers = [Heading(str(d + 1), numeric=True) for d in range(len(rows))]
-        said = (
-            "Share of the members that use both features, by their numbers; on the diagonal, that "
-            "use the feature at all."
-        )
-        return [said, TableBlock([Heading("feature"), *numbers], rows, "")]
-
-    def page(self) -> ModelPage:
-        """Show how often each feature is used, and which together."""
-        names, used = self.facts.features, self.facts.used
-        always = sum(share == 1 for share in used)
-        told = (
-            f"Of the {count(len(names), 'feature')} shown, the most used first, "
-            f"{always or 'none'} {_are(always)} used by every member."
-        )
-        bars = [
-            Bar(name, share, f"{share:.0%}", strong=share == 1)
-            for name, share in zip(names, used, strict=True)
-        ]
-        columns = [Heading("feature"), *(Heading(name, numeric=True) for name in names)]
-        rows = [
-            [Field(name), *(Field(f"{share:.0%}", share) for share in shares)]
-            for name, shares in self._named_rows()
-        ]
-        said = "Share of the members that use each feature."
-        both = "Share of the members that use both features"
-        together: list[Block] = [
-            co_selection_figure(names, self.facts.co_selection),
-            TableBlock(columns, rows, both, folded=True),
-        ]
-        sections = [
-            Section("Use", [BarsBlock(bars, said, percent=True, from_zero=True)]),
-            Section("Chosen together", together),
-        ]
-        if self.story is not None:
-            sections.insert(0, row_section(self.story))
-        return ModelPage([told], [("features shown", str(len(names)))], sections)
-
-    def draw(self, picture: str = "png") -> bytes:
-        """Draw the matrix."""
-        matrix = np.asarray(self.facts.co_selection)
-        display = CoSelectionDisplay(matrix, feature_names=self.facts.features).plot()
-        return saved_picture(display, picture, bbox_inches="tight")
-
-    def _named_rows(self) -> Iterator[tuple[str, list[float]]]:
-        return zip(self.facts.features, self.facts.co_selection, strict=True)
+def matches(estimator: Any) -> bool:
+    """Recognise an estimator of ``ensemblage.subspace`` by its matrix."""
+    return hasattr(estimator, "co_selection_")
 
 
-def subspaces_decision(subject: Subject, row: int) -> RowDecision:
-    """Tell what was predicted, and which columns moved it."""
-    estimator, X = final_step(subject.model), subject.X[row : row + 1]
+def learned(estimator: Any, columns: Sequence[str]) -> Iterator[str]:
+    """Sizes of the subspaces, and how many features all of them share."""
+    del columns
+    if hasattr(estimator, "supports_"):
+        sizes, fusion = estimator.supports_.sum(axis=1), getattr(estimator, "fusion_", None)
+        name = fusion if isinstance(fusion, str) else plain_name(type(fusion).__name__)
+        fused = "" if fusion is None else f", fused by {name}"
+        yield f"{len(sizes)} members on {range_text(sizes)} features each{fused}"
+    always = int((np.diag(estimator.co_selection_) == 1).sum())
+    features = count(always, "feature") if always else "no feature"
+    yield f"{features} {'is' if always < 2 else 'are'} used by every member"
+
+
+def explain(context: ModelContext) -> Explanation:
+    """Show how often each feature is used, and which are used together."""
+    names = feature_names(context.model, context.columns)
+    used = np.diag(context.estimator.co_selection_)
+    order = np.argsort(-used, kind="stable")[:MAX_FEATURES]
+    order = order[: max(1, int((used[order] > 0).sum()))]
+    matrix = context.estimator.co_selection_[np.ix_(order, order)]
+    document = SubspaceDocument([names[d] for d in order], matrix.tolist())
+    n_always = int((used[order] == 1).sum())
+    bars = [
+        Bar(names[d], float(used[d]), f"{used[d]:.0%}", strong=bool(used[d] == 1)) for d in order
+    ]
+    caption = "Share of the members that use each feature."
+    text = (
+        f"Of the {count(len(order), 'feature')} shown, the most used first, "
+        f"{n_always or 'none'} {'is' if n_always < 2 else 'are'} used by every member."
+    )
+    return Explanation(
+        document,
+        [text],
+        {"features shown": str(len(order))},
+        [
+            Section("Use", [BarsBlock(bars, caption, percent=True, from_zero=True)]),
+            Section("Selected together", [co_selection_figure(document)]),
+        ],
+        display=lambda: CoSelectionDisplay(matrix, feature_names=document.features).plot().figure_,
+    )
+
+
+def co_selection_figure(document: SubspaceDocument) -> ShadesBlock:
+    """Colour which features are selected together."""
+    names, matrix = document.features, document.co_selection
+    pairs = [(matrix[i][j], i, j) for i in range(len(names)) for j in range(i)]
+    caption = (
+        "Percentage of the members that use both features, by their numbers; on the diagonal, "
+        "that use the feature at all."
+    )
+    if pairs:
+        share, second, first = max(pairs)
+        caption += f" Most often together: {names[first]} and {names[second]}, in {share:.0%} of "
+        caption += "the members."
+    rows = [
+        (f"{d + 1} {name}", [(f"{100 * share:.0f}", share) for share in matrix[d]])
+        for d, name in enumerate(names)
+    ]
+    return ShadesBlock("feature", [str(d + 1) for d in range(len(names))], rows, caption)
+
+
+def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
+    """Give the prediction, and contributions of the columns."""
+    estimator = context.estimator
     if not hasattr(estimator, "predict"):
-        raise ValueError("This model selects features and decides nothing about a row.")
+        raise ValueError("This model selects features and predicts nothing for a row.")
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
-            f"This is a {type(estimator).__name__}; only decisions between classes are explained "
-            "row by row. Leave out the row to see which features are used."
+            f"This is a {type(estimator).__name__}; only classifications are explained row by row. "
+            "Leave out the row to see which features are used."
         )
-    encoded = np.asarray(rows_at_final_step(subject.model, X), dtype=float)
+    encoded = np.asarray(context.encoded_row, dtype=float)
     scores = estimator.predict_proba(encoded)[0]
     label = int(scores.argmax())
     classes = [str(each) for each in estimator.classes_]
-    return RowDecision(
-        row=row,
-        prediction=classes[label],
-        classes=classes,
-        scores=[float(score) for score in scores],
-        decision=_what_moved(subject, row, encoded, label),
+    decision = _decision(context, encoded, label)
+    row = RowExplanation(
+        context.row_index, classes[label], classes, [float(each) for each in scores], decision
     )
+    return row, [row_section(row)]
 
 
-def _what_moved(subject: Subject, row: int, encoded: Any, label: int) -> Decision | None:
-    """Add up what columns did to the members, and to the gate if there is one."""
-    estimator = final_step(subject.model)
-    if estimator.basis != "linear":  # what products of columns did is no one column's
+def _decision(context: ModelContext, encoded: Doubles, label: int) -> Decision | None:
+    """Sum contributions of columns to the members, and to the gate if there is one."""
+    estimator = context.estimator
+    if estimator.basis != "linear":  # a product of columns is no one column's
         return None
-    origins = feature_origins(subject.model, subject.columns)
+    origins = feature_origins(context.model, context.columns)
     z = (encoded[0] - estimator.mean_) / estimator.scale_
-    context = FusionContext(X=z[None])
-    weights = estimator.fusion_.row_weights(estimator.member_outputs(encoded), context)
+    weights = estimator.fusion_.row_weights(
+        estimator.member_outputs(encoded), FusionContext(X=z[None])
+    )
     if weights is None or origins is None:
         return None
     n_classes = len(estimator.classes_)
-    coefs = estimator.coefs_ * estimator.supports_[:, None, :]
+    coefs, intercepts = estimator.coefs_ * estimator.supports_[:, None, :], estimator.intercepts_
     if isinstance(estimator.fusion_, SoftmaxGate):
-        gate = estimator.fusion_
-        mixture = GatedMixture(coefs, estimator.intercepts_, gate.coef_, gate.intercept_)
-        base, value, features = parts_of_the_way(mixture, z, label)
-        measure = way_measure(n_classes)
+        gate = estimator.fusion_.coef_, estimator.fusion_.intercept_
+        baseline, value, features = integrated_gradients((coefs, intercepts), gate, z, label)
+        what = "log-odds" if n_classes == 2 else "log probability against the mean of the classes"
+        measure = (
+            f"{what}; the baseline is that of the mean of the training rows, and each column adds "
+            "its integrated gradient on the line from there to this row, through members and gate"
+        )
     else:
-        parts = [LinearPart(*each) for each in zip(coefs, estimator.intercepts_, strict=True)]
-        coef, base = add_up(parts, weights[0], label)
-        features, value = coef * z, base + float((coef * z).sum())
-        measure = weighted_odds("members", n_classes, estimator.fusion_)
-    amounts = by_column(features, origins, len(subject.columns))
-    moved = contributions_of(subject.columns, subject.values(row), amounts, subject.kinds)
-    return Decision(str(estimator.classes_[label]), measure, base, moved, value)
-
-
-def co_selection_figure(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> ShadesBlock:
-    """Colour which features are chosen together."""
-    pairs = [(matrix[i][j], i, j) for i in range(len(names)) for j in range(i)]
-    best = max(pairs, default=None)
-    most = "" if best is None else (
-        f" Most often together: {names[best[2]]} and {names[best[1]]}, in {best[0]:.0%} of the "
-        "members."
-    )  # fmt: skip
-    return ShadesBlock(
-        "feature",
-        [str(d + 1) for d in range(len(names))],
-        [
-            (f"{d + 1} {name}", [Shade(f"{100 * share:.0f}", share) for share in matrix[d]])
-            for d, name in enumerate(names)
-        ],
-        "Per cent of the members that use both features; on the diagonal, that use the feature at "
-        f"all.{most}",
+        parts = list(zip(coefs, intercepts, strict=True))
+        coef, baseline = weighted_sum(parts, weights[0], label)
+        features, value = coef * z, baseline + float((coef * z).sum())
+        measure = weighted_measure("members", n_classes, estimator.fusion_)
+    amounts = by_column(features, origins, len(context.columns))
+    return Decision(
+        str(estimator.classes_[label]), measure, baseline, context.contributions(amounts), value
     )
-
-
-def _fused_by(estimator: Any) -> str:
-    fused = getattr(estimator, "fusion_", None)
-    if fused is None:
-        return ""
-    return f", fused by {fused if isinstance(fused, str) else plain_name(type(fused).__name__)}"
-
-
-def _how_many(features: int) -> str:
-    return count(features, "feature") if features else "no feature"
-
-
-def _are(number: int) -> str:
-    return "is" if number < 2 else "are"

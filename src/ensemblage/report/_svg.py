@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import warnings
-from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from html import escape
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from ensemblage._core import FONT, INK, LINE, printable, require
-from ensemblage.bayes import HEAD, Box, NetworkDrawing, arrow_width, draw_network
-from ensemblage.inner import TreeDrawing, draw_tree, tree_svg
-from ensemblage.report._blocks import (
-    FigureBlock,
-    MapBlock,
-    MapPanel,
-    NetworkBlock,
-    Outline,
-    Point,
-    TreeBlock,
-)
+from ensemblage.bayes import HEAD, NetworkDrawing, arrow_width, draw_network
+from ensemblage.inner import draw_tree, tree_svg
+from ensemblage.report._blocks import FigureBlock, NetworkBlock, TreeBlock
+
+PREFIX = "fig-"
+"""What names inside a figure start with; see :func:`numbered`."""
+NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
+THEMED = {INK: "currentColor"}
+FONT_PARTS = ("font-family", "font-stretch")
+WIDE = 960.0
+"""Pixels of a drawing on a screen."""
+NARROW = 350.0
+"""Pixels of a drawing on a phone."""
 
 
 def need(module: str) -> Any:
@@ -31,23 +31,9 @@ def need(module: str) -> Any:
 
 
 def check_installed() -> None:
-    """Refuse to start what could not be written in the end.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 or matplotlib is not installed; it names the extra to install.
-    """
+    """Refuse a report before any work is done for it if a package is missing."""
     need("jinja2")
     need("matplotlib")
-
-
-PREFIX = "fig-"
-"""What names inside a figure start with; see :func:`numbered`."""
-NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
-
-THEMED = {INK: "currentColor"}
-FONT_PARTS = ("font-family", "font-stretch")
 
 
 def drawn_svg(block: FigureBlock) -> str:
@@ -146,189 +132,60 @@ def _presentation(style: str) -> dict[str, str]:
     }
 
 
-WIDE, NARROW = 960.0, 350.0
+def drawings(block: NetworkBlock | TreeBlock) -> list[tuple[str, str, Any]]:
+    """Draw a network or a tree for both widths; a small network once.
+
+    Each is a name for its width, its SVG, in which all texts are escaped, and the names that had
+    to be cut, with the whole ones.
+    """
+    if isinstance(block, TreeBlock):
+        trees = {"wide": draw_tree(block.nodes, WIDE), "narrow": draw_tree(block.nodes, NARROW)}
+        return [(name, tree_svg(tree, f"for-{name}"), tree.cut) for name, tree in trees.items()]
+    wide = draw_network(block.parents, block.target, WIDE)
+    networks = {"any": wide}
+    if wide.width > NARROW:
+        narrow = draw_network(block.parents, block.target, NARROW)
+        networks = {"wide": wide, "narrow": narrow}
+    return [
+        (name, network_svg(drawing, block, f"for-{name}"), drawing.cut)
+        for name, drawing in networks.items()
+    ]
 
 
-class NetworkLine(NamedTuple):
-    """An arrow as the paths of an SVG."""
-
-    line: str
-    head: str
-    faint: bool
-    width: float | None = None
-    title: str = ""
-
-
-class NetworkPicture(NamedTuple):
-    """A drawing and for which width it is; both if the drawings are the same."""
-
-    width: str
-    drawing: NetworkDrawing
-    lines: list[NetworkLine]
-
-    def texts(self, box: Box) -> list[tuple[float, str]]:
-        """Height and text of each line of a name."""
-        first = box.y - LINE * (len(box.lines) - 1) / 2 + FONT * 0.35
-        return [(round(first + LINE * k, 1), printable(text)) for k, text in enumerate(box.lines)]
-
-
-def network_pictures(block: NetworkBlock) -> list[NetworkPicture]:
-    """Draw a network for both widths; once if it is small."""
-    widths = (WIDE, NARROW)
-    wide, narrow = (draw_network(block.parents, block.target, width) for width in widths)
-    if wide.width <= NARROW:
-        return [_picture("any", wide, block)]
-    return [_picture("wide", wide, block), _picture("narrow", narrow, block)]
-
-
-def _picture(width: str, drawing: NetworkDrawing, block: NetworkBlock) -> NetworkPicture:
+def network_svg(drawing: NetworkDrawing, block: NetworkBlock, kind: str) -> str:
+    """Write a network; its parts have classes: line, head, faint, node and target."""
+    parts = []
     # what is faint lies below
-    arrows = sorted(drawing.arrows, key=lambda arrow: not arrow.from_target)
-    lines = []
-    for arrow in arrows:
+    for arrow in sorted(drawing.arrows, key=lambda arrow: not arrow.from_target):
         (x, y), *_ = arrow.stops
-        path = [f"M{x:.1f} {y:.1f}"]
-        for _, *points in arrow.curves:
-            path.append("C" + " ".join(f"{a:.1f} {b:.1f}" for a, b in points))
+        curves = (" ".join(f"{a:.1f} {b:.1f}" for a, b in points) for _, *points in arrow.curves)
+        line = f"M{x:.1f} {y:.1f}" + "".join(f"C{curve}" for curve in curves)
         x, y = arrow.stops[-1]
         half, length = HEAD
         head = f"M{x - half:.1f} {y - length:.1f}H{x + half:.1f}L{x:.1f} {y:.1f}Z"
         share = block.confidence.get(arrow.child, {}).get(arrow.parent)
-        line = NetworkLine("".join(path), head, arrow.from_target)
+        title = thickness = ""
         if share is not None:
-            named = printable(f"{arrow.parent} to {arrow.child}: chosen by {share:.0%}")
-            line = line._replace(width=arrow_width(share), title=named)
-        lines.append(line)
-    return NetworkPicture(width, drawing, lines)
-
-
-class TreePicture(NamedTuple):
-    """A drawing, for which width it is, and its SVG, in which all texts are escaped."""
-
-    width: str
-    drawing: TreeDrawing
-    svg: str
-
-
-def tree_pictures(block: TreeBlock) -> list[TreePicture]:
-    """Draw a tree for both widths."""
-    return [
-        _tree_picture("wide", draw_tree(block.nodes, WIDE)),
-        _tree_picture("narrow", draw_tree(block.nodes, NARROW)),
-    ]
-
-
-def _tree_picture(width: str, drawing: TreeDrawing) -> TreePicture:
-    return TreePicture(width, drawing, tree_svg(drawing, f"for-{width}"))
-
-
-WIDTH, HEIGHT, EDGE = 200.0, 150.0, 8.0
-SIGNS = (
-    "m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0",
-    "m0-2.7l2.5 4.4h-5z",
-    "m-1.8-1.8h3.6v3.6h-3.6z",
-    "m0-2.8l2.4 2.8-2.4 2.8-2.4-2.8z",
-    "m0 2.7l2.5-4.4h-5z",
-    "m-2.4-.7h1.7v-1.7h1.4v1.7h1.7v1.4h-1.7v1.7h-1.4v-1.7h-1.7z",
-)
-"""Circle, triangle, square, diamond, triangle upside down, cross: paths around a point."""
-DOT = "m-1.1 0a1.1 1.1 0 1 0 2.2 0a1.1 1.1 0 1 0-2.2 0"
-CORNERS = 40
-"""Of the line that draws an ellipse."""
-MOST_BEHIND = 500
-"""Rows of the background; more look the same."""
-
-
-class Signed(NamedTuple):
-    """A group's number among the signs, its name, and how many rows it has."""
-
-    number: int
-    name: str
-
-
-class MapPicture(NamedTuple):
-    """A panel as paths: the rows that stand out, by the number of their sign, and the outline."""
-
-    panel: MapPanel
-    signs: list[tuple[int, str]]
-    outline: str
-
-
-class MapPictures(NamedTuple):
-    """All panels, what lies behind each, the legend, and the marked row's place."""
-
-    behind: str
-    legend: list[Signed]
-    panels: list[MapPicture]
-    mark: Point | None
-    signs: tuple[str, ...] = SIGNS
-
-
-def map_pictures(block: MapBlock) -> MapPictures:
-    """Scale a map to its pictures and write each as paths."""
-    place = _scale(block)
-    signs, legend = _signs(block.groups)
-    step = math.ceil(len(block.points) / MOST_BEHIND) or 1
-    behind = "".join(_at(place(point), DOT) for point in block.points[::step])
-    panels = [
-        MapPicture(panel, _drawn(block, panel, signs, place), _ellipse(panel.outline, place))
-        for panel in block.panels
-    ]
-    mark = None if block.mark is None else place(block.points[block.mark])
-    return MapPictures(behind, legend, panels, mark)
-
-
-def _signs(groups: Sequence[str]) -> tuple[dict[str, int], list[Signed]]:
-    """Give the largest groups a sign each; if there are too many, the rest share the last."""
-    counts = Counter(groups)
-    order = sorted(counts, key=lambda name: (-counts[name], name))
-    if len(order) <= len(SIGNS):
-        return {name: k for k, name in enumerate(order)}, [
-            Signed(k, name) for k, name in enumerate(order)
-        ]
-    last = len(SIGNS) - 1
-    signs = {name: min(k, last) for k, name in enumerate(order)}
-    legend = [Signed(k, name) for k, name in enumerate(order[:last])]
-    return signs, [*legend, Signed(last, f"{len(order) - last} others")]
-
-
-def _drawn(
-    block: MapBlock, panel: MapPanel, signs: dict[str, int], place: Callable[[Point], Point]
-) -> list[tuple[int, str]]:
-    paths: dict[int, list[str]] = {}
-    for row in panel.rows:
-        number = signs[block.groups[row]] if block.groups else 0
-        paths.setdefault(number, []).append(_at(place(block.points[row]), SIGNS[number]))
-    return [(number, "".join(paths[number])) for number in sorted(paths)]
-
-
-def _scale(block: MapBlock) -> Callable[[Point], Point]:
-    """Fit the points, and the outlines as far as they do not dwarf them."""
-    lows, spans = [], []
-    for axis in (0, 1):
-        values = [point[axis] for point in block.points]
-        low, high = min(values, default=0.0), max(values, default=1.0)
-        lows.append(low)
-        spans.append(high - low or 1.0)
-
-    def place(point: Point) -> Point:
-        across, up = ((point[k] - lows[k]) / spans[k] for k in (0, 1))
-        return EDGE + across * (WIDTH - 2 * EDGE), HEIGHT - EDGE - up * (HEIGHT - 2 * EDGE)
-
-    return place
-
-
-def _at(point: Point, sign: str) -> str:
-    return f"M{point[0]:.1f} {point[1]:.1f}{sign}"
-
-
-def _ellipse(outline: Outline | None, place: Callable[[Point], Point]) -> str:
-    if outline is None:
-        return ""
-    (x, y), (a, b), (c, d) = outline
-    corners = []
-    for k in range(CORNERS):
-        turn = 2 * math.pi * k / CORNERS
-        across, up = math.cos(turn), math.sin(turn)
-        corners.append(place((x + a * across + c * up, y + b * across + d * up)))
-    return "M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in corners) + "Z"
+            name = escape(printable(f"{arrow.parent} to {arrow.child}: frequency {share:.0%}"))
+            title, thickness = f"<title>{name}</title>", f' stroke-width="{arrow_width(share):.2f}"'
+        faint = ' class="faint"' if arrow.from_target else ""
+        parts.append(
+            f'<g{faint}>{title}<path class="line"{thickness} d="{line}"/>'
+            f'<path class="head" d="{head}"/></g>'
+        )
+    for box in drawing.boxes:
+        first = box.y - LINE * (len(box.lines) - 1) / 2 + FONT * 0.35
+        lines = "".join(
+            f'<text x="{box.x:.1f}" y="{first + LINE * k:.1f}">{escape(printable(text))}</text>'
+            for k, text in enumerate(box.lines)
+        )
+        parts.append(
+            f'<g class="node{" target" if box.is_target else ""}"><rect '
+            f'x="{box.x - box.width / 2:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" '
+            f'height="{box.height:.1f}" rx="6"/>{lines}</g>'
+        )
+    width, height = drawing.width, drawing.height
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {width:.1f} {height:.1f}" width="{width:.0f}" '
+        f'height="{height:.0f}" focusable="false">' + "\n".join(parts) + "</svg>"
+    )
