@@ -27,7 +27,7 @@ from sklearn.model_selection import KFold
 
 from ensemblage._core import draw_seeds
 from ensemblage.datasets import TableEncoder
-from ensemblage.fusion import learn_spread
+from ensemblage.fusion import fit_variance_correction
 from ensemblage.pool import (
     PoolRows,
     cross_fitted,
@@ -69,7 +69,7 @@ def answers(X, y, train, test):
         alone = target.alone().fit(held.outputs[None], rows.y)
         learned = alone.combine(held.outputs[None])
         given[recipe.name] = both_spreads(learned, rows.y, alone.combine(said[-1][None]))
-    fusion = make_fusion("logpool", grouped=False, numbers=True)
+    fusion = make_fusion("log_linear", grouped=False, numbers=True)
     verdict = fuse(candidates, rows, fusion)
     pooled = cross_fitted(fusion, verdict, rows)
     new = verdict.fusion.combine(np.stack(said))
@@ -78,8 +78,8 @@ def answers(X, y, train, test):
 
 def both_spreads(learned, y, new):
     """Correct what is said of new rows by one spread, and by one that may grow with the level."""
-    flat, level = learn_spread(learned, y, np.ones(len(y))), learn_level_spread(learned, y, None)
-    return flat.widen(new), level.widen(new)
+    flat = fit_variance_correction(learned, y, np.ones(len(y)))
+    return flat.apply(new), learn_level_spread(learned, y, None).widen(new)
 
 
 def study(X, y):

@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 from ensemblage._core import make_folds
 from ensemblage.datasets import Dataset, TableEncoder, read_table
-from ensemblage.fusion import LogPool
+from ensemblage.fusion import LogLinearPool
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import ClassTarget, StrataEnsembleClassifier, tuned_svm
 from ensemblage.strata._members import (
@@ -54,9 +54,9 @@ def pool_alone(X, y, X_new, n_classes, seed):
     """Pool the same anchors out-of-fold, without any strata."""
     folds = make_folds(y, 5, seed)
     data = Training(X, y, ClassTarget(np.arange(n_classes)), np.ones(len(y)), folds=folds)
-    recipe = make_recipe([], [tuned_svm(), boosting()], LogPool())
+    recipe = make_recipe([], [tuned_svm(), boosting()], LogLinearPool())
     jobs = plan_jobs(recipe, np.empty((len(y), 0)), data)
-    pool = LogPool().fit(held_out_outputs(jobs, data, seed, 1), y)
+    pool = LogLinearPool().fit(held_out_outputs(jobs, data, seed, 1), y)
     responses = [job.response for job in jobs]
     return pool.combine(
         ask_members(fit_members(jobs, data, seed, 1), responses, X_new, data.target)

@@ -43,7 +43,7 @@ def test_private_modules_are_imported_in_their_own_package_only():
 def test_plots_and_clusters_are_asked_for_in_their_own_modules_only():
     """``require`` imports by a text, which import-linter does not see."""
     allowed = {
-        "matplotlib": re.compile(r"display|report/|_co_selection|_stability|_residuals"),
+        "matplotlib": re.compile(r"display|report/|_co_selection|_diversity|_stability|_residuals"),
         "distributed": re.compile(r"blocks/|studies/_workers"),
         "dask": re.compile(r"blocks/|studies/_predict"),
     }
