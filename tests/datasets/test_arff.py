@@ -12,7 +12,6 @@ from ensemblage.datasets._arff import (
     split_values,
 )
 from ensemblage.datasets._options import Request
-from ensemblage.datasets._text import Decoded
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ rainy,1e2,?,yes
 
 
 def parse(text, **request):
-    return parse_arff(Decoded(text, "UTF-8"), Request("a.arff", **request))
+    return parse_arff(text, "UTF-8", Request("a.arff", **request))
 
 
 def declared(*rows, head="@attribute a real\n@attribute b {x,'y z'}\n@attribute c integer"):
@@ -182,7 +181,7 @@ def test_known_kinds_overrule_the_declared_ones():
 
 def test_equal_names_are_numbered_and_latin_1_is_said():
     text = "@attribute a real\n@attribute a real\n@data\n1,2\n"
-    table = parse_arff(Decoded(text, "Latin-1"), Request("a.arff"))
+    table = parse_arff(text, "Latin-1", Request("a.arff"))
     assert table.names == ("a", "a_2")
     assert table.notes == ("Read with Latin-1 as encoding.",)
 

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemblage.datasets import ReadOptions, one_block, open_table, read_table
-from ensemblage.datasets import _chunked as _table_blocks
-from ensemblage.datasets import _chunked as _text_stream
+from ensemblage.datasets import ReadOptions, _chunked, one_block, open_table, read_table
 from ensemblage.datasets._chunked import (
     MOST_SHAPES,
     IrregularError,
+    TextBlocks,
     TextDigest,
     rows_per_block,
-    survey_text,
 )
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._value_types import type_columns
@@ -55,29 +53,25 @@ def test_texts_with_the_inner_separator_are_kept_as_they_are():
 
 @given(columns=st.lists(COLUMN, min_size=1, max_size=4))
 def test_a_digest_decides_what_the_whole_decides(columns):
-    """And the recipes then read any part as the whole was read."""
+    """And the parsers then read any part as the whole was read."""
     named = {f"c{j}": texts for j, texts in enumerate(columns)}
     whole = type_columns(named, Request("a.csv"))
     found = type_columns({name: digest(texts) for name, texts in named.items()}, Request("a.csv"))
-    assert found.recipes == whole.recipes
+    assert found.parsers == whole.parsers
     assert found.notes == whole.notes
-    for recipe, column, texts in zip(found.recipes, whole.columns, columns, strict=True):
-        parts = [recipe.read(texts[i : i + 2]) for i in range(0, len(texts), 2)]
+    for parser, column, texts in zip(found.parsers, whole.columns, columns, strict=True):
+        parts = [parser.read(texts[i : i + 2]) for i in range(0, len(texts), 2)]
         np.testing.assert_array_equal(np.concatenate(parts), column)
 
 
-def test_a_recipe_refuses_what_it_was_not_made_for():
-    (recipe,) = type_columns({"a": ["1", "2"]}, Request("a.csv")).recipes
+def test_a_parser_refuses_what_it_was_not_made_for():
+    (parser,) = type_columns({"a": ["1", "2"]}, Request("a.csv")).parsers
     with pytest.raises(ValueError, match="Column 'a' holds 'x', which is not a finite number"):
-        recipe.read(["x"])
+        parser.read(["x"])
 
 
 AWKWARD = Path(__file__).parents[1] / "awkward"
-
-
 FILES = sorted(path for end in ("csv", "txt", "data", "dat") for path in AWKWARD.glob(f"*.{end}"))
-
-
 # Comments, titles, names of rows or inches: all of it is needed to understand these.
 WHOLE = {"commented-header.txt", "comments.csv", "inches.csv", "keel.dat", "row-names.csv",
          "title.csv"}  # fmt: skip
@@ -86,8 +80,8 @@ WHOLE = {"commented-header.txt", "comments.csv", "inches.csv", "keel.dat", "row-
 @pytest.fixture(autouse=True)
 def short_head(monkeypatch):
     """Let four lines decide, since the files are short."""
-    monkeypatch.setattr(_text_stream, "HEAD_LINES", 4)
-    monkeypatch.setattr(_text_stream, "LONG", 1)
+    monkeypatch.setattr(_chunked, "HEAD_LINES", 4)
+    monkeypatch.setattr(_chunked, "LONG", 1)
 
 
 def answer(read):
@@ -144,7 +138,7 @@ def test_encodings_and_packed_files(tmp_path, encoding):
     packed.write_bytes(gzip.compress(text.encode(encoding)))
     assert assert_same(plain).in_blocks
     assert assert_same(packed).in_blocks
-    assert assert_same(plain, reading=ReadOptions(encoding=encoding)).in_blocks
+    assert assert_same(plain, options=ReadOptions(encoding=encoding)).in_blocks
 
 
 @pytest.mark.parametrize(
@@ -163,7 +157,7 @@ def test_kinds_and_reading_that_are_given_count(tmp_path):
     path.write_text("code,size\n" + "".join(f"0{i},1,{i}\n" for i in range(8)), encoding="utf-8")
     assert_same(path, kinds={"code": "categorical"})
     path.write_text("code;size\n" + "".join(f"0{i};1,{i}\n" for i in range(8)), encoding="utf-8")
-    assert_same(path, kinds={"code": "categorical"}, reading=ReadOptions(decimal=","))
+    assert_same(path, kinds={"code": "categorical"}, options=ReadOptions(decimal=","))
     assert_same(path, kinds={"code": "numeric", "size": "date"})
 
 
@@ -176,11 +170,11 @@ def test_columns_without_a_name_may_get_values_late(tmp_path):
 def test_progress_is_told_in_megabytes_and_a_short_file_is_irregular(tmp_path):
     path, heard = tmp_path / "a.csv", []
     path.write_text("a,b\n" + "1,2\n" * 50, encoding="utf-8")
-    survey_text(path, Request("a.csv"), 10, tabs=False, progress=lambda *far: heard.append(far))
+    TextBlocks(path, Request("a.csv"), 10, tabs=False, progress=lambda *far: heard.append(far))
     assert heard[-1] == (0, 0)
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(IrregularError):
-        survey_text(path, Request("a.csv"), 10, tabs=False)
+        TextBlocks(path, Request("a.csv"), 10, tabs=False)
 
 
 def write(path, rows):
@@ -195,15 +189,15 @@ def test_small_files_and_other_formats_are_one_block(tmp_path, monkeypatch):
     arff.write_text("@relation r\n@attribute x numeric\n@data\n1\n2\n", encoding="utf-8")
     found = open_table(arff, block_rows=1)
     assert (found.in_blocks, found.n_rows) == (False, 2)
-    monkeypatch.setattr(_table_blocks, "LARGE", 100)
-    monkeypatch.setattr(_text_stream, "HEAD_LINES", 5)
-    monkeypatch.setattr(_text_stream, "LONG", 1)
+    monkeypatch.setattr(_chunked, "LARGE", 100)
+    monkeypatch.setattr(_chunked, "HEAD_LINES", 5)
+    monkeypatch.setattr(_chunked, "LONG", 1)
     assert open_table(path).in_blocks
 
 
 def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_text_stream, "HEAD_LINES", 5)
-    monkeypatch.setattr(_text_stream, "LONG", 1)
+    monkeypatch.setattr(_chunked, "HEAD_LINES", 5)
+    monkeypatch.setattr(_chunked, "LONG", 1)
     path = write(tmp_path / "a.csv", 50)
     found = open_table(path, block_rows=7)
     write(path, 49)

@@ -29,7 +29,7 @@ def test_codes_of_a_type_are_values_too():
     assert column.categories() == ["c", "b", "a"]
     assert column.occurring() == ["a", "b"]
     assert column.match(["a"]).tolist() == [0, MISSING_CODE, 1]
-    assert column.as_words(["a", "b"]).values == ["a", None, "b"]
+    assert column.as_categories(["a", "b"]).values == ["a", None, "b"]
 
 
 def test_fields_one_by_one():
@@ -40,7 +40,7 @@ def test_fields_one_by_one():
 
 def test_numbers_can_be_categories():
     column = Column("grade", np.array([2.0, np.nan, 1.0]))
-    words = column.as_words([1, 2, 3])
+    words = column.as_categories([1, 2, 3])
     assert (column.kind, words.kind) == ("numeric", "categorical")
     assert words.categories() == [1, 2, 3]
     assert words.match([1, 2, 3]).tolist() == [1, MISSING_CODE, 0]
@@ -48,7 +48,7 @@ def test_numbers_can_be_categories():
 
 def test_what_is_not_declared_is_refused():
     with pytest.raises(ValueError, match=r"'x' holds 'z', which is not among its `categories`: a"):
-        Column("x", values=["a", "z"]).as_words(["a"])
+        Column("x", values=["a", "z"]).as_categories(["a"])
 
 
 def test_words_where_numbers_were_are_refused():
@@ -63,7 +63,7 @@ def test_codes_of_all_categories_give_the_values_back(values):
     column = Column("x", values=values)
     known = [*column.categories(), None]
     assert [known[code] for code in column.match(column.categories())] == values
-    assert column.coded().as_words().values == values
+    assert column.coded().as_categories().values == values
     declared = pd.DataFrame({"x": pd.Categorical(values)})
     assert read_columns(declared, ["x"])[0].occurring() == column.occurring()
 

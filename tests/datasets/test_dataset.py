@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from ensemblage.datasets import (
     Dataset,
     Table,
-    align_table,
+    align_columns,
     dataset_fingerprint,
     fold_labels,
     load_dataset,
     open_dataset,
     read_table,
 )
-from ensemblage.datasets._dataset import are_classes, is_constant
+from ensemblage.datasets._dataset import are_classes
 
 
 def opened(tmp_path, values, task=None, x=None):
@@ -218,11 +218,16 @@ def test_columns_can_be_dropped():
         Dataset.from_table(table, "y", drop=["ids"])
 
 
-def test_constant_columns():
-    assert is_constant(np.array([2.0, 2.0]))
-    assert is_constant(np.array([np.nan, np.nan]))
-    assert not is_constant(np.array([2.0, np.nan]))
-    assert not is_constant(np.array(["a", None], dtype=object))
+@pytest.mark.parametrize(
+    ("x", "varies"), [(["2", "2"], False), (["", ""], False), (["2", ""], True), (["a", ""], True)]
+)
+def test_something_must_vary(x, varies):
+    table = Table.from_texts(["x", "y"], [x, ["a", "b"]])
+    if varies:
+        assert Dataset.from_table(table, "y").feature_names == ("x",)
+    else:
+        with pytest.raises(ValueError, match="Every column beside 'y' is constant"):
+            Dataset.from_table(table, "y")
 
 
 def test_odd_columns_are_noted():
@@ -328,15 +333,15 @@ def test_columns_are_matched_by_name(table_file):
     names = ("pay", "age", "job")
     turned = table.select(["class", "job", "pay", "age"])
     expected = table.select(names).to_array()
-    aligned = align_table(turned, names, target="class")
+    aligned = align_columns(turned, names, "class", ()).to_array()
     assert [row[2] for row in aligned] == [row[2] for row in expected]
     np.testing.assert_array_equal(aligned[:, :2].astype(float), expected[:, :2].astype(float))
     with pytest.raises(ValueError, match="needs columns that are not there: wage, sex"):
-        align_table(table, ["age", "wage", "sex"])
+        align_columns(table, ["age", "wage", "sex"], None, ())
     with pytest.raises(ValueError, match=r"does not know: job, pay\."):
-        align_table(table, ["age"], target="class")
+        align_columns(table, ["age"], "class", ())
     with pytest.raises(ValueError, match=r"not there: Pay\. Did you mean 'pay'\?"):
-        align_table(table, ["age", "job", "Pay"], target="class")
+        align_columns(table, ["age", "job", "Pay"], "class", ())
 
 
 COLUMNS = {

@@ -62,12 +62,12 @@ def test_sheets_are_chosen_by_name_or_number(tmp_path):
     first = read_table(path)
     assert first.names == ("a", "b")
     assert "others are to be named by `sheet`: Two, Three" in first.notes[0]
-    assert read_table(path, reading=ReadOptions(sheet="Three")).names == ("Three", "x")
-    assert read_table(path, reading=ReadOptions(sheet="2")).names == ("Two", "x")
+    assert read_table(path, options=ReadOptions(sheet="Three")).names == ("Three", "x")
+    assert read_table(path, options=ReadOptions(sheet="2")).names == ("Two", "x")
     with pytest.raises(
         ValueError, match=r"In a\.xlsx: There is no sheet 'Tow'\. Did you mean 'Two'"
     ):
-        read_table(path, reading=ReadOptions(sheet="Tow"))
+        read_table(path, options=ReadOptions(sheet="Tow"))
 
 
 def test_merged_cells_are_refused(tmp_path):

@@ -64,7 +64,7 @@ def test_places_that_are_no_file(tmp_path):
 def test_standard_input(monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(b"x;y\n1;a\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
-    table = read_table("-", reading=ReadOptions(separator=";"))
+    table = read_table("-", options=ReadOptions(separator=";"))
     assert table.names == ("x", "y")
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._layout import (
-    Lines,
     distinct_names,
     is_number_like,
     lay_out,
@@ -55,8 +54,8 @@ def test_numbers_of_any_country():
 
 
 def laid_out(text, **request):
-    rows = [line.split(",") for line in text.split("/")]
-    return lay_out(Lines(rows, list(range(1, len(rows) + 1))), Request("a.csv", **request))
+    lines = [(line.split(","), i) for i, line in enumerate(text.split("/"), 1)]
+    return lay_out(lines, Request("a.csv", **request))
 
 
 @pytest.mark.parametrize(
@@ -90,9 +89,11 @@ def test_the_table_is_found(text, names, note):
 
 
 def test_a_header_can_be_said_and_known():
-    reading = ReadOptions(header=False)
-    assert list(laid_out("a,b/1,2", reading=reading).texts) == ["column_1", "column_2"]
-    assert list(laid_out("1,2/3,4/5,6", reading=ReadOptions(header=True)).texts) == ["1", "2"]
+    assert list(laid_out("a,b/1,2", options=ReadOptions(header=False)).texts) == [
+        "column_1",
+        "column_2",
+    ]
+    assert list(laid_out("1,2/3,4/5,6", options=ReadOptions(header=True)).texts) == ["1", "2"]
     assert list(laid_out("1,2/3,4/5,6", kinds={"2": "numeric"}).texts) == ["1", "2"]
     # a new row for a model that was trained without a header
     unnamed = {"column_1": "numeric", "column_2": "categorical"}
@@ -114,7 +115,7 @@ def test_rows_that_do_not_fit_are_refused_by_line(text, message):
 
 def test_no_rows_at_all():
     with pytest.raises(ValueError, match=r"a\.csv is empty"):
-        lay_out(Lines([], []), Request("a.csv"))
+        lay_out([], Request("a.csv"))
 
 
 def test_equal_names_are_numbered_around_those_that_are_taken():

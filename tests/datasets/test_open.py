@@ -14,9 +14,7 @@ from ensemblage.datasets._open import (
     BUNDLED,
     PAPER_DATASETS,
     Declared,
-    Known,
     fetch_dataset,
-    load_from_folder,
     read_manifest,
 )
 
@@ -24,7 +22,7 @@ from ensemblage.datasets._open import (
 def test_catalogue_agrees_with_the_shared_manifest(shared):
     manifest = json.loads((shared / "data" / "manifest.json").read_text(encoding="utf-8"))
     facts = {k: (v["openml_id"], v["rows"], v["features"]) for k, v in manifest.items()}
-    assert {name: tuple(known) for name, known in PAPER_DATASETS.items()} == facts
+    assert facts == PAPER_DATASETS
 
 
 ARFF = b"""@relation small
@@ -125,12 +123,12 @@ def test_a_wrong_shape_is_refused(openml):
     with pytest.raises(
         ValueError, match="3 rows and 2 features for 'iris', but it is known to have 150"
     ):
-        fetch_dataset("iris", 61, PAPER_DATASETS["iris"])
-    assert fetch_dataset("small", 61, Known(61, 3, 2)).name == "small"
+        fetch_dataset("iris", 61, PAPER_DATASETS["iris"][1:])
+    assert fetch_dataset("small", 61, (3, 2)).name == "small"
 
 
 def test_the_list_knows_what_was_fetched(openml, monkeypatch):
-    monkeypatch.setitem(PAPER_DATASETS, "small", Known(61, 3, 2))
+    monkeypatch.setitem(PAPER_DATASETS, "small", (61, 3, 2))
     before = {info.name: info.at_hand for info in list_datasets()}
     load_dataset("small")
     after = {info.name: info.at_hand for info in list_datasets()}
@@ -200,8 +198,8 @@ def test_labels_are_kept_as_written(tmp_path):
 def test_bundled_datasets_have_the_listed_shape(name, monkeypatch):
     monkeypatch.delenv("ENSEMBLAGE_DATA", raising=False)
     data = load_dataset(name)
-    known = BUNDLED[name]
-    assert data.X.shape == (known.n_rows, known.n_features)
+    _, n_rows, n_features, _ = BUNDLED[name]
+    assert data.X.shape == (n_rows, n_features)
     assert data.origin == "scikit-learn"
     assert data.description
     assert not data.description.startswith("..")
@@ -261,7 +259,7 @@ def test_a_manifest_declares_kinds_and_categories(tmp_path):
     (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
     expected = Declared(rows=2, numeric=("size",), categories={"code": ("2", "1")})
     assert read_manifest(tmp_path) == {"a": expected}
-    data = load_from_folder(tmp_path, "a")
+    data = load_dataset("a", tmp_path)
     assert data.kinds == ("numeric", "categorical")
     assert data.categories == {"code": ("2", "1")}
     assert data.target == "class"

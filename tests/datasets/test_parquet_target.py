@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ensemblage.datasets import Dataset, number_columns, read_parquet_target, read_table
+from ensemblage.datasets import Dataset, numeric_columns, read_parquet_target, read_table
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -83,13 +83,13 @@ def test_what_cannot_be_predicted_is_refused(path, tmp_path):
 
 def test_columns_of_numbers_are_named_and_others_refused(path):
     words = [name for name in TARGETS if name not in {"whole", "few", "nans", "real", "many"}]
-    found = number_columns(path, "same", words)
+    found = numeric_columns(path, "same", words)
     assert found == ["x", "whole", "few", "nans", "real", "many"]
     with pytest.raises(ValueError, match=r"these are none: 'words' \(string\), 'truth' \(bool\)"):
-        number_columns(path, "same", [name for name in words if name not in {"words", "truth"}])
+        numeric_columns(path, "same", [name for name in words if name not in {"words", "truth"}])
     with pytest.raises(ValueError, match=r"There is no target column 'sam'\. Did you mean 'same'"):
-        number_columns(path, "sam")
+        numeric_columns(path, "sam")
     with pytest.raises(ValueError, match=r"There is no column 'word'\. Did you mean 'words'"):
-        number_columns(path, "same", ["word"])
+        numeric_columns(path, "same", ["word"])
     with pytest.raises(ValueError, match="There is no column beside the target 'x'"):
-        number_columns(path, "x", [*TARGETS, "same"])
+        numeric_columns(path, "x", [*TARGETS, "same"])

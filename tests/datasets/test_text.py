@@ -5,11 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemblage.datasets import ReadOptions
-from ensemblage.datasets._layout import Lines
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._text import (
-    Decoded,
-    Dialect,
     decode,
     detect_piecewise,
     parse_delimited,
@@ -34,20 +31,20 @@ TEXT = "naïve,œuvre,Straße\n1,2,3\n"
     ],
 )
 def test_encodings_are_found(data, encoding):
-    assert decode(data, "a.csv") == Decoded(TEXT, encoding)
+    assert decode(data, "a.csv") == (TEXT, encoding)
 
 
 def test_latin_1_has_no_letters_between_128_and_160():
-    assert decode("é".encode("latin-1"), "a.csv") == Decoded("é", "Latin-1")
-    assert decode("é€".encode("cp1252"), "a.csv") == Decoded("é€", "Windows-1252")
+    assert decode("é".encode("latin-1"), "a.csv") == ("é", "Latin-1")
+    assert decode("é€".encode("cp1252"), "a.csv") == ("é€", "Windows-1252")
 
 
 def test_lines_end_in_one_way():
-    assert decode(b"a\r\nb\rc\n\x1a", "a.csv").text == "a\nb\nc\n"
+    assert decode(b"a\r\nb\rc\n\x1a", "a.csv")[0] == "a\nb\nc\n"
 
 
 def test_an_encoding_that_is_said_is_taken():
-    assert decode("é".encode("cp850"), "a.csv", "cp850") == Decoded("é", "cp850")
+    assert decode("é".encode("cp850"), "a.csv", "cp850") == ("é", "cp850")
     with pytest.raises(ValueError, match=r"Line 2 of a\.csv is not UTF-8 text \(byte 0xe9\): name"):
         decode(b"x\n\xe9\n", "a.csv", "utf-8")
     with pytest.raises(ValueError, match="is not Windows-1252 text"):
@@ -88,34 +85,34 @@ def test_some_bytes_take_the_whole_to_tell():
     assert detect_piecewise(["ö".encode()[:1]]) == "latin-1"
 
 
-ROWS = [["a", "b"], ["1", "x"], ["2,5", "y"]]
+ROWS = [(["a", "b"], 1), (["1", "x"], 2), (["2,5", "y"], 3)]
 
 
 @pytest.mark.parametrize(
-    ("written", "note"),
+    ("dialect", "note"),
     [
-        (Dialect(), "Read with ',' as decimal mark."),
-        (Dialect(";"), "Read with ';' between values and ',' as decimal mark."),
+        ((), "Read with ',' as decimal mark."),
+        ((";",), "Read with ';' between values and ',' as decimal mark."),
         (
-            Dialect("\t", "Latin-1"),
+            ("\t", "Latin-1"),
             "Read with tabs between values, ',' as decimal mark and Latin-1 as encoding.",
         ),
     ],
 )
-def test_one_sentence_says_what_was_taken(written, note):
-    table = table_from_lines(Lines(ROWS, [1, 2, 3]), Request("a.csv"), written)
+def test_one_sentence_says_what_was_taken(dialect, note):
+    table = table_from_lines(ROWS, Request("a.csv"), *dialect)
     assert table.column("a").tolist() == [1.0, 2.5]
     assert table.notes == (note,)
 
 
 def test_the_usual_needs_no_sentence():
-    table = table_from_lines(Lines([["a"], ["1"]], [1, 2]), Request("a.csv"))
+    table = table_from_lines([(["a"], 1), (["1"], 2)], Request("a.csv"))
     assert table.notes == ()
 
 
-def parse(text, *, tabs=False, **reading):
-    request = Request("a.csv", reading=ReadOptions(**reading))
-    return parse_delimited(Decoded(text, "UTF-8"), request, tabs=tabs)
+def parse(text, *, tabs=False, **options):
+    request = Request("a.csv", options=ReadOptions(**options))
+    return parse_delimited(text, "UTF-8", request, tabs=tabs)
 
 
 def test_quotes_blanks_and_line_ends():
@@ -167,8 +164,8 @@ def test_what_is_promised_or_said():
 
 
 def test_blanks_keep_quoted_values_together():
-    rows = split_text('18.0 8 "chevrolet malibu"\n15 8 "buick ""x"" 320"\n', "a.csv").lines.rows
-    assert rows == [["18.0", "8", "chevrolet malibu"], ["15", "8", 'buick "x" 320']]
+    lines = split_text('18.0 8 "chevrolet malibu"\n15 8 "buick ""x"" 320"\n', "a.csv").lines
+    assert lines == [(["18.0", "8", "chevrolet malibu"], 1), (["15", "8", 'buick "x" 320'], 2)]
 
 
 def test_inches_inside_quotes_are_no_quotation():

@@ -7,11 +7,10 @@ from ensemblage.datasets import ReadOptions
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import kind_of
 from ensemblage.datasets._value_types import (
+    NUMBER_FORMATS,
     PLAIN,
-    STYLES,
-    FoundMarks,
     NumberFormat,
-    find_marks,
+    find_number_format,
     moment,
     parse_numbers,
     quick_numbers,
@@ -52,7 +51,7 @@ def test_what_is_no_number(text, marks):
     assert parse_numbers(["1", text], marks) is None
 
 
-@given(st.integers(-(10**12), 10**12), st.sampled_from(STYLES))
+@given(st.integers(-(10**12), 10**12), st.sampled_from(NUMBER_FORMATS))
 def test_what_is_written_with_marks_is_read_with_them(value, marks):
     text = f"{value:,}.25".replace(",", "T").replace(".", marks.decimal)
     assert parse_numbers([text.replace("T", marks.thousands)], marks) == [float(f"{value}.25")]
@@ -75,36 +74,38 @@ def test_a_sign_that_all_have_is_taken_off():
 @pytest.mark.parametrize(
     ("odd", "plain", "separator", "expected"),
     [
-        ([], [["1.5"]], ",", FoundMarks(PLAIN)),
-        ([["1,5"]], [["2"]], ";", FoundMarks(NumberFormat(","))),
-        ([["1,5"], ["1.234,5"]], [], ";", FoundMarks(NumberFormat(",", "."))),
-        ([["1,5"]], [["1.234", "12"]], ";", FoundMarks(NumberFormat(",", "."))),
-        ([["1,5"]], [["0.234"]], ";", FoundMarks(NumberFormat(","))),
-        ([["1,234.5"]], [], ",", FoundMarks(NumberFormat(".", ","))),
+        ([], [["1.5"]], ",", (PLAIN, None)),
+        ([["1,5"]], [["2"]], ";", (NumberFormat(","), None)),
+        ([["1,5"], ["1.234,5"]], [], ";", (NumberFormat(",", "."), None)),
+        ([["1,5"]], [["1.234", "12"]], ";", (NumberFormat(",", "."), None)),
+        ([["1,5"]], [["0.234"]], ";", (NumberFormat(","), None)),
+        ([["1,234.5"]], [], ",", (NumberFormat(".", ","), None)),
         # only 1,234: other columns, then the separator decide
-        ([["1,234"]], [["0.5"]], ";", FoundMarks(NumberFormat(".", ","), "1,234")),
-        ([["1,234"]], [["5"]], ";", FoundMarks(NumberFormat(","), "1,234")),
-        ([["1,234"]], [["5"]], ",", FoundMarks(NumberFormat(".", ","), "1,234")),
-        ([["red"], ["1 234"]], [], ";", FoundMarks(NumberFormat(",", " "))),
+        ([["1,234"]], [["0.5"]], ";", (NumberFormat(".", ","), "1,234")),
+        ([["1,234"]], [["5"]], ";", (NumberFormat(","), "1,234")),
+        ([["1,234"]], [["5"]], ",", (NumberFormat(".", ","), "1,234")),
+        ([["red"], ["1 234"]], [], ";", (NumberFormat(",", " "), None)),
     ],
 )
 def test_marks_are_those_that_read_the_most_columns(odd, plain, separator, expected):
-    assert find_marks(odd, plain, ReadOptions(), separator) == expected
+    assert find_number_format(odd, plain, ReadOptions(), separator) == expected
 
 
-def test_marks_that_are_said_are_taken():
-    assert find_marks([], [["1.234"]], ReadOptions(decimal=","), ",").marks == NumberFormat(
-        ",", "."
-    )
-    assert find_marks([["1,234"]], [], ReadOptions(thousands=","), ";").marks == NumberFormat(
-        ".", ","
-    )
-    assert find_marks([["1,5"]], [], ReadOptions(decimal="."), ";").marks == PLAIN
+@pytest.mark.parametrize(
+    ("odd", "plain", "options", "separator", "expected"),
+    [
+        ([], [["1.234"]], ReadOptions(decimal=","), ",", NumberFormat(",", ".")),
+        ([["1,234"]], [], ReadOptions(thousands=","), ";", NumberFormat(".", ",")),
+        ([["1,5"]], [], ReadOptions(decimal="."), ";", PLAIN),
+    ],
+)
+def test_marks_that_are_said_are_taken(odd, plain, options, separator, expected):
+    assert find_number_format(odd, plain, options, separator)[0] == expected
 
 
 def dates(*texts, **how):
     found = read_dates(texts, **how)
-    return None if found is None else np.datetime_as_string(found.moments, "m").tolist()
+    return None if found is None else np.datetime_as_string(found[0], "m").tolist()
 
 
 @pytest.mark.parametrize(
@@ -155,16 +156,16 @@ def test_where_nothing_tells_the_hint_is_taken_and_said():
 @given(st.datetimes(min_value=np.datetime64("1000-01-01", "s").item()))
 def test_iso_dates_survive(value):
     found = read_dates([value.isoformat()])
-    assert found.moments[0] == np.datetime64(value, "ms")
+    assert found[0][0] == np.datetime64(value, "ms")
 
 
 def test_parts_that_are_not_there_have_the_least_value():
     assert moment({"year": "1999", "month": "2"}) == np.datetime64("1999-02-01", "ms")
 
 
-def typed(separator=",", kinds=None, reading=None, **texts):
+def typed(separator=",", kinds=None, options=None, **texts):
     columns = {name: values.split("|") for name, values in texts.items()}
-    return type_columns(columns, Request("a.csv", kinds or {}, reading or ReadOptions()), separator)
+    return type_columns(columns, Request("a.csv", kinds or {}, options or ReadOptions()), separator)
 
 
 def values(found, place=0):
@@ -173,15 +174,11 @@ def values(found, place=0):
 
 def test_plain_columns_need_no_note():
     found = typed(a="1|2.5||NA", b="x|NA|?|null", c="|||", d="NA|?||")
-    assert [kind_of(column) for column in found.columns] == [
-        "numeric",
-        "categorical",
-        "numeric",
-        "numeric",
-    ]
+    kinds = ["numeric", "categorical", "numeric", "numeric"]
+    assert [kind_of(column) for column in found.columns] == kinds
     np.testing.assert_array_equal(found.columns[0], [1.0, 2.5, np.nan, np.nan])
     assert values(found, 1) == ["x", None, None, None]
-    assert found[1:4] == (PLAIN, (), {})
+    assert found[1:4] == (PLAIN, (), None)
 
 
 def test_words_for_gaps_are_gaps_among_numbers_only():
@@ -198,7 +195,7 @@ def test_marks_are_the_same_in_the_whole_file():
     assert values(found, 1) == [1234.0, 5.0]
     assert values(found, 2) == [0.5, 7.0]
     assert values(found, 3) == ["x", "1,5"]
-    assert found.marks == NumberFormat(",", ".")
+    assert found.format == NumberFormat(",", ".")
 
 
 def test_what_may_be_either_is_noted():
@@ -238,9 +235,9 @@ def test_doubtful_dates_follow_the_marks_of_numbers():
     assert comma.columns[0][0] == np.datetime64("2021-04-03", "ms")
     assert point.columns[0][0] == np.datetime64("2021-03-04", "ms")
     assert "month first is taken: if that is wrong, say so by `dates`." in point.notes[1]
-    said = typed(",", a="03/04/2021|05/06/2021", reading=ReadOptions(dates="day-first"))
+    said = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="day-first"))
     assert len(said.notes) == 1
-    words = typed(",", a="03/04/2021|05/06/2021", reading=ReadOptions(dates="text"))
+    words = typed(",", a="03/04/2021|05/06/2021", options=ReadOptions(dates="text"))
     assert values(words) == ["03/04/2021", "05/06/2021"]
 
 

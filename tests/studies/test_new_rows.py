@@ -45,8 +45,8 @@ def test_what_the_model_does_not_know_is_refused_by_file_and_name(tmp_path):
 
 def test_reading_can_be_said(tmp_path):
     path = write(tmp_path, "when,code,size\n03/04/2021,1,1\n")
-    day = read_rows(SAVED, path, reading=ReadOptions(dates="day-first")).X[0, 2]
-    month = read_rows(SAVED, path, reading=ReadOptions(dates="month-first")).X[0, 2]
+    day = read_rows(SAVED, path, options=ReadOptions(dates="day-first")).X[0, 2]
+    month = read_rows(SAVED, path, options=ReadOptions(dates="month-first")).X[0, 2]
     assert (day, month) == (18720.0, 18690.0)
 
 

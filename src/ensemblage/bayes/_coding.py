@@ -122,7 +122,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
     names = [column.name for column in columns]
     declared = per_column(estimator.categories, names, "categories")
     pairs = zip(columns, declared, strict=True)
-    columns = [column if known is None else column.as_words(known) for column, known in pairs]
+    columns = [column if known is None else column.as_categories(known) for column, known in pairs]
     target_name = str(getattr(y, "name", None) or "class")
     while target_name in names:
         target_name += "_"

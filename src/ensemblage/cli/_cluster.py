@@ -31,7 +31,7 @@ from ensemblage.cli._options import (
     Report,
     Scheduler,
     Seed,
-    as_reading,
+    read_options,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         if target is not None:
             note(f"The column {target!r} is left out, and not compared with: that takes memory.")
         return
-    table = read_table(data, reading=as_reading(read))
+    table = read_table(data, options=read_options(read))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = cluster_table(

@@ -44,8 +44,8 @@ from ensemblage.cli._options import (
     Source,
     Target,
     Task,
-    as_reading,
     complete_method,
+    read_options,
 )
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         check_method_name(name)
     dataset = open_dataset(
         data or BUNDLED, target, data_dir=data_dir, drop=drop or (), source_column=source,
-        reading=as_reading(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
+        options=read_options(read), task=task, draw=(QUICK_ROWS, seed) if quick else None,
     )  # fmt: skip
     names = method or usual_methods(
         task=dataset.task, sources=source is not None, quick=quick, n_columns=dataset.X.shape[1]

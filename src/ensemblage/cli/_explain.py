@@ -27,7 +27,7 @@ from ensemblage.cli._options import (
     Report,
     UnusedJobs,
     UnusedSeed,
-    as_reading,
+    read_options,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _read_rows(data: str, saved: SavedModel, read: list[str] | None) -> tuple[An
     from ensemblage.studies import read_rows
 
     target = saved.target
-    X, table, notes, _, sources = read_rows(saved, data, reading=as_reading(read))
+    X, table, notes, _, sources = read_rows(saved, data, options=read_options(read))
     for text in notes:
         note(text)
     if target is None or target not in table.names:

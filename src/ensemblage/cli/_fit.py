@@ -37,8 +37,8 @@ from ensemblage.cli._options import (
     Source,
     Target,
     Task,
-    as_reading,
     complete_method,
+    read_options,
 )
 from ensemblage.evaluation import MEASURES
 
@@ -108,7 +108,7 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
         fitted = _fit_blocks(data, target, method, options | how)
     else:
         draw = None if rows is None else (rows, seed, True)
-        options |= {"data_dir": data_dir, "reading": as_reading(read), "draw": draw}
+        options |= {"data_dir": data_dir, "options": read_options(read), "draw": draw}
         fitted = _fit_memory(data, target, method, options | {"source_column": source}, how)
     _finish(fitted, output, as_json)
 

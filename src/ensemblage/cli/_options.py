@@ -177,7 +177,7 @@ def _check_report(path: Path | None) -> Path | None:
     return path
 
 
-def as_reading(options: list[str] | None) -> ReadOptions | None:
+def read_options(options: list[str] | None) -> ReadOptions | None:
     """Make of what ``--read`` was given how to read a file."""
     if not options:
         return None

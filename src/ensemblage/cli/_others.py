@@ -35,8 +35,8 @@ from ensemblage.cli._options import (
     Task,
     UnusedJobs,
     UnusedSeed,
-    as_reading,
     complete_method,
+    read_options,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def audit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 
     check_outputs(report)
     dataset = open_dataset(
-        data, target, drop=drop or (), source_column=source, reading=as_reading(read), task=task
+        data, target, drop=drop or (), source_column=source, options=read_options(read), task=task
     )
     with progress_bar("Auditing") as progress:
         document = audit(dataset, method, n_splits=folds, seed=seed, n_jobs=jobs, progress=progress)

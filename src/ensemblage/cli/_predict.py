@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
@@ -23,7 +23,7 @@ from ensemblage.cli._console import (
     say,
     show_json,
 )
-from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, as_reading
+from ensemblage.cli._options import Debug, Json, Read, UnusedJobs, UnusedSeed, read_options
 
 if TYPE_CHECKING:
     from ensemblage.evaluation import Predictions
@@ -79,11 +79,13 @@ def predict_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     from ensemblage.studies import open_rows, write_predictions, writes_parquet
 
     check_outputs(output)
-    parquet, saved, reading = writes_parquet(output), load(model), as_reading(read)
+    parquet, saved = writes_parquet(output), load(model)
     seen: list[tuple[NewRows, Predictions]] = []
     with late_bar(f"Looking through {data_name(data)} (MB)") as advance:
-        options: dict[str, Any] = {"reading": reading, "keep": keep or (), "whole": as_json}
-        rows = open_rows(saved, data, progress=advance, **options)
+        rows = open_rows(
+            saved, data, options=read_options(read), keep=keep or (), whole=as_json,
+            progress=advance,
+        )  # fmt: skip
     begin_work()
     with _opened(output, echo=not as_json) as file, late_bar("Predicting rows") as advance:
         listen = seen.append if as_json else None

@@ -9,8 +9,8 @@ from ._columns import read_columns as read_columns
 from ._columns import read_features as read_features
 from ._dataset import ColumnTypes as ColumnTypes
 from ._dataset import Dataset as Dataset
+from ._dataset import Target as Target
 from ._dataset import align_columns as align_columns
-from ._dataset import align_table as align_table
 from ._dataset import column_notes as column_notes
 from ._dataset import dataset_fingerprint as dataset_fingerprint
 from ._dataset import fold_labels as fold_labels
@@ -41,8 +41,7 @@ from ._open import list_datasets as list_datasets
 from ._open import load_dataset as load_dataset
 from ._open import open_dataset as open_dataset
 from ._options import ReadOptions as ReadOptions
-from ._parquet import FileTarget as FileTarget
-from ._parquet import number_columns as number_columns
+from ._parquet import numeric_columns as numeric_columns
 from ._parquet import parquet_bytes as parquet_bytes
 from ._parquet import read_parquet_target as read_parquet_target
 from ._summary import ColumnSummary as ColumnSummary

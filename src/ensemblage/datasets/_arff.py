@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,14 +20,14 @@ from ensemblage.datasets._table import (
     MISSING_TOKENS,
     NUMERIC,
     NUMERIC_OR_LABEL,
-    AsWritten,
     Table,
     parse_number,
 )
-from ensemblage.datasets._text import UTF_8, Decoded
+from ensemblage.datasets._text import UTF_8
 from ensemblage.datasets._value_types import moment, read_dates
 
 Array = NDArray[Any]
+Row = list[str | None]
 
 
 QUOTED = r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)\""""
@@ -55,6 +55,10 @@ LETTERS = {
     "X": r"(?P<zone>Z|[+-]\d\d:?\d\d)",
 }  # fmt: skip
 MONTH_NAME = r"(?P<name>[A-Za-z]+)"
+# What else may stand above the rows; KEEL writes inputs and outputs.
+IGNORED = ("@relation", "@input", "@output")
+# By kind: a missing value, and the type of a column.
+MISSING_VALUES = {NUMERIC: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
 
 
 class Attribute(NamedTuple):
@@ -80,11 +84,15 @@ def declare(line: str, where: str) -> Attribute:
             f"{where} is not an ARFF declaration: `@attribute NAME TYPE` is expected, got "
             f"{line[:40]!r}."
         )
-    name = unquote(match)
+    name = _unquote(match)
     if kind.startswith("{"):
         if "}" not in kind:
             raise ValueError(f"{where} has a list of categories that is not closed by a brace.")
-        return Attribute(name, CATEGORICAL, _categories(kind[1 : kind.rindex("}")], where))
+        inside = kind[1 : kind.rindex("}")]
+        values = split_values(inside, where) if "," in inside else split_tokens(inside, where)
+        # an unquoted question mark, which is missing in a row, is a category here
+        texts = ("?" if value is None else value for value in values)
+        return Attribute(name, CATEGORICAL, tuple(dict.fromkeys(filter(None, texts))))
     word = re.split(r"[^A-Za-z]", kind, maxsplit=1)[0].lower()
     if word == "relational":
         raise ValueError(f"{where} declares tables inside rows, which are not read: flatten them.")
@@ -97,16 +105,6 @@ def declare(line: str, where: str) -> Attribute:
     return Attribute(name, TYPES[word], form=form or ISO)
 
 
-def _categories(inside: str, where: str) -> tuple[str, ...]:
-    values = split_values(inside, where) if "," in inside else split_tokens(inside, where)
-    return tuple(dict.fromkeys(value for value in map(plain, values) if value))
-
-
-def plain(value: str | None) -> str:
-    """Give a value as text; an unquoted question mark, which is a gap in a row, is one too."""
-    return "?" if value is None else value
-
-
 def split_values(line: str, where: str) -> list[str | None]:
     """Split at commas; None is an unquoted question mark."""
     values: list[str | None] = []
@@ -116,7 +114,7 @@ def split_values(line: str, where: str) -> list[str | None]:
             text = text.strip()
             if text[:1] in {"'", '"'}:
                 raise ValueError(f"{where} has a quotation mark that is not closed.")
-        values.append(unquote(match) if text is None else None if text == "?" else text)
+        values.append(_unquote(match) if text is None else None if text == "?" else text)
         if match.end() == len(line) and not match[0].endswith(","):
             break
     return values
@@ -129,11 +127,11 @@ def split_tokens(line: str, where: str) -> list[str | None]:
         if match[5]:
             raise ValueError(f"{where} has a quotation mark that is not closed.")
         if match[4] is None:
-            values.append(None if match[3] == "?" else unquote(match))
+            values.append(None if match[3] == "?" else _unquote(match))
     return values
 
 
-def unquote(match: re.Match[str]) -> str:
+def _unquote(match: re.Match[str]) -> str:
     """Give the text of a match: quoted by ' or " with backslash escapes, or as it stands."""
     single, double, bare = match.groups()[:3]
     if bare is not None:
@@ -155,21 +153,6 @@ def date_pattern(form: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-Row = list[str | None]
-
-# What else may stand above the rows; KEEL writes inputs and outputs.
-IGNORED = ("@relation", "@input", "@output")
-GAPS = {NUMERIC: (math.nan, "float64"), DATE: (np.datetime64("NaT"), "datetime64[ms]")}
-
-
-class _File(NamedTuple):
-    """What an ARFF file declares and holds, and the line that each row is on."""
-
-    attributes: list[Attribute]
-    rows: list[Row]
-    lines: list[int]
-
-
 class _UnfitError(ValueError):
     """A value that its attribute does not allow."""
 
@@ -187,50 +170,53 @@ def is_arff(text: str) -> bool:
     return False
 
 
-def parse_arff(source: Decoded, request: Request) -> Table:
+def parse_arff(text: str, encoding: str, request: Request) -> Table:
     """Read ARFF text; known kinds overrule the declared ones."""
-    file = _read(source.text, request.name)
-    names = distinct_names([each.name for each in file.attributes])
-    columns, categories, written = [], {}, {}
-    values = zip(*file.rows, strict=True)
-    for name, attribute, column in zip(names, file.attributes, values, strict=True):
+    attributes, rows, lines = _read(text, request.name)
+    names = distinct_names([each.name for each in attributes])
+    columns, categories, labels = [], {}, {}
+    for name, attribute, values in zip(names, attributes, zip(*rows, strict=True), strict=True):
         kind = asked = request.kinds.get(name, attribute.kind)
         if asked == NUMERIC_OR_LABEL:
             kind = NUMERIC if attribute.kind == NUMERIC else CATEGORICAL
         try:
-            columns.append(_column(attribute, column, kind))
+            columns.append(_column(attribute, values, kind))
             if asked == NUMERIC_OR_LABEL and kind == NUMERIC:
-                written[name] = AsWritten(_column(attribute, column, CATEGORICAL))
+                labels[name] = _column(attribute, values, CATEGORICAL)
         except _UnfitError as error:
-            line = file.lines[column.index(error.value)]
+            line = lines[values.index(error.value)]
             raise ValueError(
                 f"Line {line} of {request.name} has {error.value!r} for {name!r}; {error}."
             ) from None
         if attribute.categories and kind == CATEGORICAL:
             categories[name] = attribute.categories
-    notes = () if source.encoding == UTF_8 else (f"Read with {source.encoding} as encoding.",)
+    notes = () if encoding == UTF_8 else (f"Read with {encoding} as encoding.",)
+    written = Table(tuple(labels), tuple(labels.values())) if labels else None
     return Table(tuple(names), tuple(columns), categories, notes, written)
 
 
-def _read(text: str, name: str) -> _File:
-    file = _File([], [], [])
+def _read(text: str, name: str) -> tuple[list[Attribute], list[Row], list[int]]:
+    """Give the attributes, the rows and the number of the line that each is on."""
+    attributes: list[Attribute] = []
+    rows: list[Row] = []
+    lines: list[int] = []
     in_data = False
     for number, line in enumerate(map(str.strip, io.StringIO(text)), start=1):
         if not line or line.startswith("%"):
             continue
         where = f"Line {number} of {name}"
         if in_data:
-            file.rows.append(_row(line, file.attributes, where))
-            file.lines.append(number)
+            rows.append(_row(line, attributes, where))
+            lines.append(number)
         elif line[:5].lower() == "@data":
             in_data = True
         else:
-            _declare(line, file.attributes, where)
-    if not file.attributes:
+            _declare(line, attributes, where)
+    if not attributes:
         raise ValueError(f"{name} declares no @attribute: it is empty or not an ARFF file.")
-    if not file.rows:
+    if not rows:
         raise ValueError(f"{name} has attributes but no rows after @data.")
-    return file
+    return attributes, rows, lines
 
 
 def _declare(line: str, attributes: list[Attribute], where: str) -> None:
@@ -242,7 +228,10 @@ def _declare(line: str, attributes: list[Attribute], where: str) -> None:
 
 def _row(line: str, attributes: Sequence[Attribute], where: str) -> Row:
     """Split a row at commas, or else at tabs, or else by Weka's own rule, at blanks too."""
-    line = _without_weight(line)
+    # the weight that Weka lets follow a row in braces is taken off
+    start = line.rfind("{")
+    if start > 0 and line.endswith("}"):
+        line = line[:start].rstrip(", \t")
     if line.startswith("{"):
         return _sparse(line, attributes, where)
     width = len(attributes)
@@ -269,12 +258,6 @@ def _parted(line: str, where: str) -> Iterator[Row]:
         yield [None if text == "?" else text for text in map(str.strip, line.split(separator))]
 
 
-def _without_weight(line: str) -> str:
-    """Take off the weight that Weka lets follow a row in braces."""
-    start = line.rfind("{")
-    return line[:start].rstrip(", \t") if start > 0 and line.endswith("}") else line
-
-
 def _sparse(line: str, attributes: Sequence[Attribute], where: str) -> Row:
     """Read a row that lists only what is not zero, each after its number, counted from 0."""
     tokens = split_tokens(line.strip("{} \t"), where)
@@ -291,37 +274,26 @@ def _sparse(line: str, attributes: Sequence[Attribute], where: str) -> Row:
 
 def _column(attribute: Attribute, values: Sequence[str | None], kind: str) -> Array:
     distinct = dict.fromkeys(value for value in values if value is not None)
-    known = [text for text in distinct if not _is_gap(text, attribute, kind)]
     if kind == CATEGORICAL:
+        declared = attribute.categories
+        # only an empty text that is not declared is missing
+        known = [text for text in distinct if text or "" in (declared or ())]
         found = dict(zip(known, known, strict=True))
         column = np.empty(len(values), dtype=object)
         column[:] = [None if value is None else found.get(value) for value in values]
-        _check_declared(attribute, known)
+        if declared is not None:
+            for text in known:
+                if text not in declared:
+                    raise _UnfitError(text, f"declared are: {listing(declared)}")
         return column
-    read = _numbers if kind == NUMERIC else _dates
-    gap, dtype = GAPS[kind]
-    lookup: dict[str | None, Any] = dict(zip(known, read(known, attribute), strict=True))
-    return np.array([lookup.get(value, gap) for value in values], dtype=dtype)
+    known = [text for text in distinct if text not in MISSING_TOKENS]
+    read = _dates(known, attribute) if kind == DATE else _numbers(known)
+    missing, dtype = MISSING_VALUES[kind]
+    lookup: dict[str | None, Any] = dict(zip(known, read, strict=True))
+    return np.array([lookup.get(value, missing) for value in values], dtype=dtype)
 
 
-def _is_gap(text: str, attribute: Attribute, kind: str) -> bool:
-    """Whether a text means nothing: among words only an empty one that is not declared."""
-    return (
-        text in MISSING_TOKENS
-        if kind != CATEGORICAL
-        else not text and "" not in (attribute.categories or ())
-    )
-
-
-def _check_declared(attribute: Attribute, known: Collection[str]) -> None:
-    allowed = attribute.categories
-    if allowed is not None:
-        for text in known:
-            if text not in allowed:
-                raise _UnfitError(text, f"declared are: {listing(allowed)}")
-
-
-def _numbers(known: Sequence[str], _: Attribute) -> list[float]:
+def _numbers(known: Sequence[str]) -> list[float]:
     numbers = [parse_number(text) for text in known]
     for text, number in zip(known, numbers, strict=True):
         if math.isnan(number):
@@ -334,7 +306,7 @@ def _dates(known: Sequence[str], attribute: Attribute) -> list[np.datetime64]:
         dates = read_dates(known) if known else None
         if known and dates is None:
             raise _UnfitError(known[0], "a date is expected")
-        return [] if dates is None else [*dates.moments]
+        return [] if dates is None else [*dates[0]]
     pattern, found = date_pattern(attribute.form), []
     for text in known:
         match = pattern.fullmatch(text)

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import count, listing, suggestion
-from ensemblage.datasets._table import CATEGORICAL, DATE, NUMERIC, PLURALS
+from ensemblage.datasets._table import CATEGORICAL, DATE, MILLISECONDS_PER_DAY, NUMERIC, PLURALS
 
+# Code of a missing value.
 MISSING_CODE = -1
-"""Code of a gap."""
-
-TRUTH = {type(None), bool, np.bool_}
-"""Types of truth values, with gaps."""
+# Types of truth values, missing ones among them.
+TRUTH_TYPES = {type(None), bool, np.bool_}
 
 
 class _Positions(dict[Any, int]):
@@ -52,19 +51,17 @@ class Column:
 
     @property
     def n_rows(self) -> int:
-        """Length of the column."""
         held = (self.numbers, self.values, self.codes)
         return len(next(each for each in held if each is not None))
 
     @property
     def kind(self) -> str:
-        """Tell numbers, dates and words (categories and truth values among them) apart."""
+        """Numeric, date or categorical, as truth values are, too."""
         if self.dated:
             return DATE
         return CATEGORICAL if self.numbers is None else NUMERIC
 
     def take(self, rows: NDArray[np.int64]) -> Column:
-        """Keep some rows."""
         return replace(
             self,
             numbers=None if self.numbers is None else self.numbers[rows],
@@ -72,16 +69,16 @@ class Column:
             codes=None if self.codes is None else self.codes[rows],
         )
 
-    def as_words(self, declared: Sequence[Any] | None = None) -> Column:
+    def as_categories(self, declared: Sequence[Any] | None = None) -> Column:
         """Take the values for categories, those declared if they are; refuse any other."""
         known = self.declared if declared is None else list(declared)
         column = Column(self.name, values=self._values(), declared=known)
         if declared is not None:
             allowed = set(declared)
-            strange = [value for value in column.occurring() if value not in allowed]
-            if strange:
+            others = [value for value in column.occurring() if value not in allowed]
+            if others:
                 raise ValueError(
-                    f"Column {self.name!r} holds {strange[0]!r}, which is not among its "
+                    f"Column {self.name!r} holds {others[0]!r}, which is not among its "
                     f"`categories`: {listing(map(str, declared))}."
                 )
         return column
@@ -120,16 +117,16 @@ class Column:
         return np.fromiter(map(position.__getitem__, values), dtype=np.int32, count=len(values))
 
     def field(self, row: int) -> Any:
-        """Give one value: a number, days of a date, or what a word is; None or NaN for a gap."""
+        """Give one value: a number, days of a date, or a category; None or NaN if it is missing."""
         return self._values()[row] if self.numbers is None else float(self.numbers[row])
 
     def as_numbers(self) -> NDArray[np.float64]:
-        """Give the numbers; a column of other values has some if it holds gaps or truth only."""
+        """Give the numbers; other columns have some if they are empty or hold truth values."""
         if self.numbers is not None:
             return self.numbers
         if self.codes is not None and (self.codes == MISSING_CODE).all():
             return np.full(len(self.codes), np.nan)
-        if self.values is not None and set(map(type, self.values)) <= TRUTH:
+        if self.values is not None and set(map(type, self.values)) <= TRUTH_TYPES:
             return np.array(self.values, dtype=np.float64)
         raise ValueError(
             f"Column {self.name!r} held numbers when the model was fitted and now holds "
@@ -141,28 +138,18 @@ class Column:
         if self.values is not None:
             return self.values
         if self.codes is not None and self.declared is not None:
-            words = np.empty(len(self.declared) + 1, dtype=object)
-            words[:-1] = self.declared
-            return list(words[self.codes])
+            categories = np.empty(len(self.declared) + 1, dtype=object)
+            categories[:-1] = self.declared
+            return list(categories[self.codes])
         numbers = self.as_numbers().astype(object)
         numbers[np.isnan(self.as_numbers())] = None
         return list(numbers)
-
-
-DAY = 86_400_000
-"""Milliseconds of a day."""
 
 
 def is_frame(X: Any) -> bool:
     """Tell whether the columns may have types of their own, as in pandas, polars and Arrow."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return isinstance(frame, nw.DataFrame)
-
-
-def feature_names(estimator: Any) -> list[str]:
-    """Name the features as the user does, or x0, x1 and so on."""
-    default = [f"x{j}" for j in range(estimator.n_features_in_)]
-    return [str(name) for name in getattr(estimator, "feature_names_in_", default)]
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
@@ -177,7 +164,8 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
             check_array(np.empty(X.shape))  # says what is missing
     else:
         X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
-    return read_columns(X, feature_names(estimator))
+    default = [f"x{j}" for j in range(estimator.n_features_in_)]
+    return read_columns(X, [str(each) for each in getattr(estimator, "feature_names_in_", default)])
 
 
 def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
@@ -220,7 +208,7 @@ def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
 def as_kind(column: Column, kind: str | None, declared: Sequence[Any] | None = None) -> Column:
     """Take a column as the user says: for numbers or dates, also where they are written as text."""
     if declared is not None or (kind == CATEGORICAL and column.kind != CATEGORICAL):
-        return column.as_words(declared)
+        return column.as_categories(declared)
     if kind in {None, CATEGORICAL}:
         return column
     if column.kind == CATEGORICAL:
@@ -246,7 +234,7 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
     dtype = series.dtype
     if dtype.is_numeric():
         numbers = series.to_numpy()
-        if numbers.dtype.kind not in "iuf":  # decimals, and nullable numbers with gaps
+        if numbers.dtype.kind not in "iuf":  # decimals, and nullable numbers
             numbers = series.cast(nw.Float64).to_numpy()
         return _read_array(numbers, name)
     if isinstance(dtype, nw.Enum | nw.Categorical):
@@ -254,9 +242,9 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
     if dtype.is_temporal():
         return _read_temporal(series, name)
     values: list[Any] = series.to_list()
-    gaps = series.is_null().to_numpy()
-    if gaps.any():
-        values = [None if gap else value for value, gap in zip(values, gaps.tolist(), strict=True)]
+    missing = series.is_null().to_numpy()
+    if missing.any():
+        values = [None if gone else x for x, gone in zip(values, missing.tolist(), strict=True)]
     if dtype == nw.Boolean:
         return Column(name, values=values, declared=[False, True])
     return _read_objects(values, name)
@@ -282,7 +270,7 @@ def _read_temporal(series: nw.Series[Any], name: str) -> Column:
         )
     lasts = series.dtype == nw.Duration
     moments = series.dt.total_milliseconds() if lasts else series.dt.timestamp("ms")
-    days = moments.cast(nw.Float64).to_numpy() / DAY
+    days = moments.cast(nw.Float64).to_numpy() / MILLISECONDS_PER_DAY
     return Column(name, days, dated=not lasts)
 
 
@@ -304,20 +292,20 @@ def _read_array(values: NDArray[Any], name: str) -> Column:
 
 def _days(moments: NDArray[Any]) -> NDArray[np.float64]:
     whole = moments.astype(f"{moments.dtype.kind}8[ms]")
-    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / DAY)
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MILLISECONDS_PER_DAY)
 
 
-def _is_gap(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
     return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
 
 
 def _read_objects(values: list[Any], name: str) -> Column:
     kinds = set(map(type, values)) - {type(None)}
-    if kinds == {float}:  # by far the most common; any gap is NaN or None
+    if kinds == {float}:  # by far the most common; a missing value is NaN or None
         return _read_array(np.array(values, dtype=np.float64), name)
     if kinds != {str}:
-        values = _without_gaps(values, name)
+        values = _with_none(values, name)
         kinds = set(map(type, values)) - {type(None)}
     if kinds and all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         return Column(name, values=values, declared=[False, True])
@@ -329,17 +317,17 @@ def _read_objects(values: list[Any], name: str) -> Column:
     return Column(name, values=values)
 
 
-def _without_gaps(values: list[Any], name: str) -> list[Any]:
-    """Put None for every kind of gap; only different values are looked at one by one."""
+def _with_none(values: list[Any], name: str) -> list[Any]:
+    """Put None for every missing value; only different values are looked at one by one."""
     try:
-        gaps = {value for value in set(values) if _is_gap(value)}
+        missing = {value for value in set(values) if _is_missing(value)}
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
         raise TypeError(
             f"Column {name!r} holds a {kinds[0] if kinds else 'nested value'}; each argument must "
             "be a string or a number. Unpack such values into columns first."
         ) from None
-    return [None if value in gaps else value for value in values] if gaps - {None} else values
+    return [None if value in missing else value for value in values] if missing - {None} else values
 
 
 def _universal(moment: Any) -> Any:

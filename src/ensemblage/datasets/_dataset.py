@@ -28,30 +28,27 @@ from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 
-
+# Up to so many different numbers are classes, whatever they are.
 FEW = 5
-"""Up to so many different numbers are classes, whatever they are."""
+# More different numbers than these are no classes.
 MANY = 20
-"""More different numbers than these are no classes."""
+# A column of which this share are numbers, or different, is meant to be so.
 NEARLY_ALL = 0.9
+# Squares of such targets, summed over all rows, are still finite, also times a weight.
 LARGEST_TARGET = 1e70
-"""Squares of such numbers, summed over all rows, are still finite, also times a weight."""
-N_PARTS, PART_ROWS = 10, 20
-"""Folds have numbers of every tenth; where rows are few, of fewer parts of so many rows."""
-
-
-class TargetColumn(NamedTuple):
-    """Classes as texts or numbers, the rows that have one, which of the two, and why."""
-
-    values: Array
-    known: NDArray[np.bool_]
-    task: Task
-    reason: str
-    notes: tuple[str, ...] = ()
+# Squares and sums of squares of features must stay finite in float64.
+LARGEST = 1e100
+# With fewer rows, all values of a column may well differ by chance.
+ENOUGH_ROWS = 20
+# Folds of a regression have targets of every tenth; ...
+N_PARTS = 10
+# ... where rows are few, of fewer parts of so many rows.
+PART_ROWS = 20
+# `dataset_fingerprint` hashes kinds by these codes, which seeds of studies depend on.
+FINGERPRINT_KINDS = {NUMERIC: "number", CATEGORICAL: "word"}
 
 
 def check_task(name: str | None) -> None:
-    """Refuse what is no task."""
     if name is not None and name not in TASKS:
         raise ValueError(
             f"`task`={name!r} is not known.{suggestion(name, TASKS)} It must be one of: "
@@ -59,7 +56,22 @@ def check_task(name: str | None) -> None:
         )
 
 
-def read_target(table: Table, target: str, asked: str | None = None) -> TargetColumn:
+class Target(NamedTuple):
+    """What is to be predicted of each row, the rows where it is known, the task and its reason.
+
+    Values are texts, or numbers in a regression. With ``classes``, as a target has that is read
+    from a file in blocks, they are codes among these, -1 where missing.
+    """
+
+    values: Array
+    known: NDArray[np.bool_]
+    task: Task
+    reason: str
+    notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+def read_target(table: Table, target: str, asked: str | None = None) -> Target:
     """Take a column for classes or for numbers, as asked or else by what it holds."""
     check_task(asked)
     if target not in table.names:
@@ -67,38 +79,32 @@ def read_target(table: Table, target: str, asked: str | None = None) -> TargetCo
             f"There is no target column {target!r}.{suggestion(target, table.names)} "
             f"The columns are: {listing(table.names)}."
         )
-    column, written = table.column(target), table.written.get(target)
+    column, written = table.column(target), table.written
+    if written is not None and target not in written.names:
+        written = None
     numbers = _numbers(column)
     task, reason = _task(table, target, numbers, asked)
     if task is CLASSIFICATION:
-        found = _classes(column if written is None else written.words, task, reason)
-        _check_classes(found.values, target)
-        return found
-    if numbers is None:
+        column = column if written is None else written.column(target)
+        known = ~is_missing(column)
+    elif numbers is None:
         raise ValueError(_no_number(column, target))
-    known = ~np.isnan(numbers)
-    _check_numbers(numbers[known], target)
-    notes = () if written is None else written.notes
-    return TargetColumn(numbers[known], known, task, reason, notes)
-
-
-def fold_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Tell what folds and draws of rows keep balanced: classes, or the tenth of the numbers."""
-    if y.dtype.kind != "f":
-        return y
-    n_parts = int(np.clip(len(y) // PART_ROWS, 1, N_PARTS))
-    inner = np.quantile(y, np.linspace(0, 1, n_parts + 1)[1:-1])
-    return np.searchsorted(np.unique(inner), y, side="right")
-
-
-def column_texts(column: Array) -> list[str]:
-    """Write a column's values, none of them missing: whole numbers without a point."""
-    if kind_of(column) == NUMERIC:
-        return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
-    if kind_of(column) == DATE:
-        midnight = bool((column == column.astype("datetime64[D]")).all())
-        return [str(day) for day in np.datetime_as_string(column, "D" if midnight else "s")]
-    return [str(value) for value in column]
+    else:
+        known = ~np.isnan(numbers)
+    if not known.any():
+        raise ValueError(f"The target column {target!r} has no values.")
+    if task is REGRESSION and numbers is not None:
+        _check_numbers(numbers[known], target)
+        return Target(numbers, known, task, reason, () if written is None else written.notes)
+    labels = np.array(_texts(column[known]), dtype=str)
+    if (labels == labels[0]).all():
+        raise ValueError(
+            f"The target column {target!r} has only one class, {str(labels[0])!r}: "
+            "at least two are needed."
+        )
+    values = np.full(len(column), "", dtype=labels.dtype)
+    values[known] = labels
+    return Target(values, known, task, reason)
 
 
 def _numbers(column: Array) -> Doubles | None:
@@ -112,7 +118,7 @@ def _numbers(column: Array) -> Doubles | None:
 def _task(
     table: Table, target: str, numbers: Doubles | None, asked: str | None
 ) -> tuple[Task, str]:
-    """Decide, with a sentence: words and few numbers are classes."""
+    """Decide, with a sentence: text and few numbers are classes."""
     if asked is not None:
         task = TASKS[asked]
         return task, f"{target!r} is predicted as {task.targets}, as `task` asks."
@@ -140,25 +146,7 @@ def are_classes(known: Doubles, different: Doubles) -> bool:
     return whole and len(different) <= min(MANY, len(known) / 2)
 
 
-def _classes(column: Array, task: Task, reason: str) -> TargetColumn:
-    known = ~is_missing(column)
-    return TargetColumn(np.array(column_texts(column[known]), dtype=str), known, task, reason)
-
-
-def _check_classes(y: Array, target: str) -> None:
-    labels = np.unique(y)
-    if len(labels) == 0:
-        raise ValueError(f"The target column {target!r} has no values.")
-    if len(labels) == 1:
-        raise ValueError(
-            f"The target column {target!r} has only one class, {str(labels[0])!r}: "
-            "at least two are needed."
-        )
-
-
 def _check_numbers(y: Doubles, target: str) -> None:
-    if len(y) == 0:
-        raise ValueError(f"The target column {target!r} has no values.")
     if y.min() == y.max():
         raise ValueError(
             f"The target column {target!r} holds only one number, {y[0]:g}: there is nothing to "
@@ -197,33 +185,27 @@ def _no_number(column: Array, target: str) -> str:
     )
 
 
-# `dataset_fingerprint` hashes kinds by these codes, which seeds of studies depend on.
-FINGERPRINT_KINDS = {NUMERIC: "number", CATEGORICAL: "word"}
-# Squares and sums of squares must stay finite in float64.
-LARGEST = 1e100
-# With fewer rows, all values of a column may well differ by chance.
-ENOUGH_ROWS = 20
+def _texts(column: Array) -> list[str]:
+    """Write a column's values, none of them missing: whole numbers without a point."""
+    if kind_of(column) == NUMERIC:
+        return [f"{x:.0f}" if x.is_integer() else repr(x) for x in column.tolist()]
+    if kind_of(column) == DATE:
+        midnight = bool((column == column.astype("datetime64[D]")).all())
+        return [str(day) for day in np.datetime_as_string(column, "D" if midnight else "s")]
+    return [str(value) for value in column]
 
 
-@set_module("ensemblage.datasets")
+def fold_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Give what folds and samples of rows are stratified by: classes, or tenths of the numbers."""
+    if y.dtype.kind != "f":
+        return y
+    n_parts = int(np.clip(len(y) // PART_ROWS, 1, N_PARTS))
+    inner = np.quantile(y, np.linspace(0, 1, n_parts + 1)[1:-1])
+    return np.searchsorted(np.unique(inner), y, side="right")
+
+
 class ColumnTypes(NamedTuple):
-    """What is known of the columns to learn from.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Their names.
-    kinds : tuple of {"numeric", "categorical", "date"}
-        Their kinds.
-    categories : tuple of tuple of str or None
-        The categories that are declared for each, in their order; None where there are none.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import load_dataset
-    >>> load_dataset("iris").columns.kinds
-    ('numeric', 'numeric', 'numeric', 'numeric')
-    """
+    """What is known of the columns to learn from; ``categories`` are those declared, or None."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -240,8 +222,8 @@ class Dataset:
     name : str
         A short name.
     X : ndarray of shape (n_rows, n_features)
-        Numbers with NaN for missing; or objects (float, str, None) if a column holds words. Dates
-        are days since 1970-01-01.
+        Numbers with NaN for missing; or objects (float, str, None) if a column is categorical.
+        Dates are days since 1970-01-01.
     y : ndarray of shape (n_rows,)
         The class of each row, as text, or the number to predict, as float64.
     feature_names : tuple of str
@@ -262,7 +244,7 @@ class Dataset:
         What a reader of results should know: how the file was read, rows left out, rows
         repeated, odd columns.
     task_reason : str, default=""
-        Why classes are predicted, or numbers.
+        Why it is classification or regression.
     """
 
     name: str
@@ -280,18 +262,18 @@ class Dataset:
 
     @property
     def task(self) -> Task:  # numpydoc ignore=RT01
-        """What is predicted: classes, or numbers if ``y`` holds floats."""
+        """What is predicted: regression if ``y`` holds floats, else classification."""
         return REGRESSION if self.y.dtype.kind == "f" else CLASSIFICATION
 
     @property
     def columns(self) -> ColumnTypes:  # numpydoc ignore=RT01
-        """What a model is made for: names, kinds and declared categories of the columns."""
+        """What a model is made for: ``names``, ``kinds`` and ``categories`` of the columns."""
         declared = tuple(self.categories.get(name) for name in self.feature_names)
         return ColumnTypes(self.feature_names, self.kinds, declared)
 
     @property
     def classes(self) -> dict[str, int]:  # numpydoc ignore=RT01
-        """Number of rows per class, in the order of the labels; empty if numbers are predicted."""
+        """Number of rows per class, in the order of the labels; empty for regression."""
         if self.task is REGRESSION:
             return {}
         labels, counts = np.unique(self.y, return_counts=True)
@@ -334,7 +316,7 @@ class Dataset:
         source : str, default=None
             A column that tells where each row comes from; it is not learned from as a column.
         task : {"classification", "regression"}, default=None
-            Whether the target holds classes or numbers. By default words are classes, and so are
+            Whether the target holds classes or numbers. By default text is a class, and so are
             numbers of which there are few: five different ones at most, or twenty whole ones that
             occur twice or more on average.
 
@@ -358,11 +340,12 @@ class Dataset:
         names = [each for each in table.names if each not in others]
         if not names:
             raise ValueError(f"There is no column beside the target {target!r} to learn from.")
-        known, y = predicted.known, predicted.values
+        known, y = predicted.known, predicted.values[predicted.known]
         features = table.select(names).take(known)
         X, kinds = features.to_array(), features.kinds
-        check_magnitudes(features)
-        if all(is_constant(column) for column in features.columns):
+        _check_magnitudes(features)
+        # missing values included
+        if all(_codes(column).max(initial=0) == 0 for column in features.columns):
             raise ValueError(f"Every column beside {target!r} is constant: nothing can be learned.")
         left_out = int((~known).sum())
         sources = None if source is None else _source_names(table, source, target)[known]
@@ -371,7 +354,10 @@ class Dataset:
             name=name, X=X, y=y, feature_names=features.names, kinds=kinds, target=target,
             description=description, origin=origin, categories=dict(table.categories),
             sources=sources, task_reason=predicted.reason,
-            notes=(*table.notes, *predicted.notes, *notes, *table_notes(features, y)),
+            notes=(
+                *table.notes, *predicted.notes, *notes, *_row_notes(features, y),
+                *column_notes(features),
+            ),
         )  # fmt: skip
 
     @classmethod
@@ -430,33 +416,6 @@ class Dataset:
         )  # fmt: skip
 
 
-def align_table(
-    table: Table,
-    columns: Sequence[str],
-    target: str | None = None,
-    ignored: Collection[str] = (),
-) -> NDArray[Any]:
-    """Match the columns of new rows to those that a model was fitted on, by name.
-
-    Parameters
-    ----------
-    table : Table
-        The new rows.
-    columns : sequence of str
-        The model's columns, in their order.
-    target : str, default=None
-        The column that the model predicts; it may be there or not.
-    ignored : collection of str, default=()
-        Other columns that may be there and are not looked at.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns)
-        The values in the model's order.
-    """
-    return align_columns(table, columns, target, ignored).to_array()
-
-
 def align_columns(
     table: Table, columns: Sequence[str], target: str | None, ignored: Collection[str]
 ) -> Table:
@@ -475,7 +434,7 @@ def align_columns(
             f"{suggestion(extra[0], columns)} Leave them out of the file, or out of the training."
         )
     features = table.select(columns)
-    check_magnitudes(features)
+    _check_magnitudes(features)
     return features
 
 
@@ -488,10 +447,10 @@ def _source_names(table: Table, source: str, target: str) -> Array:
             f"The source column {source!r} has {int(is_missing(column).sum())} missing values: "
             "give those rows a source of their own, or leave them out."
         )
-    return np.array(column_texts(column), dtype=str)
+    return np.array(_texts(column), dtype=str)
 
 
-def check_magnitudes(features: Table) -> None:
+def _check_magnitudes(features: Table) -> None:
     """Refuse numbers whose squares would overflow."""
     for name, column in zip(features.names, features.columns, strict=True):
         if kind_of(column) == NUMERIC and np.nanmax(np.abs(column), initial=0.0) > LARGEST:
@@ -499,24 +458,6 @@ def check_magnitudes(features: Table) -> None:
                 f"Column {name!r} holds {column[np.nanargmax(np.abs(column))]:g}; numbers beyond "
                 f"{LARGEST:g} cannot be scaled: correct them, or divide the column."
             )
-
-
-def table_notes(features: Table, y: Array) -> list[str]:
-    """Say in one sentence per finding what looks odd about the rows."""
-    return [*_row_notes(features, y), *column_notes(features)]
-
-
-def column_notes(features: Table) -> list[str]:
-    """Say in one sentence per finding what looks odd about the columns."""
-    if features.n_rows < ENOUGH_ROWS:
-        return []
-    named = zip(features.names, features.columns, strict=True)
-    return [text for name, column in named for text in _column_notes(name, column)]
-
-
-def is_constant(column: Array) -> bool:
-    """Whether all values are the same, missing ones included."""
-    return bool(_codes(column).max(initial=0) == 0)
 
 
 def _row_notes(features: Table, y: Array) -> Iterator[str]:
@@ -539,6 +480,14 @@ def _codes(column: Array) -> NDArray[np.intp]:
     return np.unique(words, return_inverse=True)[1]
 
 
+def column_notes(features: Table) -> list[str]:
+    """Say in one sentence per finding what looks odd about the columns."""
+    if features.n_rows < ENOUGH_ROWS:
+        return []
+    named = zip(features.names, features.columns, strict=True)
+    return [text for name, column in named for text in _column_notes(name, column)]
+
+
 def _column_notes(name: str, column: Array) -> Iterator[str]:
     if kind_of(column) == NUMERIC:
         if np.array_equal(column - column[0], np.arange(len(column))):
@@ -559,41 +508,22 @@ def dataset_fingerprint(dataset: Dataset) -> str:
 
     Name, origin and notes do not count: the same rows from a file and from the network are the
     same data.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Any.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal.
-
-    Examples
-    --------
-    >>> from ensemblage.datasets import dataset_fingerprint, load_dataset
-    >>> dataset_fingerprint(load_dataset("wine")) == dataset_fingerprint(load_dataset("iris"))
-    False
     """
     categories = {name: list(values) for name, values in dataset.categories.items()}
     kinds = [FINGERPRINT_KINDS.get(kind, kind) for kind in dataset.kinds]
     facts = [list(dataset.X.shape), list(dataset.feature_names), kinds, categories]
     digest = hashlib.sha256(_json_bytes(facts))
     for kind, column in zip(dataset.kinds, dataset.X.T, strict=True):
-        digest.update(
-            _json_bytes(column.tolist()) if kind == CATEGORICAL else _numeric_bytes(column)
-        )
+        if kind == CATEGORICAL:
+            digest.update(_json_bytes(column.tolist()))
+        else:
+            numbers = column.astype("<f8")
+            # a missing value is missing, whatever its bits
+            digest.update(np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes())
     digest.update(_json_bytes(np.asarray(dataset.y).tolist()))
     if dataset.sources is not None:
         digest.update(_json_bytes(np.asarray(dataset.sources).tolist()))
     return digest.hexdigest()
-
-
-def _numeric_bytes(column: Array) -> bytes:
-    numbers = column.astype("<f8")
-    # A missing value is missing, whatever its bits.
-    return np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes()
 
 
 def _json_bytes(values: object) -> bytes:
@@ -634,9 +564,9 @@ def _table_column(column: Column) -> NDArray[Any]:
         return days_to_dates(column.as_numbers())
     if column.numbers is not None:
         return column.numbers
-    words = np.empty(column.n_rows, dtype=object)
-    words[:] = [None if value is None else str(value) for value in column.as_words().values or ()]
-    return words
+    values = np.empty(column.n_rows, dtype=object)
+    values[:] = [None if x is None else str(x) for x in column.as_categories().values or ()]
+    return values
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:

@@ -10,7 +10,6 @@ from datetime import date, datetime
 from typing import Any
 
 from ensemblage._core import listing, require, suggestion
-from ensemblage.datasets._layout import Lines
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import Table
 from ensemblage.datasets._text import ALWAYS_FINE, LARGEST_RATIO, table_from_lines
@@ -27,7 +26,7 @@ def read_spreadsheet(data: bytes, request: Request) -> Table:
     _check_size(data, request.name)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        chosen = _choose(book.sheet_names, request.reading.sheet)
+        chosen = _choose(book.sheet_names, request.options.sheet)
         sheet = book.get_sheet_by_name(chosen)
         rows, merged = sheet.to_python(skip_empty_area=False), sheet.merged_cell_ranges
     except calamine.PasswordError:
@@ -38,10 +37,10 @@ def read_spreadsheet(data: bytes, request: Request) -> Table:
             "open it and save it again, or save it as CSV."
         ) from None
     _refuse_merged(rows, merged or (), chosen)
-    texts = [[_text(value) for value in row] for row in rows]
-    kept = [i for i, row in enumerate(texts) if any(map(str.strip, row))]
-    table = table_from_lines(Lines([texts[i] for i in kept], [i + 1 for i in kept]), request)
-    if len(book.sheet_names) == 1 or request.reading.sheet is not None:
+    texts = ([_text(value) for value in row] for row in rows)
+    kept = [(row, number) for number, row in enumerate(texts, 1) if any(map(str.strip, row))]
+    table = table_from_lines(kept, request)
+    if len(book.sheet_names) == 1 or request.options.sheet is not None:
         return table
     others = listing((each for each in book.sheet_names if each != chosen), 4)
     note = f"Read from the sheet {chosen!r}; others are to be named by `sheet`: {others}."

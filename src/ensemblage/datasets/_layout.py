@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -12,11 +12,23 @@ from ensemblage._core import count, listing
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import MISSING_TOKENS, parse_number
 
+Row = list[str]
+# Rows of a file that are not blank, each with the number of the line that it ends on.
+Lines = list[tuple[Row, int]]
+
 NUMBER_LIKE = re.compile(
     r"[$€£]?\s?[+-]?(?:\d[\d.,'\u2019\u00a0\u202f ]*|[.,]\d+)(?:[eE][+-]?\d+)?\s?[%€]?"
 )
-NEARLY_ALL = 0.9
+# Share of a column's values that must be numbers for its first to be one of them.
+NUMERIC_SHARE = 0.9
 YEARS = range(1900, 2101)
+COMMENTS = ("#", "%")
+UNNAMED = re.compile(r"column_\d+")
+UNIT = re.compile(r"[(\[].*[)\]]")
+# Rows that are looked at to tell a header or units.
+N_ROWS_COMPARED = 1000
+# Rows at the top in which the mark of a comment may stand alone.
+N_COMMENT_ROWS = 100
 
 
 def is_number_like(text: str) -> bool:
@@ -27,7 +39,7 @@ def is_number_like(text: str) -> bool:
 def looks_like_data(first: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
     """Whether a file's first row has values like those below it, so that it is no header.
 
-    A number fits if its column holds numbers of that size, a word if its column has it again.
+    A number fits if its column holds numbers of that size, a text if its column has it again.
     """
     cells = [text for text in first if text not in MISSING_TOKENS]
     numeric = [text for text in cells if is_number_like(text)]
@@ -37,10 +49,14 @@ def looks_like_data(first: Sequence[str], columns: Sequence[Sequence[str]]) -> b
         return False
     pairs = [pair for pair in zip(first, columns, strict=True) if pair[0] not in MISSING_TOKENS]
     fits = [_fits(text, column) for text, column in pairs if is_number_like(text)]
-    words = [_occurs(text, column) for text, column in pairs if not is_number_like(text)]
+    again = [
+        any(text == value.strip() for value in column)
+        for text, column in pairs
+        if not is_number_like(text)
+    ]
     if not fits:
-        return len(words) > 1 and all(words)
-    misfits = fits.count(False) + words.count(False)
+        return len(again) > 1 and all(again)
+    misfits = fits.count(False) + again.count(False)
     return misfits <= fits.count(True) // 2
 
 
@@ -54,13 +70,17 @@ def _is_series(numeric: Sequence[str]) -> bool:
 
 def _fits(text: str, column: Sequence[str]) -> bool:
     """Whether a number has the size of those in its column."""
-    known = [value for value in map(str.strip, column) if value not in MISSING_TOKENS]
+    known = list(_known(column))
     numbers = [_size(value) for value in known if is_number_like(value)]
-    if len(numbers) < NEARLY_ALL * len(known) or not numbers:
+    if len(numbers) < NUMERIC_SHARE * len(known) or not numbers:
         return not known
     low, high = min(numbers), max(numbers)
-    reach = max(high - low, abs(low), abs(high))
-    return low - reach <= _size(text) <= high + reach
+    margin = max(high - low, abs(low), abs(high))
+    return low - margin <= _size(text) <= high + margin
+
+
+def _known(column: Sequence[str]) -> Iterator[str]:
+    return (text for text in map(str.strip, column) if text not in MISSING_TOKENS)
 
 
 def _size(text: str) -> float:
@@ -69,26 +89,6 @@ def _size(text: str) -> float:
         digits = re.sub(r"\D", "", text)
         return float(digits[:15] or 0)
     return value
-
-
-def _occurs(text: str, column: Sequence[str]) -> bool:
-    return any(text == value.strip() for value in column)
-
-
-Row = list[str]
-
-COMMENTS = ("#", "%")
-UNNAMED = re.compile(r"column_\d+")
-UNIT = re.compile(r"[(\[].*[)\]]")
-ENOUGH = 1000
-MOST_COMMENTS = 100
-
-
-class Lines(NamedTuple):
-    """The rows of a file that are not blank, and the numbers of the lines that they end on."""
-
-    rows: list[Row]
-    numbers: list[int]
 
 
 class Layout(NamedTuple):
@@ -106,15 +106,8 @@ class Layout(NamedTuple):
     standard: str
 
     def without_comments(self, lines: Lines) -> Lines:
-        """Take more rows of the same table, without the comments among them."""
-        kept = [i for i, row in enumerate(lines.rows) if not _is_comment(row, self.usual)]
-        if len(kept) == len(lines.rows):
-            return lines
-        return Lines([lines.rows[i] for i in kept], [lines.numbers[i] for i in kept])
-
-    def even_out(self, lines: Lines, name: str) -> None:
-        """Refuse rows of another length, but for empty values at their end, which are cut off."""
-        _even_out(lines, self.width, name, self.standard)
+        """Leave out the comments among more rows of the same table."""
+        return [each for each in lines if not _is_comment(each[0], self.usual)]
 
     def is_remark(self, row: Row) -> bool:
         """Whether a row is a remark if it is the last."""
@@ -123,15 +116,17 @@ class Layout(NamedTuple):
 
 def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
     """Find the header and the columns; ``more`` if other rows follow these."""
-    name, header = request.name, request.reading.header
-    usual = _width(lines.rows) if lines.rows else 0
-    rows, numbers, notes = _without_surroundings(lines, name, more=more)
-    first = [_clean(text) for text in rows[0]]
+    name, header = request.name, request.options.header
+    usual = _width(row for row, _ in lines)
+    lines, notes = _without_surroundings(lines, name, more=more)
+    rows = [row for row, _ in lines]
+    # a heading stands on one line
+    first = [re.sub(r"\s*[\r\n]+\s*", " ", text.strip()) for text in rows[0]]
     if header is None:
         header = _has_header(first, rows, request.kinds)
     if header:
-        names, rows, numbers = first, rows[1:], numbers[1:]
-        names = _match_width(names, rows, notes)
+        rows, lines = rows[1:], lines[1:]
+        names = _match_width(first, rows, notes)
     else:
         names = [""] * _width(rows)
         last = "" if len(names) == 1 else f" to column_{len(names)}"
@@ -139,7 +134,7 @@ def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
     if not rows:
         raise ValueError(f"{name} has a header line but no rows.")
     standard = "the header has" if header else "most have"
-    _even_out(Lines(rows, numbers), len(names), name, standard)
+    even_out(lines, len(names), name, standard)
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
     if header and _is_units(columns):
         units = [column[0].strip() for column in columns if column[0].strip()]
@@ -151,42 +146,63 @@ def lay_out(lines: Lines, request: Request, *, more: bool = False) -> Layout:
     return Layout(texts, tuple(notes), places, usual, len(names), standard)
 
 
-def _width(rows: Sequence[Row]) -> int:
+def even_out(lines: Lines, width: int, name: str, standard: str) -> None:
+    """Cut off empty values beyond the header, in place, and refuse rows of another length."""
+    for row, number in lines:
+        if len(row) > width and not any(map(str.strip, row[width:])):
+            del row[width:]
+        if len(row) != width:
+            raise ValueError(
+                f"Line {number} of {name} has {count(len(row), 'value')}, but {standard} {width}: "
+                "every row needs the same number."
+            )
+
+
+def remark_note(n_lines: int, row: Row) -> str:
+    """Say that remarks below the table were left out, such as this one."""
+    return f"{count(n_lines, 'line')} below the table left out, such as {row[0].strip()[:40]!r}."
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Give names that occur again a number: x, x_2, x_3."""
+    taken, seen, found = set(names), Counter[str](), []
+    for name in names:
+        seen[name] += 1
+        new = name
+        while seen[name] > 1 and new in taken:
+            new = f"{name}_{seen[name]}"
+            seen[name] += new in taken
+        taken.add(new)
+        found.append(new)
+    return found
+
+
+def _width(rows: Iterable[Row]) -> int:
     """Give the number of values that most rows have."""
-    return Counter(map(len, rows)).most_common(1)[0][0]
+    return next((width for width, _ in Counter(map(len, rows)).most_common(1)), 0)
 
 
-def _without_surroundings(
-    lines: Lines, name: str, *, more: bool
-) -> tuple[list[Row], list[int], list[str]]:
+def _without_surroundings(lines: Lines, name: str, *, more: bool) -> tuple[Lines, list[str]]:
     """Leave out comments, a title above the table and remarks below it."""
-    if not lines.rows:
+    if not lines:
         raise ValueError(f"{name} is empty: a header line and at least one row are needed.")
-    rows, width = lines.rows, _width(lines.rows)
-    rows = [_glued(row, width) for row in rows[:MOST_COMMENTS]] + rows[MOST_COMMENTS:]
-    kept = [i for i, row in enumerate(rows) if not _is_comment(row, width)]
+    width = _width(row for row, _ in lines)
+    top = [(_glued(row, width), number) for row, number in lines[:N_COMMENT_ROWS]]
+    lines = top + lines[N_COMMENT_ROWS:]
+    kept = [each for each in lines if not _is_comment(each[0], width)]
     start, stop = 0, len(kept)
-    while stop - start > 2 and _is_remark(rows[kept[start]], width):
+    while stop - start > 2 and _is_remark(kept[start][0], width):
         start += 1
-    while not more and stop - start > 2 and _is_remark(rows[kept[stop - 1]], width, below=True):
+    while not more and stop - start > 2 and _is_remark(kept[stop - 1][0], width, below=True):
         stop -= 1
-    start += _leading_comments([rows[i] for i in kept[start:stop]])
+    start += _leading_comments([row for row, _ in kept[start:stop]])
     notes = []
     if start:
-        title = count(start, "line"), rows[kept[0]][0].strip()[:40]
+        title = count(start, "line"), kept[0][0][0].strip()[:40]
         notes.append(f"{title[0]} above the table left out, such as {title[1]!r}.")
     if stop < len(kept):
-        notes.append(remark_note(len(kept) - stop, rows[kept[stop]]))
-    if not notes and len(kept) == len(rows):
-        return rows, lines.numbers, notes
-    kept = kept[start:stop] or [len(rows) - 1]
-    return [rows[i] for i in kept], [lines.numbers[i] for i in kept], notes
-
-
-def remark_note(lines: int, row: Row) -> str:
-    """Say that remarks below the table were left out, such as this one."""
-    such = row[0].strip()[:40]
-    return f"{count(lines, 'line')} below the table left out, such as {such!r}."
+        notes.append(remark_note(len(kept) - stop, kept[stop][0]))
+    return kept[start:stop] or lines[-1:], notes
 
 
 def _glued(row: Row, width: int) -> Row:
@@ -208,7 +224,7 @@ def _leading_comments(rows: Sequence[Row]) -> int:
     marked = next((i for i, row in enumerate(rows) if not row[0].startswith(COMMENTS)), 0)
     if not marked:
         return 0
-    last, rest = rows[marked - 1], rows[marked : marked + ENOUGH]
+    last, rest = rows[marked - 1], rows[marked : marked + N_ROWS_COMPARED]
     below = list(zip(*(row for row in rest[1:] if len(row) == len(rest[0])), strict=True))
     glued = marked == 1 and not last[0][1:2].isspace()
     if len(last) == len(rest[0]) and (glued or looks_like_data(rest[0], below)):
@@ -231,7 +247,7 @@ def _has_header(first: Row, rows: Sequence[Row], known: Collection[str]) -> bool
         return True
     if known and all(map(UNNAMED.fullmatch, known)):
         return False
-    same = [row for row in islice(rows, 1, ENOUGH) if len(row) == len(first)]
+    same = [row for row in islice(rows, 1, N_ROWS_COMPARED) if len(row) == len(first)]
     return not looks_like_data(first, list(zip(*same, strict=True)))
 
 
@@ -248,38 +264,24 @@ def _match_width(names: Row, rows: Sequence[Row], notes: list[str]) -> Row:
     return names
 
 
-def _even_out(lines: Lines, width: int, name: str, standard: str) -> None:
-    """Cut off empty values beyond the header, and refuse rows of another length."""
-    for row, number in zip(*lines, strict=True):
-        if len(row) > width and not any(map(str.strip, row[width:])):
-            del row[width:]
-        if len(row) != width:
-            raise ValueError(
-                f"Line {number} of {name} has {count(len(row), 'value')}, but {standard} {width}: "
-                "every row needs the same number."
-            )
-
-
 def _is_units(columns: Sequence[Sequence[str]]) -> bool:
     """Whether the first row says in which units the numbers below it are."""
     if len(columns[0]) < 3 or any(is_number_like(column[0].strip()) for column in columns):
         return False
-    below = [
+    units = [
         column[0].strip()
         for column in columns
-        if all(
-            is_number_like(t) for t in map(str.strip, column[1:ENOUGH]) if t not in MISSING_TOKENS
-        )
-        and any(text.strip() not in MISSING_TOKENS for text in column[1:])
+        if column[0].strip() not in MISSING_TOKENS
+        and all(map(is_number_like, _known(column[1:N_ROWS_COMPARED])))
+        and next(_known(column[1:]), None) is not None
     ]
-    units = [text for text in below if text not in MISSING_TOKENS]
     return len(units) > 1 or any(map(UNIT.fullmatch, units))
 
 
 def _named(
     names: Row, columns: Sequence[Sequence[str]], notes: list[str]
 ) -> tuple[dict[str, Sequence[str]], tuple[int, ...]]:
-    """Name what has no name, tell equal names apart, leave out what is empty altogether."""
+    """Name what has no name, number equal names, leave out what is empty altogether."""
     kept = [j for j, name in enumerate(names) if name or any(map(str.strip, columns[j]))]
     if len(kept) < len(names):
         empty = count(len(names) - len(kept), "column")
@@ -290,22 +292,3 @@ def _named(
         renamed = [f"{new!r}" for new, old in zip(unique, wanted, strict=True) if new != old]
         notes.append(f"Names of columns that occur twice were numbered: {listing(renamed)}.")
     return {name: columns[j] for name, j in zip(unique, kept, strict=True)}, tuple(kept)
-
-
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """Give names that occur again a number: x, x_2, x_3."""
-    taken, seen, found = set(names), Counter[str](), []
-    for name in names:
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and new in taken:
-            new = f"{name}_{seen[name]}"
-            seen[name] += new in taken
-        taken.add(new)
-        found.append(new)
-    return found
-
-
-def _clean(text: str) -> str:
-    """Write a heading on one line."""
-    return re.sub(r"\s*[\r\n]+\s*", " ", text.strip())

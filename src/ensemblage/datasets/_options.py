@@ -19,8 +19,8 @@ CHOICES = {
     "dates": (DAY_FIRST, MONTH_FIRST, AS_TEXT),
     "header": (True, False),
 }
-# What a shell makes hard to type.
-SPELLED = {
+# Names of marks that a shell makes hard to type.
+MARK_NAMES = {
     "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ",
     "point": ".", "apostrophe": "'", "none": "",
 }  # fmt: skip
@@ -68,7 +68,8 @@ class ReadOptions:
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value is not None and value not in allowed:
-                raise ValueError(f"`{name}` must be one of {listed_choices(name)}, got {value!r}.")
+                choices = listing(map(repr, allowed))
+                raise ValueError(f"`{name}` must be one of {choices}, got {value!r}.")
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise ValueError(
                 f"`separator` must be one character such as ';' or a tab, got {self.separator!r}."
@@ -80,20 +81,7 @@ class ReadOptions:
 
     @classmethod
     def from_options(cls, options: Sequence[str]) -> ReadOptions:
-        """Read texts such as ``decimal=,``.
-
-        Parameters
-        ----------
-        options : sequence of str
-            Each the name of a parameter, an equals sign and its value. Marks can be spelled out
-            (``tab``, ``comma``, ``semicolon``, ``bar``, ``blank``, ``point``, ``apostrophe``,
-            ``none``), and ``header`` is ``yes`` or ``no``.
-
-        Returns
-        -------
-        ReadOptions
-            With the values given.
-        """
+        """Read texts such as ``decimal=,``, in which marks can be spelled out as ``comma``."""
         names = [each.name for each in fields(cls)]
         given: dict[str, Any] = {}
         for option in options:
@@ -104,19 +92,18 @@ class ReadOptions:
                     f"How to read is said by NAME=VALUE, such as decimal=, but got {option!r}."
                     f"{suggestion(name, names)} The names are: {listing(names)}."
                 )
-            given[name] = _value(name, text)
+            if name in {"separator", "decimal", "thousands"}:
+                given[name] = MARK_NAMES.get(text.strip().lower(), text)
+            elif name == "header":
+                given[name] = ANSWERS.get(text.strip().lower(), text)
+            else:
+                given[name] = text.strip()
         return cls(**given)
 
 
-def _value(name: str, text: str) -> str | bool:
-    if name in {"separator", "decimal", "thousands"}:
-        return SPELLED.get(text.strip().lower(), text)
-    return ANSWERS.get(text.strip().lower(), text) if name == "header" else text.strip()
-
-
-def listed_choices(name: str) -> str:
-    """Write the values that a parameter may have."""
-    return listing(map(repr, CHOICES[name]))
+def as_options(given: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
+    """Take options by name for an object."""
+    return given if isinstance(given, ReadOptions) else ReadOptions(**(given or {}))
 
 
 def _check_encoding(encoding: str) -> None:
@@ -135,4 +122,4 @@ class Request(NamedTuple):
 
     name: str
     kinds: Mapping[str, str] = {}
-    reading: ReadOptions = ReadOptions()
+    options: ReadOptions = ReadOptions()

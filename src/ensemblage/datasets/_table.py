@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +23,16 @@ DATE: Final = "date"
 KINDS = (NUMERIC, CATEGORICAL, DATE)
 # Asked of a target: numbers if it holds such, with what was written beside; else categories.
 NUMERIC_OR_LABEL = "numeric_or_label"
-# What a message calls the values of a kind.
+# What messages call the values of a kind.
 PLURALS = {NUMERIC: "numbers", CATEGORICAL: "categories", DATE: "dates"}
-
-
+# Texts that are missing in any column.
 MISSING_TOKENS = frozenset({"", "NA", "NaN", "nan", "?", "null"})
-
-# Of a day.
-MILLISECONDS = 86_400_000
+MILLISECONDS_PER_DAY = 86_400_000
 
 
 def parse_number(text: str) -> float:
     """Read a text without surrounding blanks as a finite number, or give NaN."""
-    # Python's float() also takes "1_000", which is a word in a data file.
+    # float() also takes "1_000", which is text in a data file
     if "_" in text:
         return math.nan
     try:
@@ -48,19 +45,23 @@ def parse_number(text: str) -> float:
 def parse_date(text: str) -> np.datetime64:
     """Read ISO 8601, such as ``2024-03-01`` with or without a time, or give NaT."""
     try:
-        # a date with a zone is its moment in universal time
         moment = datetime.fromisoformat(text)
     except ValueError:
         return np.datetime64("NaT", "ms")
+    # a date with a zone is its moment in universal time
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(moment, "ms")
 
 
 def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> Array:
-    """Make a column of numbers if every known text is a finite one, or of the kind asked for."""
+    """Make a numeric column if all known texts are finite numbers, or one of the kind asked for."""
     if kind == DATE:
-        return _dates(texts)
+        dates = [np.datetime64("NaT", "ms") if text is None else parse_date(text) for text in texts]
+        bad = [c for c, x in zip(texts, dates, strict=True) if c is not None and np.isnat(x)]
+        if bad:
+            raise ValueError(f"holds {bad[0]!r}, which is not a date such as 2024-03-01")
+        return np.array(dates, dtype="datetime64[ms]")
     if kind != CATEGORICAL:
         numbers = [math.nan if text is None else parse_number(text) for text in texts]
         bad = [c for c, x in zip(texts, numbers, strict=True) if c is not None and math.isnan(x)]
@@ -73,16 +74,8 @@ def column_from_texts(texts: Sequence[str | None], kind: str | None = None) -> A
     return column
 
 
-def _dates(texts: Sequence[str | None]) -> Array:
-    dates = [np.datetime64("NaT", "ms") if text is None else parse_date(text) for text in texts]
-    bad = [c for c, x in zip(texts, dates, strict=True) if c is not None and np.isnat(x)]
-    if bad:
-        raise ValueError(f"holds {bad[0]!r}, which is not a date such as 2024-03-01")
-    return np.array(dates, dtype="datetime64[ms]")
-
-
 def kind_of(column: Array) -> str:
-    """Tell numbers, words and dates apart."""
+    """Give the kind of an array as tables hold it."""
     return {"f": NUMERIC, "M": DATE}.get(column.dtype.kind, CATEGORICAL)
 
 
@@ -103,15 +96,8 @@ def days_to_dates(days: NDArray[np.float64]) -> Array:
     """Turn days since 1970-01-01 back into dates, as they were before ``as_days``."""
     dates = np.full(len(days), np.datetime64("NaT", "ms"))
     known = ~np.isnan(days)
-    dates[known] = np.round(days[known] * MILLISECONDS).astype("datetime64[ms]")
+    dates[known] = np.round(days[known] * MILLISECONDS_PER_DAY).astype("datetime64[ms]")
     return dates
-
-
-class AsWritten(NamedTuple):
-    """A column of numbers as words, and what is to be said where the numbers are used."""
-
-    words: Array
-    notes: tuple[str, ...] = ()
 
 
 @set_module("ensemblage.datasets")
@@ -131,8 +117,8 @@ class Table:
         never occur.
     notes : tuple of str, default=()
         How the file was read, where a reader might wonder: one sentence each.
-    written : mapping of str to AsWritten, default={}
-        A target of numbers as the file has it: its numbers may be labels, such as 01.
+    written : Table, default=None
+        A numeric target as the file has it: its numbers may be labels, such as 01.
 
     Examples
     --------
@@ -148,7 +134,7 @@ class Table:
     columns: tuple[Array, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    written: Mapping[str, AsWritten] = field(default_factory=dict)
+    written: Table | None = None
 
     def __post_init__(self) -> None:
         repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
@@ -178,15 +164,15 @@ class Table:
         texts : sequence of sequence of str
             The values of each column; ``''``, ``NA``, ``NaN``, ``?`` and ``null`` are missing.
         kinds : mapping of str to {"numeric", "categorical", "date"}, default=None
-            The kind of a column where it is known; otherwise the values decide between numbers
-            and words. Dates are written as ``2024-03-01``, with or without a time.
+            The kind of a column where it is known; otherwise it is numeric if all values are
+            numbers, else categorical. Dates are written as ``2024-03-01``, with or without a time.
         categories : mapping of str to tuple of str, default=None
-            Declared categories; such a column holds words, even if they look like numbers.
+            Declared categories; such a column is categorical, even if they look like numbers.
 
         Returns
         -------
         Table
-            Columns of numbers, words or dates.
+            Numeric, categorical or date columns.
         """
         declared = dict(categories or {})
         wanted = dict.fromkeys(declared, CATEGORICAL) | dict(kinds or {})
@@ -262,7 +248,8 @@ class Table:
         Table
             A table of these rows.
         """
-        return replace(self, columns=tuple(column[rows] for column in self.columns))
+        written = None if self.written is None else self.written.take(rows)
+        return replace(self, columns=tuple(each[rows] for each in self.columns), written=written)
 
     def to_array(self) -> NDArray[Any]:
         """Give the values as one matrix.
@@ -270,7 +257,7 @@ class Table:
         Returns
         -------
         ndarray of shape (n_rows, n_columns)
-            Numbers if no column holds words, otherwise objects. Dates are days since 1970-01-01.
+            Numbers if no column is categorical, otherwise objects. Dates are days since 1970-01-01.
         """
         return np.asarray(self.to_rows())
 
@@ -288,10 +275,10 @@ class Table:
 
 
 class TableRows:
-    """Rows by column: numbers as doubles, NaN where missing; words as objects, None where missing.
+    """Rows by column: numbers as doubles, NaN where missing; categories as objects or None.
 
     What reads columns takes them as they are. To all others this is an array, made when it is
-    first asked for: of doubles if there are no words, otherwise of objects.
+    first asked for: of doubles if there are no categories, otherwise of objects.
     """
 
     ndim = 2
@@ -304,14 +291,12 @@ class TableRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
         return len(self), len(self.by_column)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the array's values."""
-        worded = any(column.dtype.kind == "O" for column in self.by_column)
-        return np.dtype(object if worded else np.float64)
+        mixed = any(column.dtype.kind == "O" for column in self.by_column)
+        return np.dtype(object if mixed else np.float64)
 
     @cached_property
     def _matrix(self) -> NDArray[Any]:

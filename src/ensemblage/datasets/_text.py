@@ -10,21 +10,23 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ensemblage._core import listed
-from ensemblage.datasets._layout import Layout, Lines, is_number_like, lay_out
+from ensemblage.datasets._layout import Lines, Row, is_number_like, lay_out
 from ensemblage.datasets._options import Request
 from ensemblage.datasets._table import Table
-from ensemblage.datasets._value_types import Columns, NumberFormat, type_columns
+from ensemblage.datasets._value_types import NumberFormat, type_columns
 
 GZIP = b"\x1f\x8b"
 # Text shrinks to a fifth or a twentieth; beyond this a small file is made to fill the memory.
 LARGEST_RATIO = 100
+# Bytes that may be unpacked from a file of any size.
 ALWAYS_FINE = 64 * 2**20
 
 UTF_8 = "UTF-8"
-MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -37,16 +39,24 @@ ENCODING_NAMES = {
 }  # fmt: skip
 # What Latin-1 has no letters for, and Windows-1252 has.
 HIGH = bytes(range(0x80, 0xA0))
-MOSTLY = 0.99
+# Share of a text's bytes that are printable.
+PRINTABLE_SHARE = 0.99
 # Printable text has only these below the blank: tab, line ends, form feed, and the old end of file.
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1a\x1b"))
 
-
-class Decoded(NamedTuple):
-    """The text of a file, a line feed after each line, and what its encoding is called."""
-
-    text: str
-    encoding: str
+BLANKS = " "
+DELIMITER_NAMES = {"\t": "tabs", BLANKS: "blanks"}
+# Of separators that fit equally well, the first: a comma also occurs in numbers and in prose.
+SEPARATORS = ("\t", ";", "|", ",")
+# Below this a separator does not explain a file, and blanks may.
+GOOD_FIT = 0.8
+# From this on the first lines may choose the separator of all.
+SURE_FIT = 0.99
+# Characters of a long text, of which the first lines choose the separator.
+LONG = 200_000
+# Spreadsheets may say on the first line which separator follows.
+SAID_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+QUOTED_OR_BARE = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
 def unpack(data: bytes, name: str) -> bytes:
@@ -67,8 +77,11 @@ def unpack(data: bytes, name: str) -> bytes:
     return unpacked
 
 
-def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
-    """Decode text by its byte-order mark, else as UTF-8, else as what Western systems wrote."""
+def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, str]:
+    """Decode text by its byte-order mark, else as UTF-8, else as what Western systems wrote.
+
+    Gives the text, a line feed after each line, and what its encoding is called.
+    """
     chosen = encoding or _detect(data, name)
     try:
         text = data.decode(chosen)
@@ -79,10 +92,9 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
             f"Line {line} of {name} is not {ENCODING_NAMES.get(chosen, chosen)} text (byte "
             f"0x{data[start]:02x}): name its `encoding`, or save the file as UTF-8."
         ) from None
-    lines = (
-        text.removeprefix("\ufeff").removesuffix("\x1a").replace("\r\n", "\n").replace("\r", "\n")
-    )
-    return Decoded(lines, ENCODING_NAMES.get(chosen.lower(), chosen))
+    text = text.removeprefix("\ufeff").removesuffix("\x1a")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, ENCODING_NAMES.get(chosen.lower(), chosen)
 
 
 def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
@@ -91,7 +103,7 @@ def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
     reader, is_utf_8 = codecs.getincrementaldecoder("utf-8")(), True
     size = printable = high = 0
     for piece in pieces:
-        marked = next((name for mark, name in MARKS if piece.startswith(mark)), None)
+        marked = next((name for mark, name in BYTE_ORDER_MARKS if piece.startswith(mark)), None)
         if size == 0 and marked is not None:
             return marked
         if b"\x00" in piece:
@@ -105,26 +117,28 @@ def detect_piecewise(pieces: Iterable[bytes]) -> str | None:
         high += len(piece) - len(piece.translate(None, HIGH))
     if is_utf_8 and not reader.getstate()[0]:
         return "utf-8"
-    if printable < MOSTLY * size:
+    if printable < PRINTABLE_SHARE * size:
         return None
     return "cp1252" if high else "latin-1"
 
 
 def _detect(data: bytes, name: str) -> str:
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
     if b"\x00" in data:
-        return _without_mark(data, name)
+        return _detect_utf_16(data, name)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return _western(data, name)
+        if len(data.translate(None, CONTROLS)) < PRINTABLE_SHARE * len(data):
+            raise _not_text(name) from None
+        return "cp1252" if any(byte in data for byte in HIGH) else "latin-1"
     return "utf-8"
 
 
-def _without_mark(data: bytes, name: str) -> str:
-    """Tell the byte order of UTF-16 by the side on which its zeros are."""
+def _detect_utf_16(data: bytes, name: str) -> str:
+    """Tell the byte order by the side on which the zeros are."""
     start = data[:4096]
     high, low = start[::2].count(0), start[1::2].count(0)
     encoding = "utf-16-le" if low > high else "utf-16-be"
@@ -135,15 +149,6 @@ def _without_mark(data: bytes, name: str) -> str:
     return encoding
 
 
-def _western(data: bytes, name: str) -> str:
-    """Choose Latin-1, or Windows-1252 where bytes that Latin-1 has no letters for occur."""
-    if len(data.translate(None, CONTROLS)) < MOSTLY * len(data):
-        raise _not_text(name)
-    if not any(byte in data for byte in HIGH):
-        return "latin-1"
-    return "cp1252"
-
-
 def _not_text(name: str) -> ValueError:
     return ValueError(
         f"{name} is not text: give a CSV, TSV, ARFF, Parquet or spreadsheet file under its own "
@@ -151,55 +156,44 @@ def _not_text(name: str) -> ValueError:
     )
 
 
-DELIMITER_NAMES = {"\t": "tabs", " ": "blanks"}
+def parse_delimited(text: str, encoding: str, request: Request, *, tabs: bool = False) -> Table:
+    """Read delimited text; ``tabs`` if the name of the file promises them."""
+    if not text.strip():
+        raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
+    text, separator = said_separator(text, request.options.separator, tabs=tabs)
+    split = split_text(text, request.name, separator)
+    return table_from_lines(split.lines, request, split.separator, encoding)
 
 
-class Dialect(NamedTuple):
-    """How a text file was written: what is between values, and its encoding."""
-
-    separator: str = ","
-    encoding: str = UTF_8
-
-
-PLAINLY = Dialect()
-
-
-def table_from_lines(lines: Lines, request: Request, written: Dialect = PLAINLY) -> Table:
-    """Find header, columns and their kinds, and say what was taken where it is not the usual."""
+def table_from_lines(
+    lines: Lines, request: Request, separator: str = ",", encoding: str = UTF_8
+) -> Table:
+    """Find header, columns and their kinds, and note what was found where it is not the usual."""
     layout = lay_out(lines, request)
-    typed = type_columns(layout.texts, request, written.separator)
-    notes = row_notes(written, layout, typed)
+    typed = type_columns(layout.texts, request, separator)
+    notes = (*format_notes(separator, encoding, typed.format), *layout.notes, *typed.notes)
     return Table(tuple(layout.texts), typed.columns, notes=notes, written=typed.written)
 
 
-def row_notes(written: Dialect, layout: Layout, typed: Columns) -> tuple[str, ...]:
-    """Say what was taken where it is not the usual."""
-    taken = _taken(written, typed.marks)
-    return (*([f"Read with {listed(taken)}."] if taken else []), *layout.notes, *typed.notes)
-
-
-def _taken(written: Dialect, marks: NumberFormat) -> list[str]:
+def format_notes(separator: str, encoding: str, number_format: NumberFormat) -> list[str]:
     """Say what was taken for separator, marks and encoding, except for the plain ones."""
-    between = DELIMITER_NAMES.get(written.separator, repr(written.separator))
-    said = {
-        f"{between} between values": written.separator != ",",
-        f"{marks.decimal!r} as decimal mark": marks.decimal != ".",
-        f"{marks.thousands!r} between thousands": bool(marks.thousands),
-        f"{written.encoding} as encoding": written.encoding != UTF_8,
+    decimal, thousands = number_format
+    unusual = {
+        f"{DELIMITER_NAMES.get(separator, repr(separator))} between values": separator != ",",
+        f"{decimal!r} as decimal mark": decimal != ".",
+        f"{thousands!r} between thousands": bool(thousands),
+        f"{encoding} as encoding": encoding != UTF_8,
     }
-    return [text for text, unusual in said.items() if unusual]
+    taken = [text for text, said in unusual.items() if said]
+    return [f"Read with {listed(taken)}."] if taken else []
 
 
-BLANKS = " "
-# Of separators that fit equally well, the first: a comma also occurs in numbers and in words.
-SEPARATORS = ("\t", ";", "|", ",")
-# Below this a separator does not explain a file, and blanks may.
-GOOD = 0.8
-NEARLY_ALL = 0.99
-LONG = 200_000
-# Spreadsheets may say on the first line which separator follows.
-SAID = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
-QUOTED_OR_WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
+def said_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:
+    """Give the text below a first line that names the separator, and the one that is known."""
+    said = SAID_SEPARATOR.match(text)
+    if said:
+        text, given = text[said.end() :], given or said[1]
+    return text, "\t" if given is None and tabs and "\t" in text else given
 
 
 class Split(NamedTuple):
@@ -210,158 +204,77 @@ class Split(NamedTuple):
     fit: float = 1.0
 
 
-def parse_delimited(source: Decoded, request: Request, *, tabs: bool = False) -> Table:
-    """Read delimited text; ``tabs`` if the name of the file promises them."""
-    if not source.text.strip():
-        raise ValueError(f"{request.name} is empty: a header line and at least one row are needed.")
-    text, separator = said_separator(source.text, request.reading.separator, tabs=tabs)
-    split = split_text(text, request.name, separator)
-    return table_from_lines(split.lines, request, Dialect(split.separator, source.encoding))
-
-
-def said_separator(text: str, given: str | None, *, tabs: bool) -> tuple[str, str | None]:
-    """Give the text below a first line that names the separator, and the one that is known."""
-    said = SAID.match(text)
-    if said:
-        text, given = text[said.end() :], given or said[1]
-    return text, "\t" if given is None and tabs and "\t" in text else given
-
-
 def split_text(text: str, name: str, separator: str | None = None) -> Split:
     """Split a text into rows, by the separator that gives most rows the header's length."""
     if separator is not None:
         return _split(text, name, separator)
     enough = text.count("\n") / 2
     likely = [each for each in SEPARATORS if text.count(each) > enough]
-    best = _best(text, name, _first_choice(text, name, likely))
-    if best is None or best.fit < NEARLY_ALL:
-        best = _best(text, name, likely)
+    # the first lines of a long text choose; all of its lines have to agree
+    end = text.rfind("\n", 0, LONG)
+    best = None
+    if len(text) > LONG and len(likely) > 1 and end >= 0:
+        first = _best_split(text[: end + 1], name, likely)
+        best = None if first is None else _best_split(text, name, [first.separator])
+    if best is None or best.fit < SURE_FIT:
+        best = _best_split(text, name, likely)
     if best is None:
         best = _split(text, name, ",")
-    elif best.fit >= GOOD and not _has_numbers_inside(best):
+    elif best.fit >= GOOD_FIT and not _has_numbers_inside(best):
         return best
     blanks = _split(text, name, BLANKS)
-    return blanks if blanks.fit > min(best.fit, GOOD) else best
+    return blanks if blanks.fit > min(best.fit, GOOD_FIT) else best
 
 
-def _first_choice(text: str, name: str, likely: Sequence[str]) -> Sequence[str]:
-    """Let the first lines of a long text choose; all of its lines have to agree."""
-    end = text.rfind("\n", 0, LONG)
-    if len(text) <= LONG or len(likely) < 2 or end < 0:
-        return likely
-    best = _best(text[: end + 1], name, likely)
-    return likely if best is None else [best.separator]
-
-
-def _best(text: str, name: str, separators: Sequence[str]) -> Split | None:
-    splits = [split for each in separators if (split := _attempt(text, name, each)) is not None]
+def _best_split(text: str, name: str, separators: Sequence[str]) -> Split | None:
+    splits = []
+    for separator in separators:
+        with suppress(ValueError):
+            splits.append(_split(text, name, separator))
     return max(splits, key=lambda split: split.fit, default=None)
 
 
-def _attempt(text: str, name: str, separator: str) -> Split | None:
-    try:
-        return _split(text, name, separator)
-    except ValueError:
-        return None
-
-
 def _split(text: str, name: str, separator: str) -> Split:
-    blanks = separator == BLANKS
-    lines = _by_blanks(text) if blanks else _by_character(text, name, separator)
-    return Split(separator, lines, _fit(lines, separator))
+    if separator == BLANKS:
+        lines = [*rows_by_blanks(io.StringIO(text))]
+    else:
+        lines = _split_by_character(text, name, separator)
+    return Split(separator, lines, _fit([row for row, _ in lines], separator))
 
 
-def _fit(lines: Lines, separator: str) -> float:
+def _fit(rows: Sequence[Row], separator: str) -> float:
     """Give the share of rows of the usual length, half of it if the first long one differs."""
-    lengths = [len(row) for row in lines.rows]
+    lengths = [len(row) for row in rows]
     if max(lengths, default=1) == 1:
         return 0.0
     usual, times = Counter(lengths).most_common(1)[0]
     header = next(length for length in lengths if length > 1)
-    # words apart by blanks are a sentence more often than a table
-    if usual == 1 or (separator == BLANKS and not _has_numbers(lines)):
+    # texts apart by blanks are a sentence more often than a table
+    if usual == 1 or (separator == BLANKS and not any(map(is_number_like, rows[:2][-1]))):
         return 0.0
     return times / len(lengths) / (1 if abs(header - usual) <= 1 else 2)
 
 
 def _has_numbers_inside(split: Split) -> bool:
     """Whether a value between tabs is a row of numbers apart by blanks."""
-    parts = [text.split() for text in split.lines.rows[-1]] if split.separator == "\t" else []
+    parts = [text.split() for text in split.lines[-1][0]] if split.separator == "\t" else []
     return any(len(each) > 1 and all(map(is_number_like, each)) for each in parts)
 
 
-def _has_numbers(lines: Lines) -> bool:
-    return any(is_number_like(text) for text in lines.rows[min(1, len(lines.rows) - 1)])
-
-
-def _by_blanks(text: str) -> Lines:
-    return _gathered(rows_by_blanks(io.StringIO(text)))
-
-
-def rows_by_blanks(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+def rows_by_blanks(lines: Iterable[str]) -> Iterator[tuple[Row, int]]:
     """Split lines at runs of blanks; give rows that are not empty, with their lines' numbers."""
     for number, line in enumerate(lines, start=1):
         if '"' in line:
-            row = [a.replace('""', '"') or b for a, b in QUOTED_OR_WORD.findall(line)]
+            row = [a.replace('""', '"') or b for a, b in QUOTED_OR_BARE.findall(line)]
         else:
             row = line.split()
         if row:
             yield row, number
 
 
-def _gathered(pairs: Iterable[tuple[list[str], int]]) -> Lines:
-    rows, numbers = [], []
-    for row, number in pairs:
-        rows.append(row)
-        numbers.append(number)
-    return Lines(rows, numbers)
-
-
-def _by_character(text: str, name: str, separator: str) -> Lines:
-    how = usual_quotes(text, separator)
-    try:
-        return _csv_rows(text, name, how)
-    except ValueError as error:
-        # one that is never closed stays an error; others may be escaped, or inches
-        if "expected after" not in str(error):
-            raise
-        for other in ({"escapechar": "\\"}, {"quoting": csv.QUOTE_NONE}):
-            lines = _consistent(text, name, how | other)
-            if lines is not None:
-                return lines
-        raise
-
-
-def _quote(text: str, separator: str) -> str:
-    """Tell whether values stand between apostrophes, as Weka writes them."""
-    opened = text.count(f"{separator}'") + text.count("\n'")
-    closed = text.count(f"'{separator}") + text.count("'\n")
-    return "'" if opened == closed > text.count("\n") / 4 and '"' not in text else '"'
-
-
-def _consistent(text: str, name: str, how: dict[str, Any]) -> Lines | None:
-    """Split another way, if that gives rows of one length."""
-    try:
-        lines = _csv_rows(text, name, how)
-    except ValueError:
-        return None
-    if len(set(map(len, lines.rows))) > 1:
-        return None
-    return lines._replace(rows=[[_without_quotes(text) for text in row] for row in lines.rows])
-
-
-def _without_quotes(text: str) -> str:
-    quoted = len(text) > 1 and text.startswith('"') and text.endswith('"')
-    return text[1:-1] if quoted else text
-
-
-def _csv_rows(text: str, name: str, how: dict[str, Any]) -> Lines:
-    return _gathered(rows_by_character(io.StringIO(text, newline=""), name, how))
-
-
 def rows_by_character(
     lines: Iterable[str], name: str, how: dict[str, Any]
-) -> Iterator[tuple[list[str], int]]:
+) -> Iterator[tuple[Row, int]]:
     """Split lines into rows; give those that are not blank, with the lines that they end on."""
     reader = csv.reader(lines, strict=True, skipinitialspace=True, **how)
     line = 0
@@ -377,6 +290,30 @@ def rows_by_character(
         ) from None
 
 
-def usual_quotes(text: str, separator: str) -> dict[str, Any]:
-    """Say how text between quotation marks is split: by which separator, with which marks."""
-    return {"delimiter": separator, "quotechar": _quote(text, separator)}
+def _split_by_character(text: str, name: str, separator: str) -> Lines:
+    how = csv_options(text, separator)
+    try:
+        return [*rows_by_character(io.StringIO(text, newline=""), name, how)]
+    except ValueError as error:
+        # one that is never closed stays an error; others may be escaped, or inches
+        if "expected after" not in str(error):
+            raise
+        for other in ({"escapechar": "\\"}, {"quoting": csv.QUOTE_NONE}):
+            with suppress(ValueError):
+                lines = [*rows_by_character(io.StringIO(text, newline=""), name, how | other)]
+                if len({len(row) for row, _ in lines}) <= 1:
+                    return [([*map(_without_quotes, row)], number) for row, number in lines]
+        raise
+
+
+def _without_quotes(text: str) -> str:
+    quoted = len(text) > 1 and text.startswith('"') and text.endswith('"')
+    return text[1:-1] if quoted else text
+
+
+def csv_options(text: str, separator: str) -> dict[str, Any]:
+    """Give options of ``csv.reader``; values may stand between apostrophes, as Weka writes them."""
+    opened = text.count(f"{separator}'") + text.count("\n'")
+    closed = text.count(f"'{separator}") + text.count("'\n")
+    weka = opened == closed > text.count("\n") / 4 and '"' not in text
+    return {"delimiter": separator, "quotechar": "'" if weka else '"'}

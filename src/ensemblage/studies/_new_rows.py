@@ -61,7 +61,7 @@ def read_rows(
     saved: SavedModel,
     path: str | PathLike[str],
     *,
-    reading: ReadOptions | None = None,
+    options: ReadOptions | None = None,
     keep: Sequence[str] = (),
 ) -> NewRows:
     r"""Read new rows for a model.
@@ -77,7 +77,7 @@ def read_rows(
         The model, as ``load`` gives it.
     path : str or path-like
         A file that ``read_table`` reads, or ``-`` for standard input.
-    reading : ReadOptions, default=None
+    options : ReadOptions, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
         Columns to give as they are written; the model need not know them.
@@ -103,7 +103,7 @@ def read_rows(
     >>> rows.notes[-1]
     "Not looked at, as in training: 'id'."
     """
-    rows = open_rows(saved, path, reading=reading, keep=keep, whole=True)
+    rows = open_rows(saved, path, options=options, keep=keep, whole=True)
     (new,) = rows
     return new._replace(X=np.asarray(new.X), notes=rows.notes)
 
@@ -161,7 +161,7 @@ def open_rows(
     saved: SavedModel,
     path: str | PathLike[str],
     *,
-    reading: ReadOptions | None = None,
+    options: ReadOptions | None = None,
     keep: Sequence[str] = (),
     block_rows: int | None = None,
     whole: bool = False,
@@ -177,10 +177,10 @@ def open_rows(
         kinds[saved.source.name] = "categorical"
     kinds = dict.fromkeys(keep, "categorical") | kinds  # the identifier 007 is no number
     if whole:
-        tables = one_block(read_table(path, kinds=kinds, reading=reading))
+        tables = one_block(read_table(path, kinds=kinds, options=options))
     else:
         tables = open_table(
-            path, kinds=kinds, reading=reading, block_rows=block_rows, progress=progress
+            path, kinds=kinds, options=options, block_rows=block_rows, progress=progress
         )
     return RowBlocks(saved, tables, keep, str(path))
 

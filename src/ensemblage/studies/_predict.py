@@ -55,7 +55,7 @@ def predict(
     output: str | PathLike[str] | None = None,
     *,
     sources: Any = None,
-    reading: ReadOptions | None = None,
+    options: ReadOptions | None = None,
     keep: Sequence[str] = (),
     block_rows: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
@@ -81,7 +81,7 @@ def predict(
         else CSV. The file is there when all of it is written, and not before.
     sources : array-like of shape (n_rows,), default=None
         Where rows in memory come from, if the model takes sources.
-    reading : ReadOptions, default=None
+    options : ReadOptions, default=None
         How to read the file, where it is not to be found out.
     keep : sequence of str, default=()
         Columns of the file to write as they are beside the predictions.
@@ -125,7 +125,7 @@ def predict(
     if isinstance(rows, str | PathLike):
         if output is None or not isinstance(model, SavedModel):
             raise TypeError("Rows of a file need a saved model, as `load` gives it, and `output`.")
-        blocks = open_rows(model, rows, reading=reading, keep=keep, block_rows=block_rows)
+        blocks = open_rows(model, rows, options=options, keep=keep, block_rows=block_rows)
         with open_atomically(output) as file:
             return write_predictions(
                 model, blocks, file, parquet=writes_parquet(output), progress=progress

@@ -18,11 +18,11 @@ from ensemblage._core import deal_folds, free_memory, listing, set_module
 from ensemblage.blocks import ParquetBlocks, ParquetParts, column_extent, pick_rows, standardised
 from ensemblage.datasets import (
     Dataset,
-    FileTarget,
     TableEncoder,
+    Target,
     fold_labels,
     is_parquet,
-    number_columns,
+    numeric_columns,
     open_table,
     parquet_bytes,
     read_parquet_target,
@@ -409,7 +409,7 @@ def train_file(
             f"The method {method!r} needs all rows in memory: take 'strata' for a file that is "
             "read in blocks."
         )
-    names = number_columns(path, target, drop)
+    names = numeric_columns(path, target, drop)
     y = read_parquet_target(path, target, task)
     chosen = get_method(method, y.task.name)
     held = _hold_out(y, target, seed)
@@ -439,7 +439,7 @@ def train_file(
     return TrainedFile(trained, dataset, int(own.sum()), classes, tuple(constant))
 
 
-def _hold_out(y: FileTarget, target: str, seed: int) -> NDArray[np.intp]:
+def _hold_out(y: Target, target: str, seed: int) -> NDArray[np.intp]:
     """Draw rows to hold out, each that has a value of the target as likely as any other."""
     known = np.flatnonzero(y.known)
     if len(known) < FEWEST:
@@ -468,7 +468,7 @@ def _varying(rows: Any, names: list[str], target: str) -> tuple[list[str], list[
 
 
 def _fitted(
-    estimator: Any, rows: Any, y: FileTarget, held: NDArray[np.intp], names: list[str]
+    estimator: Any, rows: Any, y: Target, held: NDArray[np.intp], names: list[str]
 ) -> Pipeline:
     """Fit to all rows but those held out, which have no weight; give the model of raw rows."""
     source, scaling = standardised(rows)
@@ -504,7 +504,7 @@ def _scored(model: Pipeline, dataset: Dataset, method: Method, parts: int, secon
     return comparison_of_parts(dataset, method, scores, seconds, said)
 
 
-def _notes(y: FileTarget, target: str, constant: list[str]) -> list[str]:
+def _notes(y: Target, target: str, constant: list[str]) -> list[str]:
     missing = int((~y.known).sum())
     notes = [f"Rows without a value of {target!r}, left out: {missing}."] if missing else []
     if constant:
