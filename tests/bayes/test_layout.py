@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ensemblage._core import FONT, text_width
 from ensemblage.bayes import draw_network
-from ensemblage.bayes._layout import Place, network_places
+from ensemblage.bayes._layout import network_places
 
 
 @st.composite
@@ -22,23 +22,21 @@ def networks(draw):
 def test_a_diamond_by_hand():
     parents = {"class": [], "a": ["class"], "b": ["class"], "c": ["a", "b"]}
     places = network_places(parents, "class", 3)
-    assert {name: place.row for name, place in places.items()} == {
+    assert {name: row for name, (row, _) in places.items()} == {
         "class": 0, "a": 1, "b": 1, "c": 2,
     }  # fmt: skip
-    assert places["a"].slot < places["b"].slot
+    assert places["a"][1] < places["b"][1]
 
 
 def test_arrows_that_would_cross_are_untangled():
     parents = {"c": [], "a": ["c"], "b": ["c"], "below b": ["c", "b"], "below a": ["c", "a"]}
     places = network_places(parents, "c", 2)
-    assert (places["a"].slot < places["b"].slot) == (
-        places["below a"].slot < places["below b"].slot
-    )
+    assert (places["a"] < places["b"]) == (places["below a"] < places["below b"])
 
 
 def test_a_wide_layer_goes_on_in_the_next_row():
     parents = {"class": [], **{f"x{k}": ["class"] for k in range(7)}}
-    rows = [place.row for place in network_places(parents, "class", 3).values()]
+    rows = [row for row, _ in network_places(parents, "class", 3).values()]
     assert rows == [0, 1, 1, 1, 2, 2, 2, 3]
 
 
@@ -46,17 +44,17 @@ def test_a_wide_layer_goes_on_in_the_next_row():
 def test_parents_stand_above_and_no_two_nodes_share_a_place(parents, most):
     places = network_places(parents, "class", most)
     assert list(places) == list(parents)
-    assert places["class"].row == 0
+    assert places["class"][0] == 0
     for child, names in parents.items():
-        assert all(places[name].row < places[child].row for name in names)
+        assert all(places[name][0] < places[child][0] for name in names)
     assert len(set(places.values())) == len(parents)
-    assert all(0 <= place.slot < most for place in places.values())
+    assert all(0 <= slot < most for _, slot in places.values())
     assert network_places(parents, "class", most) == places
 
 
 def test_a_class_with_parents_stands_below_them():
     assert network_places({"class": ["a"], "a": []}, "class", 2) == {
-        "class": Place(1, 0), "a": Place(0, 0),
+        "class": (1, 0), "a": (0, 0),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -21,34 +21,38 @@ if TYPE_CHECKING:
     from ensemblage.bayes._network import BayesNetwork
 
 
-LONGEST_PROBLEM = 400
+States: TypeAlias = dict[str, list[str]]
+Tables: TypeAlias = dict[str, ProbabilityTable]
+Definition: TypeAlias = tuple[str, list[str], list[float], int]
+"""A node's table as a file gives it: node, parents, probabilities, and the line it begins at."""
+Token: TypeAlias = tuple[str, int]
+"""A word or mark, and its line."""
+
+MAX_PROBLEM_LENGTH = 400
+"""Characters of an error; one may quote a name that fills the document."""
+TOKEN = re.compile(
+    # a comment without an end reaches to the end, lest the next one be looked for from here again
+    r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<text>\"[^\"]*\")|(?P<mark>[{}()\[\];,|])"
+    r"|(?P<word>[^\s{}()\[\];,|\"]+)",
+    re.DOTALL,
+)
+NEVER, NEVER_STATE = "_xx_", "\0 never"
+"""In BIF, and once read: the second state of a node that has but one; no name is written so."""
+MAX_ENTRIES_OF_FEW_WORDS = 2**20
+"""A table may have so many probabilities, or as many as the document has words."""
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @set_module("ensemblage.bayes")
 class NetworkFormatError(ValueError):
-    """A file that should hold a network does not; the message says where."""
-
-
-class NetworkParts(NamedTuple):
-    """States and tables of all nodes, as :class:`BayesNetwork` takes them."""
-
-    states: dict[str, list[str]]
-    tables: dict[str, ProbabilityTable]
-
-
-class Definition(NamedTuple):
-    """A node's table as a file gives it, beginning at a line."""
-
-    node: str
-    parents: list[str]
-    values: list[float]
-    line: int
+    """A file that should hold a network does not; the message gives the line."""
 
 
 def fail(line: int, problem: str) -> NetworkFormatError:
-    """Make an error that names the line, and not all of a name that fills the document."""
-    if len(problem) > LONGEST_PROBLEM:
-        problem = f"{problem[: LONGEST_PROBLEM // 2]} … {problem[-LONGEST_PROBLEM // 2 :]}"
+    """Make an error that names the line."""
+    if len(problem) > MAX_PROBLEM_LENGTH:
+        half = MAX_PROBLEM_LENGTH // 2
+        problem = f"{problem[:half]} … {problem[-half:]}"
     return NetworkFormatError(f"Line {line}: {problem}")
 
 
@@ -63,22 +67,22 @@ def read_number(text: str, line: int) -> float:
     return value
 
 
-def add_variable(states: dict[str, list[str]], name: str, found: list[str], line: int) -> None:
-    """Take in a variable, in place."""
+def add_variable(states: States, name: str, found: list[str], line: int) -> None:
+    """Add a variable, in place."""
     if name in states or not found or len(set(found)) < len(found):
         raise fail(line, f"variable {name!r} needs states, once, all different.")
     states[name] = found
 
 
-def assemble(states: dict[str, list[str]], definitions: list[Definition]) -> NetworkParts:
-    """Check that variables and tables fit together."""
+def assemble(states: States, definitions: list[Definition]) -> tuple[States, Tables]:
+    """Make the tables, and check that variables and tables fit together."""
     if not states:
         raise fail(1, "the document declares no variable.")
-    tables: dict[str, ProbabilityTable] = {}
-    for definition in definitions:
-        if definition.node in tables:
-            raise fail(definition.line, f"a second table of {definition.node!r}.")
-        tables[definition.node] = _make_table(states, definition)
+    tables: Tables = {}
+    for node, parents, values, line in definitions:
+        if node in tables:
+            raise fail(line, f"a second table of {node!r}.")
+        tables[node] = _make_table(states, node, parents, values, line)
     without = [name for name in states if name not in tables]
     if without:
         raise fail(1, f"no table for {without}; each variable needs one.")
@@ -86,22 +90,18 @@ def assemble(states: dict[str, list[str]], definitions: list[Definition]) -> Net
         TopologicalSorter({name: table.parents for name, table in tables.items()}).prepare()
     except CycleError as error:
         raise fail(1, f"the nodes {error.args[1][1:]} form a cycle.") from None
-    return NetworkParts(states, {name: tables[name] for name in states})
+    return states, {name: tables[name] for name in states}
 
 
-def n_entries(states: dict[str, list[str]], names: list[str]) -> int:
-    """Count the numbers in the table of the first of these nodes, given the others."""
-    return math.prod(len(states[name]) for name in names)
-
-
-def _make_table(states: dict[str, list[str]], definition: Definition) -> ProbabilityTable:
-    node, parents, values, line = definition
+def _make_table(
+    states: States, node: str, parents: list[str], values: list[float], line: int
+) -> ProbabilityTable:
     for name in (node, *parents):
         if name not in states:
             raise fail(line, f"the table of {node!r} names {name!r}, which is no variable.")
     sizes = [len(states[name]) for name in parents]
     n_states = len(states[node])
-    expected = n_entries(states, [node, *parents])
+    expected = math.prod(sizes) * n_states
     check_entries(expected, MAX_ENTRIES, node, parents)
     if len(values) != expected:
         raise fail(line, f"the table of {node!r} has {len(values)} numbers, expected {expected}.")
@@ -112,20 +112,6 @@ def _make_table(states: dict[str, list[str]], definition: Definition) -> Probabi
     return ProbabilityTable(
         parents, listed.reshape(len(probabilities), len(parents)), probabilities
     )
-
-
-TOKEN = re.compile(
-    # a comment without an end reaches to the end, lest the next one be looked for from here again
-    r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<text>\"[^\"]*\")|(?P<mark>[{}()\[\];,|])"
-    r"|(?P<word>[^\s{}()\[\];,|\"]+)",
-    re.DOTALL,
-)
-
-NEVER, NEVER_STATE = "_xx_", "\0 never"
-"""In BIF, and once read: the second state of a node that has but one; no name is written so."""
-
-USUAL_ENTRIES = 2**20
-"""A table may have so many numbers, or as many as the document has words."""
 
 
 def escape_name(name: str) -> str:
@@ -170,7 +156,7 @@ def write_bif(network: BayesNetwork) -> str:
     return "\n".join([*lines, ""])
 
 
-def _write_table(network: BayesNetwork, name: str, words: dict[str, list[str]]) -> list[str]:
+def _write_table(network: BayesNetwork, name: str, words: States) -> list[str]:
     parents, table = network.parents[name], network.table(name)
     for axis, each in enumerate(parents):  # a parent's state that never occurs changes nothing
         table = table.repeat(len(words[each]) if table.shape[axis] == 1 else 1, axis=axis)
@@ -187,198 +173,165 @@ def _write_table(network: BayesNetwork, name: str, words: dict[str, list[str]]) 
     return [*lines, "}"]
 
 
-class _Token(NamedTuple):
-    text: str
-    line: int
-
-
 class _Reader:
     """The document's tokens, one after the other."""
 
     def __init__(self, text: str) -> None:
         self.tokens = self._split(text)
-        self.most_words = 1 + len(text) // 2
-        self.last = _Token("", 1 + text.count("\n"))
-        self.next = next(self.tokens, self.last)
+        self.max_words = 1 + len(text) // 2
+        self.end: Token = ("", 1 + text.count("\n"))
+        self.next = next(self.tokens, self.end)
 
     @staticmethod
-    def _split(text: str) -> Iterator[_Token]:
+    def _split(text: str) -> Iterator[Token]:
         line, end = 1, 0
         for match in TOKEN.finditer(text):
             if match.start() != end:
                 break
             end = match.end()
             if match.lastgroup != "space":
-                yield _Token(match[0], line)
+                yield match[0], line
             elif match[0].startswith("/*") and not match[0].endswith("*/", 2):
                 raise fail(line, "the comment that begins here has no end.")
             line += match[0].count("\n")
         if end != len(text):
             raise fail(line, f"cannot read {text[end : end + 20]!r}.")
 
-    def peek(self) -> _Token:
-        return self.next
+    def take(self, *wanted: str) -> Token:
+        text, line = self.next
+        if not text:
+            raise fail(line, "the document ends too early.")
+        if wanted and text not in wanted:
+            raise fail(line, f"expected {' or '.join(wanted)}, got {text!r}.")
+        self.next = next(self.tokens, self.end)
+        return text, line
 
-    def take(self, *wanted: str) -> _Token:
-        token = self.peek()
-        if not token.text:
-            raise fail(token.line, "the document ends too early.")
-        if wanted and token.text not in wanted:
-            raise fail(token.line, f"expected {' or '.join(wanted)}, got {token.text!r}.")
-        self.next = next(self.tokens, self.last)
-        return token
-
-    def take_until(self, mark: str) -> list[_Token]:
+    def take_until(self, mark: str) -> list[Token]:
         """Take the words of a list separated by commas, and the mark that ends it."""
         words = []
-        while self.peek().text != mark:
+        while self.next[0] != mark:
             token = self.take()
-            if token.text != ",":
+            if token[0] != ",":
                 words.append(token)
         self.take(mark)
         return words
 
     def skip_property(self) -> bool:
-        if self.peek().text != "property":
+        if self.next[0] != "property":
             return False
-        while self.take().text != ";":
+        while self.take()[0] != ";":
             pass
         return True
 
 
-def _read_variable(reader: _Reader, states: dict[str, list[str]]) -> None:
-    name = reader.take()
+def _read_variable(reader: _Reader, states: States) -> None:
+    name, start = reader.take()
     reader.take("{")
-    words: list[_Token] = []
-    while reader.peek().text != "}":
+    words: list[Token] = []
+    while reader.next[0] != "}":
         if reader.skip_property():
             continue
-        reader.take("type")
-        reader.take("discrete")
-        reader.take("[")
-        count = reader.take()
+        for mark in ("type", "discrete", "["):
+            reader.take(mark)
+        count, line = reader.take()
         reader.take("]")
         reader.take("{")
         words = reader.take_until("}")
         reader.take(";")
-        if not count.text.isdigit() or int(count.text) != len(words):
-            raise fail(count.line, f"{count.text} states announced, {len(words)} given.")
+        if not count.isdigit() or int(count) != len(words):
+            raise fail(line, f"{count} states announced, {len(words)} given.")
     reader.take("}")
-    found = [unescape_name(word.text) for word in words]
-    add_variable(states, unescape_name(name.text), found, name.line)
+    add_variable(states, unescape_name(name), [unescape_name(word) for word, _ in words], start)
 
 
-@dataclass
-class _TableRows:
-    """The rows of a BIF table: by the parents' states, as a whole, or for all that is not given."""
-
-    given: dict[tuple[int, ...], list[float]] = field(default_factory=dict)
-    whole: list[float] | None = None
-    default: list[float] | None = None
-
-
-def _read_probability(reader: _Reader, states: dict[str, list[str]]) -> Definition:
-    start = reader.take("(")
-    words = [token.text for token in reader.take_until(")")]
+def _read_probability(reader: _Reader, states: States) -> Definition:
+    _, line = reader.take("(")
+    words = [word for word, _ in reader.take_until(")")]
     if not words or words[0] == "|" or (len(words) > 1 and words[1] != "|"):
-        raise fail(start.line, "expected ( node | parents ).")
-    names = [unescape_name(word) for word in words if word != "|"]
-    for name in names:
+        raise fail(line, "expected ( node | parents ).")
+    node, *parents = [unescape_name(word) for word in words if word != "|"]
+    for name in (node, *parents):
         if name not in states:
-            raise fail(start.line, f"a table names {name!r}, which is no variable.")
-    _check_declared(n_entries(states, names), reader.most_words, start.line)
+            raise fail(line, f"a table names {name!r}, which is no variable.")
+    # refused before its rows are gone through: a few words can declare billions
+    entries = math.prod(len(states[name]) for name in (node, *parents))
+    if entries > max(MAX_ENTRIES_OF_FEW_WORDS, reader.max_words):
+        raise fail(
+            line, f"a table of {entries} numbers, in a document of {reader.max_words} words."
+        )
     reader.take("{")
-    rows = _TableRows()
-    while reader.peek().text != "}":
+    rows: dict[Any, list[float]] = {}
+    while reader.next[0] != "}":
         if not reader.skip_property():
-            _read_row(reader, names[1:], states, rows)
+            key, values = _read_row(reader, parents, states)
+            rows[key] = values
     reader.take("}")
-    return Definition(names[0], names[1:], _flatten(names, states, rows, start.line), start.line)
+    return node, parents, _flatten(node, parents, states, rows, line), line
 
 
-def _check_declared(entries: int, n_words: int, line: int) -> None:
-    """Refuse a table before its rows are gone through: a few words can declare billions."""
-    if entries > max(USUAL_ENTRIES, n_words):
-        raise fail(line, f"a table of {entries} numbers, in a document of {n_words} words.")
-
-
-def _read_row(
-    reader: _Reader,
-    parents: list[str],
-    states: dict[str, list[str]],
-    rows: _TableRows,
-) -> None:
-    head = reader.take("(", "table", "default")
-    key: tuple[int, ...] = ()
-    if head.text == "(":
-        given = [unescape_name(token.text) for token in reader.take_until(")")]
+def _read_row(reader: _Reader, parents: list[str], states: States) -> tuple[Any, list[float]]:
+    """Read a row, by the positions of the parents' states, as "default", or a whole "table"."""
+    head, line = reader.take("(", "table", "default")
+    key: Any = head if parents or head == "default" else ()
+    if head == "(":
+        given = [unescape_name(word) for word, _ in reader.take_until(")")]
         if len(given) != len(parents) or any(
             value not in states[parent] for value, parent in zip(given, parents, strict=False)
         ):
-            raise fail(head.line, f"({', '.join(given)}) are not states of {parents}.")
+            raise fail(line, f"({', '.join(given)}) are not states of {parents}.")
         key = tuple(states[p].index(value) for p, value in zip(parents, given, strict=True))
-    values = [read_number(token.text, token.line) for token in reader.take_until(";")]
-    if head.text == "default":
-        rows.default = values
-    elif parents and head.text == "table":
-        rows.whole = values
-    else:
-        rows.given[key] = values
+    return key, [read_number(*token) for token in reader.take_until(";")]
 
 
 def _flatten(
-    names: list[str], states: dict[str, list[str]], rows: _TableRows, line: int
+    node: str, parents: list[str], states: States, rows: dict[Any, list[float]], line: int
 ) -> list[float]:
-    """Order the numbers so that the node's own states change fastest."""
-    sizes = [len(states[name]) for name in names]
-    if rows.whole is not None:
-        values = np.array(rows.whole)
-        if values.size != int(np.prod(sizes, dtype=object)):
-            raise fail(line, f"the table of {names[0]!r} has {values.size} numbers.")
-        return [float(v) for v in values.reshape(sizes[0], -1).T.ravel()]
+    """Order the probabilities so that the node's own states change fastest."""
+    own, *sizes = [len(states[name]) for name in (node, *parents)]
+    if "table" in rows:
+        values = np.array(rows["table"])
+        if values.size != own * math.prod(sizes):
+            raise fail(line, f"the table of {node!r} has {values.size} numbers.")
+        return [float(v) for v in values.reshape(own, -1).T.ravel()]
     flat: list[float] = []
-    for key in product(*map(range, sizes[1:])):
-        row = rows.given.get(key, rows.default)
+    for key in product(*map(range, sizes)):
+        row = rows.get(key, rows.get("default"))
         if row is None:
-            raise fail(line, f"the table of {names[0]!r} lacks a row.")
+            raise fail(line, f"the table of {node!r} lacks a row.")
         flat += row
     return flat
 
 
-def read_bif(text: str) -> NetworkParts:
+def read_bif(text: str) -> tuple[States, Tables]:
     """Read a network from the interchange format."""
     reader = _Reader(text)
-    states: dict[str, list[str]] = {}
+    states: States = {}
     definitions = []
-    while reader.peek().text:
-        block = reader.take("network", "variable", "probability")
-        if block.text == "network":
+    while reader.next[0]:
+        block, _ = reader.take("network", "variable", "probability")
+        if block == "network":
             reader.take()
             reader.take("{")
             while reader.skip_property():
                 pass
             reader.take("}")
-        elif block.text == "variable":
+        elif block == "variable":
             _read_variable(reader, states)
         else:
             definitions.append(_read_probability(reader, states))
-    return _without_never(assemble(states, definitions))
+    return _without_never(*assemble(states, definitions))
 
 
-def _without_never(parts: NetworkParts) -> NetworkParts:
+def _without_never(states: States, tables: Tables) -> tuple[States, Tables]:
     """Take away the states that ``write_bif`` has added."""
-    added = {name for name, found in parts.states.items() if found[1:] == [NEVER_STATE]}
-    tables = dict(parts.tables)
-    for name, (parents, configurations, probabilities) in parts.tables.items():
+    added = {name for name, found in states.items() if found[1:] == [NEVER_STATE]}
+    kept = {}
+    for name, (parents, configurations, probabilities) in tables.items():
         padded = [i for i, parent in enumerate(parents) if parent in added]
         rows = (configurations[:, padded] == 0).all(axis=1)
         own = probabilities[rows, :1] if name in added else probabilities[rows]
-        tables[name] = ProbabilityTable(parents, configurations[rows], own)
-    states = {name: found[:1] if name in added else found for name, found in parts.states.items()}
-    return NetworkParts(states, tables)
-
-
-NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+        kept[name] = ProbabilityTable(parents, configurations[rows], own)
+    return {name: each[:1] if name in added else each for name, each in states.items()}, kept
 
 
 def write_xmlbif(network: BayesNetwork) -> str:
@@ -455,28 +408,21 @@ def _one(element: _Element, tag: str) -> str:
     return texts[0]
 
 
-def _network_element(text: str) -> _Element:
+def read_xmlbif(text: str) -> tuple[States, Tables]:
+    """Read a network from XMLBIF."""
     bif = [child for child in _parse(text).children if child.tag == "BIF"]
     networks = [child for root in bif for child in root.children if child.tag == "NETWORK"]
     if len(networks) != 1:
-        raise NetworkFormatError(
-            f"Line 1: expected a BIF document with one NETWORK, got {len(networks)}."
-        )
-    return networks[0]
-
-
-def read_xmlbif(text: str) -> NetworkParts:
-    """Read a network from XMLBIF."""
-    states: dict[str, list[str]] = {}
-    definitions = []
-    for element in _network_element(text).children:
+        raise fail(1, f"expected a BIF document with one NETWORK, got {len(networks)}.")
+    states: States = {}
+    definitions: list[Definition] = []
+    for element in networks[0].children:
         if element.tag == "VARIABLE":
             name, outcomes = _one(element, "NAME"), element.texts("OUTCOME")
             add_variable(states, name, outcomes, element.line)
         elif element.tag == "DEFINITION":
             numbers = _one(element, "TABLE").split()
             values = [read_number(number, element.line) for number in numbers]
-            definitions.append(
-                Definition(_one(element, "FOR"), element.texts("GIVEN"), values, element.line)
-            )
+            node, parents = _one(element, "FOR"), element.texts("GIVEN")
+            definitions.append((node, parents, values, element.line))
     return assemble(states, definitions)

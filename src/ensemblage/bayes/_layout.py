@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
 from ensemblage._core import FONT, LINE, longest_part, text_width, wrapped
 
-SWEEPS = 8
-
 Parents: TypeAlias = Mapping[str, Sequence[str]]
+Place: TypeAlias = tuple[int, int]
+"""A node's row from the top, and its slot from the left."""
+Point: TypeAlias = tuple[float, float]
+Route: TypeAlias = tuple[str, str, float | None]
+"""Parent and child of an arrow, and where it passes the rows between, if there are any."""
 
-
-class Place(NamedTuple):
-    """Where a node stands: its row from the top, its slot from the left."""
-
-    row: int
-    slot: int
+SWEEPS = 8
+"""Passes over the rows, down and up in turn, that reorder them."""
+PADDING = (9.0, 7.0)
+"""Inside a box, beside and above its text."""
+MARGIN = 8.0
+"""Around the drawing."""
+GUTTER = 22.0
+"""Between columns, where long arrows pass."""
+LANES = (0.0, 4.5, -4.5, 9.0, -9.0)
+"""Beside each other in a gutter, the class's in the middle; where there are more, some share."""
+PORT = 11.0
+"""Between arrows that end at one node."""
+CLEARANCE = 4.0
+"""Between a row and the bend of an arrow that passes it."""
+HEAD = (3.2, 6.5)
+"""Half the width of an arrow's head, and its length."""
+ROW_GAP = 38.0
+"""Between rows."""
+USUAL_CELL = 93.0
+"""Width of a column: three of them on a phone."""
+LARGEST_CELL = 210.0
+"""Width of a column at most."""
 
 
 def network_places(parents: Parents, target: str | None, most: int) -> dict[str, Place]:
@@ -31,14 +50,14 @@ def network_places(parents: Parents, target: str | None, most: int) -> dict[str,
     """
     rows = _filled_rows(parents, target, most)
     links = [(above, node) for node, names in parents.items() for above in names if above != target]
-    slots = {name: slot for row in rows for name, slot in _centred(row, most)}
+    slots = {name: (most - len(row)) // 2 + k for row in rows for k, name in enumerate(row)}
     level = {name: number for number, row in enumerate(rows) for name in row}
     best = slots
     for sweep in range(SWEEPS):
         ends = links if sweep % 2 == 0 else [(child, parent) for parent, child in links]
         slots = _swept(rows if sweep % 2 == 0 else rows[::-1], ends, slots, most)
         best = min(best, slots, key=lambda each: _cost(links, level, each))
-    return {name: Place(level[name], best[name]) for name in parents}
+    return {name: (level[name], best[name]) for name in parents}
 
 
 def _filled_rows(parents: Parents, target: str | None, most: int) -> list[list[str]]:
@@ -81,11 +100,6 @@ def _heights(parents: Parents) -> dict[str, int]:
     return height
 
 
-def _centred(row: Sequence[str], most: int) -> Iterator[tuple[str, int]]:
-    first = (most - len(row)) // 2
-    return ((name, first + k) for k, name in enumerate(row))
-
-
 def _swept(
     rows: Sequence[Sequence[str]],
     links: Sequence[tuple[str, str]],
@@ -100,15 +114,13 @@ def _swept(
             near = [moved[start] for start, end in links if end == name]
             wanted[name] = sum(near) / len(near) if near else moved[name]
         order = sorted(row, key=lambda name: (wanted[name], moved[name]))
-        free = combinations(range(most), len(row))
         aims = [wanted[name] for name in order]
-        taken = min(free, key=lambda places: _distance(places, aims))
+        taken = min(
+            combinations(range(most), len(row)),
+            key=lambda slots: sum((s - aim) ** 2 for s, aim in zip(slots, aims, strict=True)),
+        )
         moved |= dict(zip(order, taken, strict=True))
     return moved
-
-
-def _distance(places: Sequence[int], aims: Sequence[float]) -> float:
-    return sum((place - aim) ** 2 for place, aim in zip(places, aims, strict=True))
 
 
 def _cost(
@@ -125,20 +137,6 @@ def _cost(
         for (a, b), (c, d) in combinations(ends, 2)
     )
     return crossings, sum(abs(slots[above] - slots[below]) for above, below in links)
-
-
-PADDING = (9.0, 7.0)
-"""Inside a box, beside and above its text."""
-MARGIN = 8.0
-GUTTER = 22.0
-"""Between columns, where long arrows pass."""
-LANES = (0.0, 4.5, -4.5, 9.0, -9.0)
-"""Beside each other in a gutter, the class's in the middle; where there are more, some share."""
-PORT = 11.0
-"""Between arrows that end at one node."""
-CLEARANCE = 4.0
-
-Point = tuple[float, float]
 
 
 class Box(NamedTuple):
@@ -183,117 +181,76 @@ class Arrow(NamedTuple):
         ]
 
 
-class Grid(NamedTuple):
-    """Boxes in columns of one width, at their places, and the box of the class."""
-
-    boxes: Mapping[str, Box]
-    places: Mapping[str, Place]
-    cell: float
-    target: str | None
-
-    @property
-    def last_slot(self) -> int:
-        """Number of the rightmost column."""
-        return max(place.slot for place in self.places.values())
-
-    def gutter(self, number: int) -> float:
-        """Middle of the gutter left of a column; that of the first is the margin."""
-        return MARGIN + number * (self.cell + GUTTER) - GUTTER / 2 if number else MARGIN / 2
-
-    def between(self, above: int, below: int) -> tuple[float, float]:
-        """Upper and lower end of the rows between two."""
-        passed = [box for name, box in self.boxes.items() if above < self.places[name].row < below]
-        return min(box.top for box in passed), max(box.bottom for box in passed)
-
-
-class _Route(NamedTuple):
-    """An arrow to be drawn, and where it passes the rows between, if there are any."""
-
-    parent: str
-    child: str
-    across: float | None
-
-
-def network_arrows(parents: Parents, grid: Grid) -> tuple[Arrow, ...]:
+def network_arrows(
+    parents: Parents,
+    boxes: Mapping[str, Box],
+    places: Mapping[str, Place],
+    cell: float,
+    target: str | None,
+) -> tuple[Arrow, ...]:
     """Lead an arrow from each parent to each child, none through a box."""
-    routes = _routes(parents, grid)
-    leaving, arriving = _ports(routes, grid)
-    return tuple(
-        Arrow(
-            route.parent,
-            route.child,
-            _stops(route, (leaving[k], arriving[k]), grid),
-            route.parent == grid.target,
-        )
-        for k, route in enumerate(routes)
-    )
+    routes = _routes(parents, places, cell, target)
+    leaving, arriving = _ports(routes, boxes, target)
+    arrows = []
+    for k, (parent, child, across) in enumerate(routes):
+        start, end = (leaving[k], boxes[parent].bottom), (arriving[k], boxes[child].top)
+        stops: tuple[Point, ...] = (start, end)
+        if across is not None:
+            passed = [box for name, box in boxes.items()
+                      if places[parent][0] < places[name][0] < places[child][0]]  # fmt: skip
+            top = min(box.top for box in passed) - CLEARANCE
+            bottom = max(box.bottom for box in passed) + CLEARANCE
+            stops = (start, (across, top), (across, bottom), end)
+        arrows.append(Arrow(parent, child, stops, parent == target))
+    return tuple(arrows)
 
 
-def _routes(parents: Parents, grid: Grid) -> list[_Route]:
+def _routes(
+    parents: Parents, places: Mapping[str, Place], cell: float, target: str | None
+) -> list[Route]:
     """Give each arrow that passes rows a gutter, and a lane that is free there."""
-    places = grid.places
+    last_slot = max(slot for _, slot in places.values())
     ends: dict[tuple[int, int], int] = {}
-    routes = []
+    routes: list[Route] = []
     links = [(above, child) for child, names in parents.items() for above in names]
     for above, child in sorted(links, key=lambda link: (places[link[0]], places[link[1]])):
-        start, end = places[above], places[child]
-        if end.row - start.row == 1:
-            routes.append(_Route(above, child, None))
+        (start_row, start_slot), (end_row, end_slot) = places[above], places[child]
+        if end_row - start_row == 1:
+            routes.append((above, child, None))
             continue
         # on the side of the child where the parent stands; the class always on the left
-        gutter = end.slot if above == grid.target or start.slot < end.slot else end.slot + 1
-        gutter = max(min(gutter, grid.last_slot), min(grid.last_slot, 1))
+        gutter = end_slot if above == target or start_slot < end_slot else end_slot + 1
+        gutter = max(min(gutter, last_slot), min(last_slot, 1))
         lane = 0
-        if above != grid.target:
-            free = [n for n in range(1, len(LANES)) if ends.get((gutter, n), -1) <= start.row]
+        if above != target:
+            free = [n for n in range(1, len(LANES)) if ends.get((gutter, n), -1) <= start_row]
             lane = free[0] if free else 1
-            ends[gutter, lane] = end.row
-        routes.append(_Route(above, child, grid.gutter(gutter) + LANES[lane]))
+            ends[gutter, lane] = end_row
+        # the middle of the gutter left of a column; that of the first is the margin
+        middle = MARGIN + gutter * (cell + GUTTER) - GUTTER / 2 if gutter else MARGIN / 2
+        routes.append((above, child, middle + LANES[lane]))
     return routes
 
 
-def _ports(routes: Sequence[_Route], grid: Grid) -> tuple[dict[int, float], dict[int, float]]:
-    """Spread the ends of arrows over a node's edges, in the order of where they come from."""
+def _ports(
+    routes: Sequence[Route], boxes: Mapping[str, Box], target: str | None
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Distribute the ends of arrows over a node's edges, in the order of where they come from."""
     leaving: dict[int, float] = {}
     arriving: dict[int, float] = {}
-    for name, box in grid.boxes.items():
-        out = [k for k, route in enumerate(routes) if route.parent == name]
-        into = [k for k, route in enumerate(routes) if route.child == name]
-        out.sort(key=lambda k: _side(routes[k], grid.boxes[routes[k].child]))
-        into.sort(key=lambda k: _side(routes[k], grid.boxes[routes[k].parent]))
-        leaving |= _spread(out, box, 0.0 if name == grid.target else PORT)
-        arriving |= _spread(into, box, PORT)
+    for name, box in boxes.items():
+        for ends, own, other in ((leaving, 0, 1), (arriving, 1, 0)):
+            numbers = [k for k, route in enumerate(routes) if route[own] == name]
+            numbers.sort(key=lambda k: _side(routes[k], boxes[str(routes[k][other])]))
+            gap = 0.0 if name == target and own == 0 else PORT
+            gap = min(gap, (box.width - 2 * PADDING[1]) / max(len(numbers), 1))
+            first = box.x - gap * (len(numbers) - 1) / 2
+            ends.update({number: first + gap * k for k, number in enumerate(numbers)})
     return leaving, arriving
 
 
-def _side(route: _Route, other: Box) -> float:
-    return other.x if route.across is None else route.across
-
-
-def _spread(numbers: Sequence[int], box: Box, gap: float) -> dict[int, float]:
-    gap = min(gap, (box.width - 2 * PADDING[1]) / max(len(numbers), 1))
-    first = box.x - gap * (len(numbers) - 1) / 2
-    return {number: first + gap * k for k, number in enumerate(numbers)}
-
-
-def _stops(route: _Route, ports: Point, grid: Grid) -> tuple[Point, ...]:
-    parent, child = grid.boxes[route.parent], grid.boxes[route.child]
-    start, end = (ports[0], parent.bottom), (ports[1], child.top)
-    if route.across is None:
-        return (start, end)
-    top, bottom = grid.between(grid.places[route.parent].row, grid.places[route.child].row)
-    return (start, (route.across, top - CLEARANCE), (route.across, bottom + CLEARANCE), end)
-
-
-"""Size of the letters."""
-HEAD = (3.2, 6.5)
-"""Half the width of an arrow's head, and its length."""
-GAP = 38.0
-"""Between rows."""
-USUAL_CELL = 93.0
-"""Three columns on a phone."""
-
-LARGEST_CELL = 210.0
+def _side(route: Route, other: Box) -> float:
+    return other.x if route[2] is None else route[2]
 
 
 @dataclass(frozen=True)
@@ -313,7 +270,7 @@ class NetworkDrawing:
 
 
 def arrow_width(share: float) -> float:
-    """Width of the line of an arrow that so large a share of a crowd chooses."""
+    """Width of the line of an arrow that so large a share of the views chooses."""
     return 0.5 + 1.7 * share
 
 
@@ -323,20 +280,20 @@ def draw_network(parents: Parents, target: str | None = None, width: float = 900
     room = width - 2 * MARGIN + GUTTER
     most = max(1, min(len(parents), int(room // (cell + GUTTER))))
     places = network_places(parents, target, most)
-    first = min(place.slot for place in places.values())
-    places = {name: Place(row, slot - first) for name, (row, slot) in places.items()}
-    columns = 1 + max(place.slot for place in places.values())
+    first = min(slot for _, slot in places.values())
+    places = {name: (row, slot - first) for name, (row, slot) in places.items()}
+    columns = 1 + max(slot for _, slot in places.values())
     across = 2 * MARGIN + columns * (cell + GUTTER) - GUTTER
     letters = (cell - 2 * PADDING[0]) / FONT
     names = _names_in_lines(parents, letters)
     boxes = _boxes(names, places, cell)
-    if target in boxes and sum(place.row == 0 for place in places.values()) == 1:
+    if target in boxes and sum(row == 0 for row, _ in places.values()) == 1:
         boxes[target] = boxes[target]._replace(x=across / 2, is_target=True)
     return NetworkDrawing(
         width=across,
         height=max(box.bottom for box in boxes.values()) + MARGIN / 2,
         boxes=tuple(boxes.values()),
-        arrows=network_arrows(parents, Grid(boxes, places, cell, target)),
+        arrows=network_arrows(parents, boxes, places, cell, target),
         cut=tuple(
             (" ".join(lines), name)
             for name, lines in names.items()
@@ -371,17 +328,17 @@ def _boxes(
 ) -> dict[str, Box]:
     heights = {name: LINE * len(lines) + 2 * PADDING[1] for name, lines in names.items()}
     rows: dict[int, float] = {}
-    for name, place in places.items():
-        rows[place.row] = max(rows.get(place.row, 0.0), heights[name])
+    for name, (row, _) in places.items():
+        rows[row] = max(rows.get(row, 0.0), heights[name])
     middle, top = {}, MARGIN / 2
     for row in range(len(rows)):
         middle[row] = top + rows[row] / 2
-        top += rows[row] + GAP
+        top += rows[row] + ROW_GAP
     return {
         name: Box(
             name,
-            MARGIN + places[name].slot * (cell + GUTTER) + cell / 2,
-            middle[places[name].row],
+            MARGIN + places[name][1] * (cell + GUTTER) + cell / 2,
+            middle[places[name][0]],
             min(max(map(text_width, lines)) * FONT + 2 * PADDING[0], cell),
             heights[name],
             lines,
