@@ -19,38 +19,33 @@ from ._kmeans_kernels import own_distances as own_distances
 from ._tree import BaseInnerTree as BaseInnerTree
 from ._tree import InnerTreeClassifier as InnerTreeClassifier
 from ._tree import InnerTreeRegressor as InnerTreeRegressor
+from ._tree import TreeNames as TreeNames
 from ._tree import TreePath as TreePath
 from ._tree import TreeStep as TreeStep
-from ._tree import TreeWords as TreeWords
 from ._tree import as_text as as_text
-from ._tree import asked as asked
+from ._tree import describe_split as describe_split
 from ._tree import outline as outline
-from ._tree import tree_words as tree_words
+from ._tree import tree_names as tree_names
 from ._tree_drawing import TreeDrawing as TreeDrawing
 from ._tree_drawing import TreeNode as TreeNode
 from ._tree_drawing import draw_tree as draw_tree
 from ._tree_drawing import tree_svg as tree_svg
 from ._tree_growth import LARGEST as LARGEST
-from ._tree_growth import STRENGTHS as STRENGTHS
+from ._tree_growth import SHRINKAGE_GRID as SHRINKAGE_GRID
 from ._tree_growth import FittedTree as FittedTree
-from ._tree_growth import FoldPlan as FoldPlan
-from ._tree_growth import GrowthRule as GrowthRule
-from ._tree_growth import NodeValues as NodeValues
-from ._tree_growth import Structure as Structure
-from ._tree_growth import TreeRecipe as TreeRecipe
 from ._tree_growth import TreeRows as TreeRows
+from ._tree_growth import TreeSettings as TreeSettings
 from ._tree_growth import alpha_grid as alpha_grid
 from ._tree_growth import draw_bootstraps as draw_bootstraps
 from ._tree_growth import learn_tree as learn_tree
 from ._tree_growth import pruned as pruned
-from ._tree_kernels import CostedTree as CostedTree
 from ._tree_kernels import RowTargets as RowTargets
 from ._tree_kernels import SoftTree as SoftTree
 from ._tree_kernels import bin_sums as bin_sums
 from ._tree_kernels import bins_of as bins_of
 from ._tree_kernels import candidate_cuts as candidate_cuts
-from ._tree_kernels import link_strengths as link_strengths
 from ._tree_kernels import predict_soft as predict_soft
+from ._tree_kernels import pruning_alphas as pruning_alphas
 
 __all__ = [
     "InnerBayesNetClassifier",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import FONT, require, set_module
-from ensemblage.inner._tree import outline_of
+from ensemblage.inner._tree import outline, tree_names
 from ensemblage.inner._tree_drawing import (
     BAR,
     CLASS_COLOURS,
@@ -54,7 +54,7 @@ class TreeDisplay:
 
     Notes
     -----
-    The mark of a split is grey where the crowd's thresholds differ, and dark where all are one.
+    The mark of a split is grey where the views' thresholds differ, and dark where all are equal.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class TreeDisplay:
             Drawn.
         """
         check_is_fitted(estimator, "tree_")
-        classes = [str(label) for label in getattr(estimator, "classes_", ())]
-        return cls(outline_of(estimator), classes, width).plot(ax=ax)
+        names = tree_names(estimator)
+        return cls(outline(estimator.tree_, names), names.classes, width).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TreeDisplay:
         """Draw.
@@ -132,16 +132,15 @@ def _draw_node(ax: Any, node: PlacedNode, scale: float) -> list[Any]:
     if not node.is_leaf:
         inside = FAINT if node.soft else INK
         ax.add_patch(patches.Circle((node.x, node.y), DOT, facecolor=inside, edgecolor=QUIET))
-    for bar in node.bars:
-        colour = CLASS_COLOURS[bar.number % len(CLASS_COLOURS)]
-        ax.add_patch(patches.Rectangle((bar.x, bar.y), bar.width, BAR, facecolor=colour))
+    for x, y, width, number in node.bars:
+        colour = CLASS_COLOURS[number % len(CLASS_COLOURS)]
+        ax.add_patch(patches.Rectangle((x, y), width, BAR, facecolor=colour))
     return [
         ax.text(
-            text.x, text.y, text.text.replace("$", r"\$"), va="baseline",
-            fontsize=scale * (SMALL if text.is_small else FONT),
-            color=QUIET if text.is_small else INK,
+            x, y, text.replace("$", r"\$"), va="baseline",
+            fontsize=scale * (SMALL if is_small else FONT), color=QUIET if is_small else INK,
         )
-        for text in node.texts
+        for x, y, text, is_small in node.texts
     ]  # fmt: skip
 
 
@@ -257,10 +256,10 @@ class PrototypeDisplay:
         if prototypes is None:
             prototypes = np.stack([rows[labels == k].mean(axis=0) for k in np.unique(labels)])
         sizes = np.bincount(labels[labels >= 0], minlength=len(prototypes))
-        spread = rows.std(axis=0)
+        scale = rows.std(axis=0)
         display = cls(
             np.asarray(prototypes, dtype=np.float64), center=rows.mean(axis=0),
-            scale=np.where(spread > 0, spread, 1.0), sizes=sizes, feature_names=feature_names,
+            scale=np.where(scale > 0, scale, 1.0), sizes=sizes, feature_names=feature_names,
         )  # fmt: skip
         return display.plot(ax=ax, cmap=cmap)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,12 +34,10 @@ from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, fea
 from ensemblage.inner._tree_drawing import TreeNode, tree_html
 from ensemblage.inner._tree_growth import (
     LARGEST,
-    STRENGTHS,
+    SHRINKAGE_GRID,
     FittedTree,
-    FoldPlan,
-    GrowthRule,
-    TreeRecipe,
     TreeRows,
+    TreeSettings,
     learn_tree,
     writable,
 )
@@ -47,10 +45,13 @@ from ensemblage.inner._tree_kernels import RowTargets, views_right
 
 Doubles = NDArray[np.float64]
 
+MAX_TARGET = 1e70
+"""Products of two sums of squares of larger targets are not finite."""
+
 
 @set_module("ensemblage.inner")
 class TreeStep(NamedTuple):  # numpydoc ignore=PR01
-    """A split on a row's way.
+    """A split on a row's path.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class TreeStep(NamedTuple):  # numpydoc ignore=PR01
     value : float
         The row's value; NaN if it is missing.
     threshold, low, high : float
-        Median, least and greatest of the crowd's thresholds.
+        Median, least and greatest of the views' thresholds.
     share : float
         How much of the row comes here.
     left : float
@@ -90,12 +91,12 @@ class TreeStep(NamedTuple):  # numpydoc ignore=PR01
 
 @set_module("ensemblage.inner")
 class TreePath(NamedTuple):  # numpydoc ignore=PR01
-    """A row's way through a tree.
+    """A row's path through a tree.
 
     Attributes
     ----------
     start : ndarray of shape (n_columns,)
-        What the root says of every row.
+        What the root predicts.
     steps : list of TreeStep
         The splits on the way, parents first.
     leaves : dict of int to float
@@ -110,37 +111,8 @@ class TreePath(NamedTuple):  # numpydoc ignore=PR01
     prediction: Doubles
 
 
-def follow_row(tree: FittedTree, row: NDArray[np.float32], words: TreeWords) -> TreePath:
-    """Follow one row down both sides of each split."""
-    n_views, values = tree.thresholds.shape[1], tree.values
-    shares, steps = {0: 1.0}, []
-    for node in range(len(tree.left)):
-        if tree.left[node] < 0 or node not in shares:
-            continue
-        feature, thresholds = int(tree.feature[node]), tree.thresholds[node]
-        x = float(row[feature])
-        right = views_right(thresholds, x, bool(tree.missing_left[node])) / n_views
-        split = asked(tree, node, words)
-        contribution = np.zeros(values.shape[1])
-        for child, part in ((int(tree.left[node]), 1 - right), (int(tree.right[node]), right)):
-            if part > 0:
-                shares[child] = shares[node] * part
-                contribution += shares[child] * (values[child] - values[node])
-        steps.append(
-            TreeStep(
-                node, words.columns[feature], split.question, x,
-                float(thresholds[n_views // 2]), float(thresholds[0]), float(thresholds[-1]),
-                shares[node], 1 - right, 1 - right if split.yes == tree.left[node] else right,
-                contribution,
-            )
-        )  # fmt: skip
-    leaves = {node: share for node, share in shares.items() if tree.left[node] < 0}
-    total = values[0] + sum((step.contribution for step in steps), np.zeros(values.shape[1]))
-    return TreePath(values[0], steps, leaves, total)
-
-
-class TreeWords(NamedTuple):
-    """Names of the columns, and of the classes; no classes where the tree gives numbers.
+class TreeNames(NamedTuple):
+    """Names of the columns, and of the classes; no classes where the target is numeric.
 
     ``categories`` has one for each column ``name = category`` of zeros and ones, and None for the
     others; it may be empty.
@@ -151,15 +123,15 @@ class TreeWords(NamedTuple):
     categories: Sequence[str | None] = ()
 
 
-class Asked(NamedTuple):
-    """What a split asks: a column, what it is compared with, and where the crowd is not agreed.
+class SplitText(NamedTuple):
+    """What a split asks: a column, what it is compared with, and where the views differ.
 
     ``yes`` and ``no`` are the children.
     """
 
     column: str
     compared: str
-    crowd: str
+    views: str
     yes: int
     no: int
 
@@ -168,120 +140,148 @@ class Asked(NamedTuple):
         """Column and comparison together."""
         return f"{self.column}{self.compared}"
 
+    @property
+    def line(self) -> str:
+        """The question and the views' range: ``petal length <= 2.45 (views: 2.3 to 2.6)``."""
+        return f"{self.question} ({self.views})" if self.views else self.question
 
-def asked(tree: FittedTree, node: int, words: TreeWords) -> Asked:
+
+def describe_split(tree: FittedTree, node: int, names: TreeNames) -> SplitText:
     """Read a split: the median of its thresholds, and the least and the greatest of them.
 
-    Zero and one are no numbers to a reader: between them, it is asked for the category.
+    Of a column of zeros and ones the category is asked for.
     """
-    thresholds, column = tree.thresholds[node], words.columns[tree.feature[node]]
+    thresholds, column = tree.thresholds[node], names.columns[tree.feature[node]]
     left, right = int(tree.left[node]), int(tree.right[node])
-    category = words.categories[tree.feature[node]] if words.categories else None
+    category = names.categories[tree.feature[node]] if names.categories else None
     if category is not None and 0 <= thresholds[0] <= thresholds[-1] < 1:
-        return Asked(column.removesuffix(f" = {category}"), f" is {category}", "", right, left)
+        return SplitText(column.removesuffix(f" = {category}"), f" is {category}", "", right, left)
     if thresholds[0] >= LARGEST:
-        return Asked(column, " is known", "", left, right)
-    middle, low, high = written(
+        return SplitText(column, " is known", "", left, right)
+    middle, low, high = distinct_texts(
         float(thresholds[len(thresholds) // 2]), float(thresholds[0]), float(thresholds[-1])
     )
-    crowd = "" if low == high else f"crowd: {low} to {high}"
-    return Asked(column, f" <= {middle}", crowd, left, right)
+    views = "" if low == high else f"views: {low} to {high}"
+    return SplitText(column, f" <= {middle}", views, left, right)
 
 
-def _line(split: Asked) -> str:
-    """Say what a split asks: ``petal length <= 2.45 (crowd: 2.3 to 2.6)``."""
-    return f"{split.question} ({split.crowd})" if split.crowd else split.question
-
-
-def written(middle: float, low: float, high: float) -> tuple[str, str, str]:
-    """Write numbers with as many digits as tell them apart, four at least."""
+def distinct_texts(*numbers: float) -> tuple[str, ...]:
+    """Write numbers with as many digits as distinguish them, four at least."""
+    texts: tuple[str, ...] = ()
     for digits in range(4, 17):
-        texts = tuple(write_number(value, digits) for value in (middle, low, high))
-        if len(set(texts)) == len({middle, low, high}):
+        texts = tuple(write_number(value, digits) for value in numbers)
+        if len(set(texts)) == len(set(numbers)):
             break
-    return texts[0], texts[1], texts[2]
+    return texts
 
 
-def answer(tree: FittedTree, node: int, words: TreeWords) -> str:
-    """Say what a node predicts: its most probable classes, or its number."""
+def describe_values(tree: FittedTree, node: int, names: TreeNames) -> str:
+    """Write what a node predicts: its most probable classes, or its mean."""
     values = tree.values[node]
-    if not words.classes:
+    if not names.classes:
         return write_number(float(values[0]))
     order = np.argsort(-values, kind="stable")
-    told = [f"{words.classes[k]} {values[k]:.0%}" for k in order if values[k] >= 0.005][:3]
-    return ", ".join(told)
+    shown = [f"{names.classes[k]} {values[k]:.0%}" for k in order if values[k] >= 0.005][:3]
+    return ", ".join(shown)
 
 
-def rows_in(tree: FittedTree, node: int) -> str:
-    """Say how many training rows a node has, by weight."""
+def describe_rows(tree: FittedTree, node: int) -> str:
+    """Write how many training rows a node has, by weight."""
     weight = float(tree.weights[node])
     return f"{weight:.0f} rows" if weight >= 9.95 else f"{weight:.1f} rows"
 
 
-def as_text(tree: FittedTree, words: TreeWords) -> str:
+def as_text(tree: FittedTree, names: TreeNames) -> str:
     """Write a line per node, children below their parent, the side of "yes" first."""
-    return "\n".join(_lines(tree, words))
-
-
-def _lines(tree: FittedTree, words: TreeWords) -> Iterator[str]:
     # node, what stands before it, and what before that which is below it
-    waiting = [(0, "", "")]
+    lines, waiting = [], [(0, "", "")]
     while waiting:
         node, before, below = waiting.pop()
+        rows = describe_rows(tree, node)
         if tree.left[node] < 0:
-            yield f"{before}{answer(tree, node, words)}   [{rows_in(tree, node)}]"
+            lines.append(f"{before}{describe_values(tree, node, names)}   [{rows}]")
             continue
-        split = asked(tree, node, words)
-        yield f"{before}{_line(split)}   [{rows_in(tree, node)}]"
+        split = describe_split(tree, node, names)
+        lines.append(f"{before}{split.line}   [{rows}]")
         waiting.append((split.no, f"{below}└─ no: ", f"{below}   "))
         waiting.append((split.yes, f"{below}├─ yes: ", f"{below}│  "))
+    return "\n".join(lines)
 
 
-def outline(tree: FittedTree, words: TreeWords) -> list[TreeNode]:
+def outline(tree: FittedTree, names: TreeNames) -> list[TreeNode]:
     """List the nodes as they are drawn, in the order of the text."""
     nodes, waiting = [], [(0, 0, "")]
     while waiting:
         node, depth, side = waiting.pop()
-        rows = rows_in(tree, node)
+        rows = describe_rows(tree, node)
         if tree.left[node] < 0:
-            shares = tuple(tree.values[node].tolist()) if words.classes else ()
-            said = (answer(tree, node, words), "")
-            nodes.append(TreeNode(depth, side, said, rows, shares, is_leaf=True))
+            shares = tuple(tree.values[node].tolist()) if names.classes else ()
+            title = (describe_values(tree, node, names), "")
+            nodes.append(TreeNode(depth, side, title, rows, shares, is_leaf=True))
             continue
-        split = asked(tree, node, words)
-        detail = f"{split.crowd}, {rows}" if split.crowd else rows
-        said = (split.column, split.compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
-        nodes.append(TreeNode(depth, side, said, detail, soft=bool(split.crowd)))
+        split = describe_split(tree, node, names)
+        detail = f"{split.views}, {rows}" if split.views else rows
+        title = (split.column, split.compared.replace("<=", "\N{LESS-THAN OR EQUAL TO}"))
+        nodes.append(TreeNode(depth, side, title, detail, soft=bool(split.views)))
         waiting.append((split.no, depth + 1, "no"))
         waiting.append((split.yes, depth + 1, "yes"))
     return nodes
 
 
-def as_dot(tree: FittedTree, words: TreeWords) -> str:
+def as_dot(tree: FittedTree, names: TreeNames) -> str:
     """Write Graphviz's language; leaves are round."""
+
+    def label(text: str, node: int) -> str:
+        lines = [text, describe_rows(tree, node)]
+        escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+        return '"' + "\\n".join(escaped) + '"'
+
     lines = ["digraph tree {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     for node in range(len(tree.left)):
-        rows = rows_in(tree, node)
         if tree.left[node] < 0:
-            said = _quoted(answer(tree, node, words), rows)
-            lines.append(f"  n{node} [label={said}, shape=ellipse];")
+            values = label(describe_values(tree, node, names), node)
+            lines.append(f"  n{node} [label={values}, shape=ellipse];")
             continue
-        split = asked(tree, node, words)
-        lines.append(f"  n{node} [label={_quoted(_line(split), rows)}];")
+        split = describe_split(tree, node, names)
+        lines.append(f"  n{node} [label={label(split.line, node)}];")
         lines.append(f'  n{node} -> n{split.yes} [label="yes"];')
         lines.append(f'  n{node} -> n{split.no} [label="no"];')
     return "\n".join([*lines, "}"])
 
 
-def _quoted(*lines: str) -> str:
-    escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
-    return '"' + "\\n".join(escaped) + '"'
+def follow_row(tree: FittedTree, row: NDArray[np.float32], names: TreeNames) -> TreePath:
+    """Follow one row down both sides of each split."""
+    n_views, values = tree.thresholds.shape[1], tree.values
+    shares, steps = {0: 1.0}, []
+    for node in range(len(tree.left)):
+        if tree.left[node] < 0 or node not in shares:
+            continue
+        feature, thresholds = int(tree.feature[node]), tree.thresholds[node]
+        x = float(row[feature])
+        right = views_right(thresholds, x, bool(tree.missing_left[node])) / n_views
+        split = describe_split(tree, node, names)
+        contribution = np.zeros(values.shape[1])
+        for child, part in ((int(tree.left[node]), 1 - right), (int(tree.right[node]), right)):
+            if part > 0:
+                shares[child] = shares[node] * part
+                contribution += shares[child] * (values[child] - values[node])
+        steps.append(
+            TreeStep(
+                node, names.columns[feature], split.question, x,
+                float(thresholds[n_views // 2]), float(thresholds[0]), float(thresholds[-1]),
+                shares[node], 1 - right, 1 - right if split.yes == tree.left[node] else right,
+                contribution,
+            )
+        )  # fmt: skip
+    leaves = {node: share for node, share in shares.items() if tree.left[node] < 0}
+    total = values[0] + sum((step.contribution for step in steps), np.zeros(values.shape[1]))
+    return TreePath(values[0], steps, leaves, total)
 
 
 TREE_DOCS = f"""
 {ENCODE_DOCS.strip()}
 n_views : int, default=30
-    Size of the crowd: bootstraps that place each threshold again.
+    Bootstraps that place each threshold again.
 window : float, default=0.25
     How far from CART's threshold a view may place its own: a share of the node's rows, by rank. At
     0 the thresholds are CART's.
@@ -290,7 +290,7 @@ max_leaf_nodes : int or None, default=16
 min_samples_leaf : int, default=1
     Rows that a split leaves on each side at least.
 shrinkage : float or "cv", default="cv"
-    Strength by which a node is drawn towards its parent: as if so many rows of the parent's mean
+    Strength by which a node is shrunk towards its parent: as if so many rows of the parent's mean
     had been added to the parent. "cv" chooses by folds, among 0.1, 1, 10, 25, 50 and 100.
 cv : int, default=5
     Folds by which pruning and shrinkage are chosen together.
@@ -319,7 +319,7 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 
 
 class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
-    """What trees for classes and for numbers have in common."""
+    """What classification and regression trees have in common: all but the target."""
 
     _keeps_missing = True  # a missing number goes the way that the tree learns
 
@@ -366,12 +366,12 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
-        """Grow, choose by folds, let the crowd place the thresholds.
+        """Grow, choose by cross-validation, let the views place the thresholds.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows; NaN is a missing value. Words become features of zeros and ones.
+            Training rows; NaN is a missing value. Categories become features of zeros and ones.
         y : array-like of shape (n_samples,)
             Classes, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -387,24 +387,27 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused
             X, y = self._training_rows(X, y, sample_weight, dtype=np.float32, order="C")
         weights = read_weights(sample_weight, X)
-        rows = TreeRows(writable(X), self._targets(y, weights))
+        rows = TreeRows(writable(X), self._encode_target(y, weights))
         if groups is not None:
             check_consistent_length(X, groups)
             groups = np.asarray(groups)[rows.counted]
-        self._fit_rows(rows if weights.all() else rows.at(rows.counted), groups)
+        settings = TreeSettings(
+            self.criterion, self.max_leaf_nodes, self.min_samples_leaf, self.n_views, self.window,
+            self.hard_thresholds,
+        )  # fmt: skip
+        self.tree_, self.ccp_alpha_, self.shrinkage_, self.cv_loss_ = learn_tree(
+            rows if weights.all() else rows.take(rows.counted),
+            settings,
+            SHRINKAGE_GRID if self.shrinkage == "cv" else (self.shrinkage,),
+            cv=self.cv,
+            random_state=self.random_state,
+            groups=groups,
+            n_jobs=self.n_jobs,
+        )
         return self
 
     @abstractmethod
-    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
-        """Check classes or numbers."""
-
-    def _fit_rows(self, rows: TreeRows, groups: Any) -> None:
-        growth = GrowthRule(self.criterion, self.max_leaf_nodes, self.min_samples_leaf)
-        recipe = TreeRecipe(growth, self.n_views, self.window, self.hard_thresholds)
-        strengths = STRENGTHS if self.shrinkage == "cv" else (self.shrinkage,)
-        plan = FoldPlan(self.cv, groups, self.random_state, self.n_jobs)
-        self.tree_, chosen = learn_tree(rows, recipe, strengths, plan)
-        self.ccp_alpha_, self.shrinkage_, self.cv_loss_ = chosen
+    def _encode_target(self, y: Any, weights: Doubles) -> RowTargets: ...
 
     def _rows(self, X: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
@@ -454,10 +457,9 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             Rows add up to one; leaves are in the order of their nodes.
         """
         rows = self._rows(X)
-        found = self.tree_.leaf_memberships(rows)
+        starts, leaves, shares = self.tree_.leaf_memberships(rows)
         numbers = np.cumsum(self.tree_.is_leaf) - 1
-        shape = (len(found.starts) - 1, self.get_n_leaves())
-        return csr_array((found.shares, numbers[found.leaves], found.starts), shape=shape)
+        return csr_array((shares, numbers[leaves], starts), shape=(len(rows), self.get_n_leaves()))
 
     def explain(self, x: Any) -> TreePath:
         """Follow one row through the tree.
@@ -470,7 +472,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         TreePath
-            The splits on its way, its share on each side, and what each split adds: the start and
+            The splits on its path, its share on each side, and what each split adds: the start and
             all contributions add up to the prediction.
         """
         if np.ndim(x) == 1 and not hasattr(x, "columns"):
@@ -478,7 +480,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         rows = self._rows(x)
         if len(rows) != 1:
             raise ValueError(f"`x` has {len(rows)} rows; give one row to explain.")
-        return follow_row(self.tree_, rows[0], self._words())
+        return follow_row(self.tree_, rows[0], self._names())
 
     def harden(self) -> Any:
         """Follow the medians of the thresholds.
@@ -499,10 +501,10 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         Returns
         -------
         str
-            A line per node, with the crowd's thresholds from the least to the greatest.
+            A line per node, with the views' thresholds from the least to the greatest.
         """
         check_is_fitted(self)
-        return as_text(self.tree_, self._words())
+        return as_text(self.tree_, self._names())
 
     def to_dot(self) -> str:
         """Write the tree in the language of Graphviz.
@@ -513,7 +515,7 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             To be drawn by ``dot``.
         """
         check_is_fitted(self)
-        return as_dot(self.tree_, self._words())
+        return as_dot(self.tree_, self._names())
 
     def to_html(self) -> str:
         """Draw the tree for a notebook, which shows it below a fitted tree's parameters.
@@ -524,8 +526,8 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
             A figure of HTML with styles of its own; nothing is loaded.
         """
         check_is_fitted(self)
-        words = self._words()
-        return tree_html(outline(self.tree_, words), words.classes)
+        names = self._names()
+        return tree_html(outline(self.tree_, names), names.classes)
 
     def _repr_html_inner(self) -> str:
         """Show parameters as scikit-learn does, and the tree if there is one."""
@@ -537,15 +539,15 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return shown | {"text/html": self._repr_html_inner()} if "text/html" in shown else shown
 
-    def _words(self, columns: Sequence[str] = ()) -> TreeWords:
+    def _names(self, columns: Sequence[str] = ()) -> TreeNames:
         """Name features, after the table's columns as the caller knows them, and classes."""
         given = list(columns) if len(columns) else None
         classes = [str(label) for label in getattr(self, "classes_", ())]
         if hasattr(self, "encoder_"):
             named = self.encoder_.get_feature_names_out(given)
-            return TreeWords(list(map(str, named)), classes, feature_categories(self.encoder_))
+            return TreeNames(list(map(str, named)), classes, feature_categories(self.encoder_))
         named = check_feature_names_in(self) if given is None else given
-        return TreeWords(list(map(str, named)), classes)
+        return TreeNames(list(map(str, named)), classes)
 
     def _check_fitted(self) -> None:
         """Refuse a tree that asks for columns or classes which there are not."""
@@ -558,24 +560,15 @@ class BaseInnerTree(EncodeMixin, DocLinkMixin, BaseEstimator, ABC):
         expect(self.tree_.values.shape[1] == n_columns, "values and classes do not fit together")
 
 
-def tree_words(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeWords:
-    """Name what a fitted tree asks for and answers."""
-    return estimator._words(columns)  # noqa: SLF001
-
-
-def outline_of(estimator: BaseInnerTree) -> list[TreeNode]:
-    """List the nodes of a fitted tree as they are drawn."""
-    return outline(estimator.tree_, tree_words(estimator))
-
-
-LARGEST_NUMBER = 1e70
-"""Products of two sums of squares of larger ones are no numbers any more."""
+def tree_names(estimator: BaseInnerTree, columns: Sequence[str] = ()) -> TreeNames:
+    """Name what a fitted tree asks for and predicts."""
+    return estimator._names(columns)  # noqa: SLF001
 
 
 @set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
-    r"""One decision tree whose thresholds a crowd places.
+    r"""One decision tree whose thresholds are placed by bootstraps.
 
     The structure is CART's. In each node, each of many bootstraps places the threshold once more,
     on the node's own feature, near CART's. A row goes left by the share of them at or above its
@@ -598,7 +591,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 
     See Also
     --------
-    InnerTreeRegressor : For numbers.
+    InnerTreeRegressor : For numeric targets.
     InnerEnsemble : The building block: a threshold is a measure over cuts, a bootstrap is a view.
 
     Notes
@@ -613,7 +606,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     folds; all of them come from one tree per fold. With ``window=0`` and ``shrinkage=0`` this is
     scikit-learn's tree with ``ccp_alpha=ccp_alpha_``, bit for bit.
 
-    What the crowd decides is the thresholds. Crowds that choose the splits, stop the growth or
+    The views decide on the thresholds only. Ensembles that choose the splits, stop the growth or
     make the leaves gained nothing in accuracy. Only ordered columns gain.
 
     References
@@ -633,7 +626,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> tree = InnerTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     >>> print(tree.to_text().splitlines()[0])
-    proline <= 755 (crowd: 722.5 to 987.5)   [178 rows]
+    proline <= 755 (views: 722.5 to 987.5)   [178 rows]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -641,7 +634,7 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
         "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
     }
 
-    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
+    def _encode_target(self, y: Any, weights: Doubles) -> RowTargets:
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -684,9 +677,9 @@ class InnerTreeClassifier(ClassifierMixin, BaseInnerTree):
 @set_module("ensemblage.inner")
 @with_shared(TREE_DOCS)
 class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
-    r"""One regression tree whose thresholds a crowd places.
+    r"""One regression tree whose thresholds are placed by bootstraps.
 
-    As :class:`InnerTreeClassifier`, with the mean of a node's numbers in the place of its classes'
+    As :class:`InnerTreeClassifier`, with the mean of a node's targets in the place of its classes'
     shares, and squared error in the place of log loss.
 
     Parameters
@@ -742,14 +735,14 @@ class InnerTreeRegressor(RegressorMixin, BaseInnerTree):
             random_state=random_state,
         )  # fmt: skip
 
-    def _targets(self, y: Any, weights: Doubles) -> RowTargets:
+    def _encode_target(self, y: Any, weights: Doubles) -> RowTargets:
         numbers = as_numbers(column_or_1d(y, warn=True))
         if not np.isfinite(numbers).all():
             raise ValueError("`y` holds values that are not finite. Leave these rows out.")
         largest = float(np.abs(numbers).max())
-        if largest > LARGEST_NUMBER:
+        if largest > MAX_TARGET:
             raise ValueError(
-                f"`y` holds numbers as large as {largest:g}; those up to {LARGEST_NUMBER:g} can be "
+                f"`y` holds numbers as large as {largest:g}; those up to {MAX_TARGET:g} can be "
                 "squared and summed. Divide all by the same."
             )
         if self.criterion == "poisson" and (numbers.min() < 0 or weights @ numbers <= 0):

@@ -4,23 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from ensemblage._core import FONT, LINE, printable, set_module, text_width, wrapped
+from ensemblage._core import FONT, LINE, printable, set_module, wrapped
+
+PlacedText: TypeAlias = tuple[float, float, str, bool]
+"""Where a line of text starts, where its letters stand, the text, and whether it is small."""
+PlacedBar: TypeAlias = tuple[float, float, float, int]
+"""Place and width of a part of a leaf's bar, and the class it is of."""
 
 SMALL = 10.5
-"""Size of the letters that say less."""
+"""Size of the letters of details."""
 SMALL_LINE = 13.0
+"""Height of a line of details."""
 MARGIN = 6.0
+"""Around the drawing."""
 DOT = 4.0
 """Radius of the mark of a split."""
 BAR = 8.0
 """Height of a leaf's bar."""
 LONGEST_BAR = 150.0
-GAP = 9.0
+"""Width of a leaf's bar at most."""
+NODE_GAP = 9.0
 """Between nodes."""
-INDENT, DEEPEST = 22.0, 0.3
-"""By how much a child stands to the right; all together at most this share of the width."""
+INDENT = 22.0
+"""By how much a child stands to the right."""
+MAX_INDENT = 0.3
+"""All indents together at most, as a share of the width."""
+CLASS_COLOURS = ("#1a5f6e", "#b3541e", "#6b4fa0", "#5d7f1f", "#b13a6f", "#767b83")
+"""Of the leaves' bars; then they come again."""
+# letters and lines are of the notebook's own colour, so that they are seen on dark ones too
+STYLE = (
+    ".ensemblage-tree{margin:1em 0;max-width:640px;font:12px sans-serif}"
+    ".ensemblage-tree svg{display:block;max-width:100%;height:auto}"
+    ".ensemblage-tree text{fill:currentColor}"
+    ".ensemblage-tree .small{font-size:10.5px;opacity:.75}"
+    ".ensemblage-tree .line{fill:none;stroke:currentColor;opacity:.35}"
+    ".ensemblage-tree circle,.ensemblage-tree .leaf{fill:currentColor;stroke:currentColor}"
+    ".ensemblage-tree circle.soft{fill-opacity:.25}"
+    ".ensemblage-tree i{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 1em}"
+)
 
 
 @set_module("ensemblage.inner")
@@ -33,12 +56,12 @@ class TreeNode(NamedTuple):  # numpydoc ignore=PR01
         Splits above it.
     side : str
         On which side of its parent it is.
-    said : tuple of str and str
-        What it asks or answers; the second part is never cut.
+    title : tuple of str and str
+        What it asks or predicts; the second part is never cut.
     detail : str
-        Said below, in small letters.
+        Written below, in small letters.
     shares : tuple of float
-        Of the classes in a leaf; none where the tree gives numbers.
+        Of the classes in a leaf; none where the target is numeric.
     is_leaf : bool
         Whether it is a leaf.
     soft : bool
@@ -47,29 +70,11 @@ class TreeNode(NamedTuple):  # numpydoc ignore=PR01
 
     depth: int
     side: str
-    said: tuple[str, str]
+    title: tuple[str, str]
     detail: str
     shares: tuple[float, ...] = ()
     is_leaf: bool = False
     soft: bool = False
-
-
-class PlacedText(NamedTuple):
-    """A line of text: where it starts, and where its letters stand."""
-
-    x: float
-    y: float
-    text: str
-    is_small: bool = False
-
-
-class PlacedBar(NamedTuple):
-    """A part of a leaf's bar, and which class it is of."""
-
-    x: float
-    y: float
-    width: float
-    number: int
 
 
 class PlacedNode(NamedTuple):
@@ -98,14 +103,14 @@ class TreeDrawing(NamedTuple):
 def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
     """Put the nodes below each other."""
     deepest = max(node.depth for node in nodes)
-    indent = min(INDENT, DEEPEST * width / max(deepest, 1))
+    indent = min(INDENT, MAX_INDENT * width / max(deepest, 1))
     placed: list[PlacedNode] = []
     cut: dict[str, str] = {}
     y = MARGIN
     for node in nodes:
         x = MARGIN + DOT + indent * node.depth
         placed.append(_placed(node, x, y, width, cut))
-        y = placed[-1].bottom + GAP
+        y = placed[-1].bottom + NODE_GAP
     elbows, open_nodes = [], list[int]()
     for k, node in enumerate(nodes):
         del open_nodes[node.depth :]
@@ -113,30 +118,36 @@ def draw_tree(nodes: Sequence[TreeNode], width: float = 900) -> TreeDrawing:
             parent = placed[open_nodes[-1]]
             elbows.append((parent.x, parent.y + DOT, placed[k].y, placed[k].x))
         open_nodes.append(k)
-    return TreeDrawing(width, y - GAP + MARGIN, tuple(placed), tuple(elbows), tuple(cut.items()))
+    return TreeDrawing(
+        width, y - NODE_GAP + MARGIN, tuple(placed), tuple(elbows), tuple(cut.items())
+    )
 
 
 def _placed(node: TreeNode, x: float, top: float, width: float, cut: dict[str, str]) -> PlacedNode:
     left = x + DOT + 6
     room = width - MARGIN - left
     lines = _title(node, room / FONT, cut)
-    texts = [PlacedText(left, top + FONT + LINE * k, line) for k, line in enumerate(lines)]
+    texts = [(left, top + FONT + LINE * k, line, False) for k, line in enumerate(lines)]
     y = top + LINE * len(lines)
-    bars: tuple[PlacedBar, ...] = ()
+    bars: list[PlacedBar] = []
     if node.shares:
-        bars = _bars(node.shares, left, y + 4, min(room, LONGEST_BAR))
+        start, longest = left, min(room, LONGEST_BAR)
+        for number, share in enumerate(node.shares):
+            if share * longest >= 0.5:
+                bars.append((start, y + 4, share * longest, number))
+            start += share * longest
         y += BAR + 6
     for line in wrapped(printable(node.detail), room / SMALL, 3).lines:
-        texts.append(PlacedText(left, y + SMALL, line, is_small=True))
+        texts.append((left, y + SMALL, line, True))
         y += SMALL_LINE
     middle = top + FONT * 0.65
-    return PlacedNode(x, middle, top, y, tuple(texts), bars, node.is_leaf, node.soft)
+    return PlacedNode(x, middle, top, y, tuple(texts), tuple(bars), node.is_leaf, node.soft)
 
 
 def _title(node: TreeNode, letters: float, cut: dict[str, str]) -> list[str]:
-    """Break what a node says into lines; the part that may not be cut has a line of its own."""
+    """Break a title into lines; the part that may not be cut has a line of its own."""
     side = f"{node.side}: " if node.side else ""
-    name, rest = printable(node.said[0]), printable(node.said[1])
+    name, rest = printable(node.title[0]), printable(node.title[1])
     together = wrapped(f"{side}{name}{rest}", letters)
     if together.whole:
         return list(together.lines)
@@ -144,36 +155,6 @@ def _title(node: TreeNode, letters: float, cut: dict[str, str]) -> list[str]:
     if not alone.whole:
         cut[alone.lines[-1]] = name
     return [*alone.lines, *(wrapped(rest.strip(), letters).lines if rest.strip() else ())]
-
-
-def _bars(shares: Sequence[float], x: float, y: float, width: float) -> tuple[PlacedBar, ...]:
-    bars = []
-    for number, share in enumerate(shares):
-        if share * width >= 0.5:
-            bars.append(PlacedBar(x, y, share * width, number))
-        x += share * width
-    return tuple(bars)
-
-
-def right_end(text: PlacedText) -> float:
-    """Estimate where a line of text ends."""
-    return text.x + text_width(text.text) * (SMALL if text.is_small else FONT)
-
-
-CLASS_COLOURS = ("#1a5f6e", "#b3541e", "#6b4fa0", "#5d7f1f", "#b13a6f", "#767b83")
-"""Of the leaves' bars; then they come again."""
-
-# letters and lines are of the notebook's own colour, so that they are seen on dark ones too
-STYLE = (
-    ".ensemblage-tree{margin:1em 0;max-width:640px;font:12px sans-serif}"
-    ".ensemblage-tree svg{display:block;max-width:100%;height:auto}"
-    ".ensemblage-tree text{fill:currentColor}"
-    ".ensemblage-tree .small{font-size:10.5px;opacity:.75}"
-    ".ensemblage-tree .line{fill:none;stroke:currentColor;opacity:.35}"
-    ".ensemblage-tree circle,.ensemblage-tree .leaf{fill:currentColor;stroke:currentColor}"
-    ".ensemblage-tree circle.soft{fill-opacity:.25}"
-    ".ensemblage-tree i{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 1em}"
-)
 
 
 def tree_svg(drawing: TreeDrawing, kind: str = "") -> str:
@@ -201,13 +182,13 @@ def _node(node: PlacedNode) -> str:
             f'width="{2 * DOT:.0f}" height="{2 * DOT:.0f}"/>'
         )
     parts += [
-        f'<rect class="c{bar.number % len(CLASS_COLOURS)}" x="{bar.x:.1f}" y="{bar.y:.1f}" '
-        f'width="{bar.width:.1f}" height="{BAR:.0f}"/>'
-        for bar in node.bars
+        f'<rect class="c{number % len(CLASS_COLOURS)}" x="{x:.1f}" y="{y:.1f}" '
+        f'width="{width:.1f}" height="{BAR:.0f}"/>'
+        for x, y, width, number in node.bars
     ]
-    for text in node.texts:
-        small = ' class="small"' if text.is_small else ""
-        parts.append(f'<text{small} x="{text.x:.1f}" y="{text.y:.1f}">{escape(text.text)}</text>')
+    for x, y, text, is_small in node.texts:
+        small = ' class="small"' if is_small else ""
+        parts.append(f'<text{small} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>')
     return "".join(parts)
 
 

@@ -17,30 +17,23 @@ Rows = NDArray[np.float32]
 
 
 GINI, ENTROPY, SQUARED, POISSON = 0, 1, 2, 3
-"""What a cut is judged by; the first two take classes, the others numbers."""
-
-MOST_CUTS = 255
-"""So many cuts at most, that a bin fits into a byte."""
-
+"""Criteria of a cut; the first two take classes, the others numbers."""
+LEAF = -1
+"""In the place of a leaf's children and feature."""
+MAX_CUTS = 255
+"""So that a bin fits into a byte."""
 NEAR = np.float32(1e-7)
 """Scikit-learn's trees do not cut between values so near to each other."""
-
 SLACK = 1e-12
-"""A share of the rows' masses: ranks at the very edge of a window are in it, however it rounds."""
-
+"""A share of the rows' weights: ranks at the very edge of a window are in it, however it rounds."""
 ROUNDING = 1e-12
 """A cut that is better by less than this share of the score is not better."""
-
-
-class Cuts(NamedTuple):
-    """Candidate cuts in ascending order, and which of them is the tree's own."""
-
-    values: Doubles
-    own: int
+MIN_PROBABILITY = np.finfo(np.float64).eps
+"""No probability counts as less in a log loss."""
 
 
 class RowTargets(NamedTuple):
-    """Weights of rows, and what they are to be told apart by: classes, or numbers.
+    """Weights of rows, and their targets: codes of classes, or numbers.
 
     Either of ``codes`` and ``numbers`` is read: the latter where ``n_classes`` is 0.
     """
@@ -51,27 +44,13 @@ class RowTargets(NamedTuple):
     n_classes: int
 
 
-class CutRule(NamedTuple):
-    """How a cut is judged, and how many drawn rows it leaves on each side at least."""
-
-    criterion: int
-    min_rows: int
-
-
-class NodeRows(NamedTuple):
-    """Places of rows among the parent's, and what each view drew of them."""
-
-    places: NDArray[np.int64]
-    counts: Bytes
-
-
-def candidate_cuts(x: NDArray[np.float32], masses: Doubles, own: float, window: float) -> Cuts:
+def candidate_cuts(x: Rows, weights: Doubles, own: float, window: float) -> tuple[Doubles, int]:
     """Cuts between distinct values whose rank is at most ``window`` of all from the own cut's.
 
-    Ranks are shares of the rows' masses. Where there are too many, every so manieth rank is kept.
-    Missing values are of no account.
+    They ascend; the second is the place of the own cut among them. Ranks are shares of the rows'
+    weights. Where there are too many, every so manieth rank is kept. Missing values are left out.
     """
-    x, below = _ranked(x, masses)
+    x, below = _ranked(x, weights)
     n_left = int(np.searchsorted(x, own, side="right"))
     rank = below[n_left - 1] if n_left else 0.0
     reach = (window + SLACK) * below[-1] if len(x) else 0.0
@@ -79,38 +58,38 @@ def candidate_cuts(x: NDArray[np.float32], masses: Doubles, own: float, window: 
     last = min(int(np.searchsorted(below, rank + reach, side="right")), len(x) - 1)
     places = first + np.flatnonzero(x[first + 1 : last + 1] > x[first:last] + NEAR)
     places = places[places != n_left - 1]
-    if len(places) > MOST_CUTS - 1:
-        ranks = np.linspace(below[places[0]], below[places[-1]], MOST_CUTS - 1)
+    if len(places) > MAX_CUTS - 1:
+        ranks = np.linspace(below[places[0]], below[places[-1]], MAX_CUTS - 1)
         found = np.searchsorted(below[places], ranks)  # in ascending order
         places = places[found[np.append(True, found[1:] > found[:-1])]]
     low, high = x[places].astype(np.float64), x[places + 1].astype(np.float64)
     middle = low / 2 + high / 2
     cuts = np.append(np.where(middle == high, low, middle), own)
     order = np.argsort(cuts, kind="stable")
-    return Cuts(cuts[order], int(np.argmax(order == len(places))))
+    return cuts[order], int(np.argmax(order == len(places)))
 
 
-def _ranked(x: NDArray[np.float32], masses: Doubles) -> tuple[NDArray[np.float32], Doubles]:
-    """Sort the known values, with the mass of all up to each."""
-    if (masses == 1.0).all():  # values alone are sorted several times faster than their places
+def _ranked(x: Rows, weights: Doubles) -> tuple[Rows, Doubles]:
+    """Sort the known values, with the weight of all up to each."""
+    if (weights == 1.0).all():  # values alone are sorted several times faster than their places
         x = np.sort(x)  # missing ones last
         x = x[: int(np.searchsorted(x, np.inf, side="right"))]
         return x, np.arange(1.0, len(x) + 1)
     known = ~np.isnan(x)
-    x, masses = x[known], masses[known]
+    x, weights = x[known], weights[known]
     order = np.argsort(x, kind="stable")
-    return x[order], np.cumsum(masses[order])
+    return x[order], np.cumsum(weights[order])
 
 
 @compiled
-def bins_of(x: NDArray[np.float32], cuts: Doubles, missing_left: bool) -> Bytes:
+def bins_of(x: Rows, cuts: Doubles, missing_left: bool) -> Bytes:
     """Count the cuts below each value; a missing one lies below or above all of them."""
     bins = np.empty(len(x), dtype=np.uint8)
     # a search of as many steps for all values, in which nothing branches on one
-    ends = np.full(MOST_CUTS + 1, np.inf)
+    ends = np.full(MAX_CUTS + 1, np.inf)
     ends[: len(cuts)] = cuts
     for i in range(len(x)):
-        value, place, step = np.float64(x[i]), 0, (MOST_CUTS + 1) // 2
+        value, place, step = np.float64(x[i]), 0, (MAX_CUTS + 1) // 2
         while step > 0:
             place += step if ends[place + step - 1] < value else 0
             step //= 2
@@ -142,22 +121,14 @@ def bin_sums(bins: Bytes, counts: Bytes, targets: RowTargets, n_bins: int) -> Do
     return sums
 
 
-class SideScores(NamedTuple):
-    """Room for the score of one side of a cut, and for its weight, in each view."""
-
-    scores: Doubles
-    weights: Doubles
-
-
 @compiled(error_model="numpy")
-def score_side(side: Doubles, criterion: int, room: SideScores) -> None:
-    r"""Score one side of a cut in each view, from the channels of :func:`bin_sums`; more is purer.
+def score_side(side: Doubles, criterion: int, scores: Doubles, weights: Doubles) -> None:
+    r"""Write score and weight of one side of a cut in each view, from :func:`bin_sums`.
 
     Gini: :math:`\sum_k L_k^2 / L`; entropy: :math:`\sum_k L_k \log(L_k / L)`; squared error, with
-    :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`. A side of no
-    row has 0, whatever rounding leaves of its weights.
+    :math:`S = \sum w y`: :math:`S^2 / L`; Poisson deviance: :math:`S \log(S / L)`; more is purer.
+    A side of no row has 0, whatever rounding leaves of its weights.
     """
-    scores, weights = room
     n_channels, n_views = side.shape
     first = 1 if criterion in (GINI, ENTROPY) else 2
     scores[:], weights[:] = 0.0, 0.0
@@ -176,11 +147,11 @@ def score_side(side: Doubles, criterion: int, room: SideScores) -> None:
 
 
 @compiled
-def leaves_enough(left: Doubles, right: Doubles, e: int, rule: CutRule) -> bool:
+def leaves_enough(left: Doubles, right: Doubles, e: int, criterion: int, min_rows: int) -> bool:
     """Whether both sides have rows enough; under Poisson's deviance also numbers above zero."""
-    if min(left[0, e], right[0, e]) < rule.min_rows:
+    if min(left[0, e], right[0, e]) < min_rows:
         return False
-    if rule.criterion != POISSON:
+    if criterion != POISSON:
         return True
     least = ROUNDING * (left[2, e] + right[2, e])
     return bool(min(left[2, e], right[2, e]) > least)
@@ -188,7 +159,7 @@ def leaves_enough(left: Doubles, right: Doubles, e: int, rule: CutRule) -> bool:
 
 @compiled
 def cut_gains(  # noqa: C901  views, cuts
-    sums: Doubles, own: int, rule: CutRule
+    sums: Doubles, own: int, criterion: int, min_rows: int
 ) -> Doubles:
     """Gain of each cut over the tree's own, in each view: (n_views, n_cuts).
 
@@ -196,19 +167,19 @@ def cut_gains(  # noqa: C901  views, cuts
     """
     n_bins, n_channels, n_views = sums.shape
     left, right = np.zeros((n_channels, n_views)), sums.sum(axis=0)
-    room_left = SideScores(np.empty(n_views), np.empty(n_views))
-    room_right = SideScores(np.empty(n_views), np.empty(n_views))
+    left_score, right_score = np.empty(n_views), np.empty(n_views)
+    weights = np.empty(n_views)
     scores = np.full((n_bins - 1, n_views), -np.inf)
     for c in range(n_bins - 1):
         for k in range(n_channels):
             for e in range(n_views):
                 left[k, e] += sums[c, k, e]
                 right[k, e] -= sums[c, k, e]
-        score_side(left, rule.criterion, room_left)
-        score_side(right, rule.criterion, room_right)
+        score_side(left, criterion, left_score, weights)
+        score_side(right, criterion, right_score, weights)
         for e in range(n_views):
-            if c == own or leaves_enough(left, right, e, rule):
-                scores[c, e] = room_left.scores[e] + room_right.scores[e]
+            if c == own or leaves_enough(left, right, e, criterion, min_rows):
+                scores[c, e] = left_score[e] + right_score[e]
     gains = np.full((n_views, n_bins - 1), -np.inf)
     for e in range(n_views):
         least = scores[own, e] + ROUNDING * abs(scores[own, e])
@@ -219,8 +190,13 @@ def cut_gains(  # noqa: C901  views, cuts
 
 
 @compiled
-def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bool) -> NodeRows:
-    """Keep the rows that some view, by the cut that it has chosen, sends to a side."""
+def rows_of_side(
+    bins: Bytes, counts: Bytes, chosen: Integers, left: bool
+) -> tuple[Integers, Bytes]:
+    """Keep the rows that some view, by the cut that it has chosen, sends to a side.
+
+    Gives their places, and how often each view drew them.
+    """
     n_rows, n_views = counts.shape
     low, high = chosen.min(), chosen.max()
     n_most = 0
@@ -231,7 +207,7 @@ def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bo
     for i in range(n_rows):
         if bins[i] > high if left else bins[i] <= low:
             continue
-        some = bins[i] <= low or bins[i] > high  # all views are of one mind
+        some = bins[i] <= low or bins[i] > high  # all views agree
         if some:
             kept[n_kept] = counts[i]
         else:
@@ -242,7 +218,7 @@ def rows_of_side(bins: Bytes, counts: Bytes, chosen: NDArray[np.int64], left: bo
         if some:
             places[n_kept] = i
             n_kept += 1
-    return NodeRows(places[:n_kept], kept[:n_kept])
+    return places[:n_kept], kept[:n_kept]
 
 
 @compiled
@@ -250,10 +226,6 @@ def count_draws(drawn: NDArray[np.uint32], counts: Bytes) -> None:
     """Count how often each row was drawn, 255 times at most."""
     for i in drawn:
         counts[i] += counts[i] < 255
-
-
-LEAF = -1
-"""In the place of a leaf's children and feature."""
 
 
 class SoftTree(NamedTuple):
@@ -277,14 +249,6 @@ class Reached(NamedTuple):
     shares: Doubles
 
 
-class Memberships(NamedTuple):
-    """Row i is in the leaves ``leaves[starts[i]:starts[i + 1]]`` by the shares beside them."""
-
-    starts: Integers
-    leaves: Integers
-    shares: Doubles
-
-
 @compiled
 def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
     """Count the thresholds below a value."""
@@ -299,7 +263,7 @@ def views_right(thresholds: Doubles, x: float, missing_left: bool) -> int:
 
 @compiled
 def reach(tree: SoftTree, row: Rows, reached: Reached) -> int:
-    """Write down the nodes that a row reaches, parents first, and give their number."""
+    """Write the nodes that a row reaches, parents first, and give their number."""
     n_views = tree.thresholds.shape[1]
     reached.nodes[0], reached.shares[0] = 0, 1.0
     done, found = 0, 1
@@ -332,7 +296,7 @@ def make_room(tree: SoftTree) -> Reached:
 def node_sums(tree: SoftTree, X: Rows, targets: RowTargets) -> Doubles:
     """Sum up the rows in each node by their memberships: (n_nodes, n_classes) weights.
 
-    For numbers, two columns: weights, and weights times numbers. Rows of no weight are passed over.
+    For numbers, two columns: weights, and weights times numbers. Rows of no weight are skipped.
     """
     n_classes = targets.n_classes
     sums = np.zeros((len(tree.left), n_classes or 2))
@@ -363,8 +327,11 @@ def predict_soft(tree: SoftTree, X: Rows, values: Doubles) -> Doubles:
 
 
 @compiled
-def leaf_memberships(tree: SoftTree, X: Rows) -> Memberships:
-    """Memberships of rows in the leaves that they touch; leaves are numbered as nodes."""
+def leaf_memberships(tree: SoftTree, X: Rows) -> tuple[Integers, Integers, Doubles]:
+    """Memberships of rows in the leaves that they touch; leaves are numbered as nodes.
+
+    Gives ``starts``, ``leaves``, ``shares``: row i is in ``leaves[starts[i]:starts[i + 1]]``.
+    """
     reached = make_room(tree)
     starts = np.zeros(len(X) + 1, dtype=np.int64)
     for i in range(len(X)):
@@ -378,24 +345,7 @@ def leaf_memberships(tree: SoftTree, X: Rows) -> Memberships:
             if tree.left[reached.nodes[j]] == LEAF:
                 leaves[place], shares[place] = reached.nodes[j], reached.shares[j]
                 place += 1
-    return Memberships(starts, leaves, shares)
-
-
-LEAST = np.finfo(np.float64).eps
-"""No probability counts as less."""
-
-
-class ShrunkPaths(NamedTuple):
-    """What each node adds to its parent's mean, before and by shrinkage, and from which step on.
-
-    ``changes`` has the shape (n_nodes, n_columns), with the root's mean in its place; ``factors``
-    (n_nodes, n_strengths); ``steps`` (n_nodes,): at step 0 the tree is its root alone.
-    """
-
-    changes: Doubles
-    factors: Doubles
-    steps: NDArray[np.int64]
-    n_steps: int
+    return starts, leaves, shares
 
 
 def node_means(tree: SoftTree, sums: Doubles, is_class: bool) -> tuple[Doubles, Doubles]:
@@ -421,7 +371,7 @@ def shrinkage_factors(weights: Doubles, parents: NDArray[np.int64], strengths: D
 def loss_of(prediction: float, target: float, is_class: bool) -> float:
     """Log loss of a class's probability, or squared error of a number."""
     if is_class:
-        return float(-np.log(max(prediction, LEAST)))
+        return float(-np.log(max(prediction, MIN_PROBABILITY)))
     return (prediction - target) ** 2
 
 
@@ -439,43 +389,46 @@ def sort_by_step(reached: Reached, found: int, steps: NDArray[np.int64]) -> None
 
 @compiled
 def shrunk_losses(  # noqa: C901  rows, strengths, nodes
-    tree: SoftTree, X: NDArray[np.float32], targets: RowTargets, paths: ShrunkPaths
+    tree: SoftTree,
+    X: Rows,
+    targets: RowTargets,
+    changes: Doubles,
+    factors: Doubles,
+    steps: Integers,
+    n_steps: int,
 ) -> Doubles:
-    """Weighted sums of the rows' losses: (n_steps, n_strengths); none for rows of no weight."""
-    n_strengths, is_class = paths.factors.shape[1], targets.n_classes > 0
-    jumps = np.zeros((paths.n_steps, n_strengths))
+    """Weighted sums of the rows' losses: (n_steps, n_strengths); none for rows of no weight.
+
+    ``changes``, (n_nodes, n_columns), are what each node adds to its parent's mean, with the root's
+    mean in its place; ``factors``, (n_nodes, n_strengths), shrink them; ``steps``, (n_nodes,), are
+    those from which on nodes are there: at step 0 the tree is its root alone.
+    """
+    n_strengths, is_class = factors.shape[1], targets.n_classes > 0
+    jumps = np.zeros((n_steps, n_strengths))
     reached = make_room(tree)
     for i in range(len(X)):
         if targets.weights[i] == 0.0:
             continue
         found = reach(tree, X[i], reached)
         column = targets.codes[i] if is_class else 0
-        sort_by_step(reached, found, paths.steps)
+        sort_by_step(reached, found, steps)
         for s in range(n_strengths):
-            prediction, loss = paths.changes[0, column], 0.0
+            prediction, loss = changes[0, column], 0.0
             for j in range(found):
                 node, share = reached.nodes[j], reached.shares[j]
-                step = paths.steps[node]
-                if step >= paths.n_steps:
+                step = steps[node]
+                if step >= n_steps:
                     break
                 if node > 0:
-                    prediction += share * paths.changes[node, column] * paths.factors[node, s]
-                last = j + 1 == found or paths.steps[reached.nodes[j + 1]] > step
+                    prediction += share * changes[node, column] * factors[node, s]
+                last = j + 1 == found or steps[reached.nodes[j + 1]] > step
                 if last:
                     new = loss_of(prediction, targets.numbers[i], is_class)
                     jumps[step, s] += targets.weights[i] * (new - loss)
                     loss = new
-    for step in range(1, paths.n_steps):
+    for step in range(1, n_steps):
         jumps[step] += jumps[step - 1]
     return jumps
-
-
-class CostedTree(NamedTuple):
-    """Children (-1 at leaves, else after their parent) and what each node costs as a leaf."""
-
-    left: Integers
-    right: Integers
-    costs: Doubles
 
 
 def parents_of(left: Integers, right: Integers) -> Integers:
@@ -486,44 +439,45 @@ def parents_of(left: Integers, right: Integers) -> Integers:
     return parents
 
 
-def link_strengths(tree: CostedTree) -> Doubles:
+def pruning_alphas(left: Integers, right: Integers, costs: Doubles) -> Doubles:
     r"""Give the :math:`\alpha` at which each node is collapsed into a leaf; 0 for leaves.
 
-    The weakest link is the node of least :math:`g(t) = (R(t) - R(T_t)) / (|T_t| - 1)`, with
-    :math:`R` the cost and :math:`|T_t|` the leaves below. It is collapsed, and so on to the root.
-    What lies below a collapsed node has its strength or less.
+    Children stand after their parent; ``costs`` are those of nodes as leaves. The weakest link is
+    the node of least :math:`g(t) = (R(t) - R(T_t)) / (|T_t| - 1)`, with :math:`R` the cost and
+    :math:`|T_t|` the leaves below. It is collapsed, and so on to the root. What lies below a
+    collapsed node has its alpha or less.
     """
     # plain lists and a heap: so few nodes are not worth the compiler's time
-    left, right, costs = tree.left.tolist(), tree.right.tolist(), tree.costs.tolist()
-    parents = parents_of(tree.left, tree.right).tolist()
-    inner = [node for node in range(len(left)) if left[node] >= 0]
-    below, leaves = list(costs), [1] * len(left)
+    parents = parents_of(left, right).tolist()
+    lefts, rights, cost = left.tolist(), right.tolist(), costs.tolist()
+    inner = [node for node in range(len(left)) if lefts[node] >= 0]
+    below, leaves = list(cost), [1] * len(left)
     for node in reversed(inner):
-        below[node] = below[left[node]] + below[right[node]]
-        leaves[node] = leaves[left[node]] + leaves[right[node]]
+        below[node] = below[lefts[node]] + below[rights[node]]
+        leaves[node] = leaves[lefts[node]] + leaves[rights[node]]
 
     def link(node: int) -> tuple[float, int, int]:
-        return (costs[node] - below[node]) / (leaves[node] - 1), node, leaves[node]
+        return (cost[node] - below[node]) / (leaves[node] - 1), node, leaves[node]
 
     links = [link(node) for node in inner]
     heapq.heapify(links)
-    strengths, alpha = [0.0] * len(left), 0.0
+    alphas, alpha = [0.0] * len(left), 0.0
     while links:
-        strength, node, then = heapq.heappop(links)
+        weakness, node, then = heapq.heappop(links)
         if leaves[node] != then:
             continue  # this or something below has been collapsed since
-        alpha = max(alpha, strength)
-        saved, lost = costs[node] - below[node], leaves[node] - 1
+        alpha = max(alpha, weakness)
+        saved, lost = cost[node] - below[node], leaves[node] - 1
         waiting = [node]
         while waiting:
             gone = waiting.pop()
             if leaves[gone] > 1:
-                strengths[gone], leaves[gone] = alpha, 1
-                waiting += [left[gone], right[gone]]
+                alphas[gone], leaves[gone] = alpha, 1
+                waiting += [lefts[gone], rights[gone]]
         above = parents[node]
         while above >= 0:
             below[above] += saved
             leaves[above] -= lost
             heapq.heappush(links, link(above))
             above = parents[above]
-    return np.array(strengths)
+    return np.array(alphas)
