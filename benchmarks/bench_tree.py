@@ -1,4 +1,4 @@
-"""The crowd tree beside scikit-learn's own tree and bagging: time, growth in rows, memory.
+"""The inner tree beside scikit-learn's own tree and bagging: time, growth in rows, memory.
 
 python benchmarks/bench_tree.py [--rows 100000] [--leaves 64] [--rounds 3] [--growth] [--memory]
 
@@ -21,9 +21,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import ensemblage.inner._tree_growth as choice
 from all_benchmarks import row
-from ensemblage.inner import GrowthRule, InnerTreeClassifier, RowTargets, TreeRecipe, TreeRows
+from ensemblage.inner import InnerTreeClassifier, RowTargets, TreeRows, TreeSettings
 
 COLUMNS, VIEWS = 20, 30
 PLACE, FIT, PREDICT = 0.3, 8.0, 15.0
@@ -51,8 +50,8 @@ def seconds(work, rounds):
 
 def parts(X, y, leaves):
     targets = RowTargets(np.ones(len(y)), y.astype(np.int32), np.zeros(len(y)), 2)
-    recipe = TreeRecipe(GrowthRule("gini", leaves, 1), VIEWS, 0.25, hard_thresholds=False)
-    return TreeRows(X, targets), recipe
+    settings = TreeSettings("gini", leaves, 1, VIEWS, 0.25)
+    return TreeRows(X, targets), settings
 
 
 def line(what, ours, theirs, bound, whose):
@@ -66,15 +65,15 @@ def line(what, ours, theirs, bound, whose):
 
 def fitted(estimator, X, y):
     """CPU time of a fit, and of scikit-learn's builder in it."""
-    builder, grow = [], choice.grow_structure
+    builder, grow = [], TreeSettings.grow
 
     def timed(*args):
         start = time.process_time()
-        structure = grow(*args)
+        found = grow(*args)
         builder.append(time.process_time() - start)
-        return structure
+        return found
 
-    with mock.patch.object(choice, "grow_structure", timed):
+    with mock.patch.object(TreeSettings, "grow", timed):
         whole, _ = seconds(lambda: estimator.fit(X, y), 1)
     return whole, sum(builder)
 
@@ -87,11 +86,11 @@ def compare(n_rows, leaves, rounds):
     )
     cart = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     grown, _ = seconds(lambda: cart.fit(X, y), rounds)
-    rows, recipe = parts(X, y, leaves)
-    structure = recipe.grow(rows, 0)
-    placed, _ = seconds(lambda: recipe.soften(structure.tree, rows, 0), rounds)
+    rows, settings = parts(X, y, leaves)
+    tree, _ = settings.grow(rows, 0)
+    placed, _ = seconds(lambda: settings.place_thresholds(tree, rows, 0), rounds)
     print(f"{n_rows:,} rows, {COLUMNS} columns, {leaves} leaves, {VIEWS} views; best of {rounds}")
-    line("thresholds of the crowd", placed, grown, PLACE, "CART")
+    line("thresholds of the views", placed, grown, PLACE, "CART")
     ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     whole, builder = fitted(ours, X, y)
     line("whole fit, five folds", whole, grown, FIT, "CART")
@@ -109,20 +108,20 @@ def compare(n_rows, leaves, rounds):
 
 
 def growth(leaves, rounds):
-    """Time per row of the crowd's thresholds and memberships, with one structure for all sizes."""
+    """Time per row of the views' thresholds and memberships, with one structure for all sizes."""
     X, y = rows_of(1_000_000)
-    rows, recipe = parts(X[:100_000], y[:100_000], leaves)
-    structure = recipe.grow(rows, 0)
+    rows, settings = parts(X[:100_000], y[:100_000], leaves)
+    grown, _ = settings.grow(rows, 0)
     found = []
     for n_rows in (10_000, 100_000, 1_000_000):
         rows, _ = parts(X[:n_rows], y[:n_rows], leaves)
 
         def work(rows=rows):
-            tree = recipe.soften(structure.tree, rows, 0)
-            return recipe.means(tree, rows)
+            tree = settings.place_thresholds(grown, rows, 0)
+            return settings.means(tree, rows)
 
         found.append(seconds(work, max(rounds, 1_000_000 // n_rows // 10))[0] / n_rows)
-        cart, _ = seconds(lambda rows=rows: recipe.grow(rows, 0), 1)
+        cart, _ = seconds(lambda rows=rows: settings.grow(rows, 0), 1)
         print(f"{n_rows:>9,} rows: ours {1e6 * found[-1]:6.2f} microseconds per row   "
               f"scikit-learn's builder {1e6 * cart / n_rows:6.2f}")  # fmt: skip
     print(f"ours, largest against smallest, per row: {max(found) / min(found):.2f}")
@@ -144,12 +143,12 @@ def status(field):
 def memory(n_rows, leaves):
     """Tell what the crowd, and a whole fit, take beside the rows."""
     X, y = rows_of(n_rows)
-    rows, recipe = parts(X, y, leaves)
+    rows, settings = parts(X, y, leaves)
     ours = InnerTreeClassifier(max_leaf_nodes=leaves, random_state=0)
     ours.fit(X[:2000], y[:2000])
     alone = peak(lambda: DecisionTreeClassifier(max_leaf_nodes=leaves).fit(X, y))
-    structure = recipe.grow(rows, 0)
-    placed = peak(lambda: recipe.soften(structure.tree, rows, 0))
+    grown, _ = settings.grow(rows, 0)
+    placed = peak(lambda: settings.place_thresholds(grown, rows, 0))
     whole = peak(lambda: ours.fit(X, y))
     million = n_rows / 2**20
     X_bytes, draws = COLUMNS * million, VIEWS * million

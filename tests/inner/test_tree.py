@@ -11,20 +11,23 @@ from ensemblage.inner import (
     BaseInnerTree,
     InnerTreeClassifier,
     InnerTreeRegressor,
-    NodeValues,
-    TreeWords,
+    TreeNames,
     as_text,
     outline,
 )
-from ensemblage.inner._tree import as_dot, follow_row, written
+from ensemblage.inner._tree import as_dot, distinct_texts, follow_row
 from ensemblage.inner._tree_growth import FittedTree
 from inner.trees import stump
 
+VALUES = np.array([[0.5, 0.5], [0.998, 0.002], [0.25, 0.75]])
+WEIGHTS = np.array([90.0, 5.5, 84.5])
+NAMES = TreeNames(['petal "width"'], ["a", "b"])
 
-def test_by_hand():
+
+def test_a_path_by_hand():
     values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
-    tree = FittedTree.make(stump([1.0, 2.0, 3.0, 4.0]), NodeValues(values, np.ones(3)))
-    path = follow_row(tree, np.array([1.5], dtype=np.float32), TreeWords(["age"], ["a", "b"]))
+    tree = FittedTree(*stump([1.0, 2.0, 3.0, 4.0]), values, np.ones(3))
+    path = follow_row(tree, np.array([1.5], dtype=np.float32), TreeNames(["age"], ["a", "b"]))
     (step,) = path.steps
     assert step[:10] == (0, "age", "age <= 3", 1.5, 3.0, 1.0, 4.0, 1.0, 0.75, 0.75)
     np.testing.assert_allclose(step.contribution, [0.2, -0.2])  # 3/4 of .4 up, 1/4 of .4 down
@@ -42,18 +45,20 @@ def test_by_hand():
 def test_contributions_add_up_to_the_prediction(estimator, load):
     X, y = load(return_X_y=True)
     tree = estimator.fit(X, y)
-    told = tree.predict_proba(X) if hasattr(tree, "predict_proba") else tree.predict(X)[:, None]
+    predicted = (
+        tree.predict_proba(X) if hasattr(tree, "predict_proba") else tree.predict(X)[:, None]
+    )
     for i in range(0, len(X), 10):
         path = tree.explain(X[i])
-        np.testing.assert_allclose(path.prediction, told[i], rtol=1e-12)
+        np.testing.assert_allclose(path.prediction, predicted[i], rtol=1e-12)
         assert sum(path.leaves.values()) == pytest.approx(1.0)
 
 
 def test_the_answer_to_a_category_is_yes_on_the_right():
     values = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
-    tree = FittedTree.make(stump([0.5, 0.5]), NodeValues(values, np.ones(3)))
-    words = TreeWords(["thal = normal"], ["a", "b"], ["normal"])
-    (step,) = follow_row(tree, np.array([1.0], dtype=np.float32), words).steps
+    tree = FittedTree(*stump([0.5, 0.5]), values, np.ones(3))
+    names = TreeNames(["thal = normal"], ["a", "b"], ["normal"])
+    (step,) = follow_row(tree, np.array([1.0], dtype=np.float32), names).steps
     assert (step.question, step.left, step.yes) == ("thal is normal", 0.0, 1.0)
 
 
@@ -64,65 +69,55 @@ def test_one_row_at_a_time():
         tree.explain(X[:2])
 
 
-VALUES = NodeValues(
-    np.array([[0.5, 0.5], [0.998, 0.002], [0.25, 0.75]]), np.array([90.0, 5.5, 84.5])
-)
-
-
-WORDS = TreeWords(['petal "width"'], ["a", "b"])
-
-
 def test_text_by_hand():
-    tree = FittedTree.make(stump([2.3, 2.45, 2.6]), VALUES)
-    assert as_text(tree, WORDS).splitlines() == [
-        'petal "width" <= 2.45 (crowd: 2.3 to 2.6)   [90 rows]',
+    tree = FittedTree(*stump([2.3, 2.45, 2.6]), VALUES, WEIGHTS)
+    assert as_text(tree, NAMES).splitlines() == [
+        'petal "width" <= 2.45 (views: 2.3 to 2.6)   [90 rows]',
         "├─ yes: a 100%   [5.5 rows]",
         "└─ no: b 75%, a 25%   [84 rows]",
     ]
 
 
 def test_numbers_and_hard_thresholds():
-    tree = FittedTree.make(
-        stump([2.45]), VALUES._replace(values=np.array([[0.0], [12345.6], [2.0]]))
-    )
-    lines = as_text(tree, TreeWords(["age"], [])).splitlines()
+    tree = FittedTree(*stump([2.45]), np.array([[0.0], [12345.6], [2.0]]), WEIGHTS)
+    lines = as_text(tree, TreeNames(["age"], [])).splitlines()
     assert lines[:2] == ["age <= 2.45   [90 rows]", "├─ yes: 12346   [5.5 rows]"]
 
 
 def test_thresholds_have_digits_enough():
-    assert written(1.00001, 1.0, 1.00002) == ("1.00001", "1", "1.00002")
-    assert written(2.0, 2.0, 2.0) == ("2", "2", "2")
+    assert distinct_texts(1.00001, 1.0, 1.00002) == ("1.00001", "1", "1.00002")
+    assert distinct_texts(2.0, 2.0, 2.0) == ("2", "2", "2")
 
 
 def test_numbers_have_no_exponent():
-    assert written(59410.0, 40161.0, 59425.5) == ("59410", "40161", "59426")
+    assert distinct_texts(59410.0, 40161.0, 59425.5) == ("59410", "40161", "59426")
 
 
 def test_dot_escapes_names():
-    text = as_dot(FittedTree.make(stump([1.0, 2.0]), VALUES), WORDS)
-    assert r'n0 [label="petal \"width\" <= 2 (crowd: 1 to 2)\n90 rows"];' in text
+    text = as_dot(FittedTree(*stump([1.0, 2.0]), VALUES, WEIGHTS), NAMES)
+    assert r'n0 [label="petal \"width\" <= 2 (views: 1 to 2)\n90 rows"];' in text
     assert 'n0 -> n1 [label="yes"];' in text
     assert text.count("ellipse") == 2
 
 
 def test_categories_are_asked_for_by_name():
     """One is right of the threshold, and it is the answer yes."""
-    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
-    words = TreeWords(["thal = normal"], ["a", "b"], ["normal"])
-    assert as_text(tree, words).splitlines() == [
+    tree = FittedTree(*stump([0.5, 0.5]), VALUES, WEIGHTS)
+    names = TreeNames(["thal = normal"], ["a", "b"], ["normal"])
+    assert as_text(tree, names).splitlines() == [
         "thal is normal   [90 rows]",
         "├─ yes: b 75%, a 25%   [84 rows]",
         "└─ no: a 100%   [5.5 rows]",
     ]
-    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, words)
-    root, yes, _ = outline(tree, words)
-    assert root.said == ("thal", " is normal")
+    assert 'n0 -> n2 [label="yes"];' in as_dot(tree, names)
+    root, yes, _ = outline(tree, names)
+    assert root.title == ("thal", " is normal")
     assert (yes.side, yes.shares) == ("yes", (0.25, 0.75))
 
 
 def test_a_number_whose_name_looks_like_a_category_is_a_number():
-    tree = FittedTree.make(stump([0.5, 0.5]), VALUES)
-    assert as_text(tree, TreeWords(["thal = normal"], ["a", "b"])).startswith(
+    tree = FittedTree(*stump([0.5, 0.5]), VALUES, WEIGHTS)
+    assert as_text(tree, TreeNames(["thal = normal"], ["a", "b"])).startswith(
         "thal = normal <= 0.5"
     )
 
@@ -193,7 +188,7 @@ def test_numbers_without_window_and_shrinkage_are_scikit_learns_too():
     assert (ours.predict(X) == theirs.predict(X)).all()
 
 
-def test_the_crowd_makes_thresholds_soft_and_medians_make_them_hard():
+def test_views_make_thresholds_soft_and_medians_make_them_hard():
     X, y = load_iris(return_X_y=True)
     soft = InnerTreeClassifier(random_state=0).fit(X, y)
     inner = ~soft.tree_.is_leaf
@@ -277,7 +272,7 @@ def test_columns_of_data_frames_are_named():
         assert tree.explain(frame[:1]).steps[0].column.startswith("petal")
 
 
-def test_words_become_zeros_and_ones_and_gaps_stay_gaps():
+def test_categories_become_zeros_and_ones_and_missing_values_stay():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame(

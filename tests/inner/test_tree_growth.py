@@ -9,12 +9,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage._core import DamagedStateError, Fold, draw_seeds
 from ensemblage.inner import (
-    FoldPlan,
-    GrowthRule,
     InnerEnsemble,
-    NodeValues,
-    TreeRecipe,
     TreeRows,
+    TreeSettings,
     alpha_grid,
     bins_of,
     candidate_cuts,
@@ -25,19 +22,23 @@ from ensemblage.inner import (
 )
 from ensemblage.inner._tree_growth import (
     CRITERIA,
-    Choice,
-    Crowd,
     FittedTree,
     ThresholdMeasure,
     fold_losses,
-    grow_structure,
     harden,
-    place_thresholds,
     shrunk_values,
+    thresholds_of_views,
 )
-from ensemblage.inner._tree_kernels import GINI, CutRule
+from ensemblage.inner._tree_kernels import GINI
 from inner.trees import GAPS, drawn_rows, grown, stump, targets
 from reference.inner_tree import place
+
+KINDS = ["gini", "entropy", "squared_error", "poisson"]
+SETTINGS = TreeSettings("gini", 8, 1, n_views=5, window=0.25)
+
+
+def growing(criterion, max_leaf_nodes, min_samples_leaf=1):
+    return TreeSettings(criterion, max_leaf_nodes, min_samples_leaf, n_views=1, window=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +49,10 @@ def rows():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.004, 0.01, 0.1, 1.0])
 def test_pruning_is_scikit_learns(rows, alpha):
-    structure = grow_structure(rows, GrowthRule("gini", None, 1), seed=3)
-    ours = pruned(structure, alpha)
+    ours = pruned(*growing("gini", None).grow(rows, seed=3), alpha)
     theirs = DecisionTreeClassifier(random_state=3, ccp_alpha=alpha).fit(rows.X, rows.y).tree_
     assert (ours.left >= 0).sum() == (theirs.children_left >= 0).sum()
-    # which row ends where: values that tell the leaves apart
+    # which row ends where: a value of its own for each leaf
     numbers = np.arange(float(len(ours.left)))[:, None]
     leaves = predict_soft(ours, rows.X, numbers).ravel()
     pairs = set(zip(leaves, theirs.apply(rows.X), strict=True))
@@ -60,21 +60,21 @@ def test_pruning_is_scikit_learns(rows, alpha):
 
 
 def test_limits_hold(rows):
-    structure = grow_structure(rows, GrowthRule("entropy", 5, 20), seed=0)
-    assert (structure.tree.left < 0).sum() == 5
-    assert (structure.tree.thresholds[structure.tree.left < 0] == 0).all()
+    tree, _ = growing("entropy", 5, 20).grow(rows, seed=0)
+    assert (tree.left < 0).sum() == 5
+    assert (tree.thresholds[tree.left < 0] == 0).all()
 
 
 def test_numbers_are_grown_too():
     X, y = load_diabetes(return_X_y=True)
     rows = TreeRows(X.astype(np.float32), targets(y))
-    structure = grow_structure(rows, GrowthRule("squared_error", 4, 1), seed=0)
-    assert (structure.tree.left >= 0).sum() == 3
-    assert structure.strengths[0] == structure.strengths.max() > 0
+    tree, ccp_alphas = growing("squared_error", 4).grow(rows, seed=0)
+    assert (tree.left >= 0).sum() == 3
+    assert ccp_alphas[0] == ccp_alphas.max() > 0
 
 
 def test_some_of_the_rows(rows):
-    some = rows.at(np.array([2, 5]))
+    some = rows.take(np.array([2, 5]))
     assert some.X.tolist() == rows.X[[2, 5]].tolist()
     assert some.y.tolist() == rows.y[[2, 5]].tolist()
 
@@ -84,23 +84,22 @@ def test_rows_of_a_fold_are_those_that_keep_their_weight(rows):
     fold = rows.only(places)
     assert fold.X is rows.X
     assert fold.counted.tolist() == places.tolist()
-    rule = GrowthRule("gini", 12, 2)
-    ours, copied = (grow_structure(each, rule, 4) for each in (fold, rows.at(places)))
-    for field, other in zip(ours.tree, copied.tree, strict=True):
+    settings = growing("gini", 12, 2)
+    ours, copied = (settings.grow(each, 4) for each in (fold, rows.take(places)))
+    for field, other in zip((*ours[0], ours[1]), (*copied[0], copied[1]), strict=True):
         assert field.tolist() == other.tolist()
-    assert ours.strengths.tolist() == copied.strengths.tolist()
 
 
 @pytest.fixture
 def tree():
     values = np.array([[0.5, 0.5], [0.8, 0.2], [0.2, 0.8]])
-    return FittedTree.make(stump([1.0, 2.0, 4.0]), NodeValues(values, np.array([10.0, 5.0, 5.0])))
+    return FittedTree(*stump([1.0, 2.0, 4.0]), values, np.array([10.0, 5.0, 5.0]))
 
 
-def test_what_it_says(tree):
+def test_predictions_sizes_and_importances(tree):
     X = np.array([[0.0], [1.5], [9.0]], dtype=np.float32)
     np.testing.assert_allclose(tree.predict(X)[:, 0], [0.8, 2 / 3 * 0.8 + 1 / 3 * 0.2, 0.2])
-    assert tree.leaf_memberships(X).leaves.tolist() == [1, 1, 2, 2]
+    assert tree.leaf_memberships(X)[1].tolist() == [1, 1, 2, 2]
     assert tree.is_leaf.tolist() == [False, True, True]
     assert tree.depths.tolist() == [0, 1, 1]
     assert tree.importances(2).tolist() == [1, 0]
@@ -146,15 +145,12 @@ def test_what_cannot_be_learned_is_a_root_with_its_alpha():
     X, _, rng = drawn_rows(0, n_rows=100)
     y = rng.integers(0, 2, size=100)
     rows = TreeRows(X, targets(y, n_classes=2))
-    recipe = TreeRecipe(GrowthRule("gini", 8, 1), 3, 0.25, hard_thresholds=False)
-    tree, chosen = learn_tree(rows, recipe, (1.0,), FoldPlan(5, None, 0, None))
+    settings = TreeSettings("gini", 8, 1, 3, 0.25)
+    tree, alpha, _, loss = learn_tree(rows, settings, (1.0,), cv=5, random_state=0)
     assert len(tree.left) == 1
     assert tree.values[0].tolist() == (np.bincount(y) / 100).tolist()
-    assert 0 < chosen.alpha < 1
-    assert chosen.loss == pytest.approx(np.log(2), abs=0.1)
-
-
-KINDS = ["gini", "entropy", "squared_error", "poisson"]
+    assert 0 < alpha < 1
+    assert loss == pytest.approx(np.log(2), abs=0.1)
 
 
 def n_classes(criterion):
@@ -172,8 +168,7 @@ def test_thresholds_equal_the_slow_ones(criterion, seed):
     counts = draw_bootstraps(len(y), range(seed, seed + 4))
     rows = TreeRows(X, targets(y, weights, n_classes(criterion)))
     min_rows = 1 + seed % 3
-    crowd = Crowd(counts, 0.25, CutRule(CRITERIA[criterion], min_rows))
-    soft = place_thresholds(tree, rows, crowd)
+    soft = thresholds_of_views(tree, rows, counts, 0.25, CRITERIA[criterion], min_rows)
     slow = place(listed, X.astype(float), y, weights, counts.T, 0.25, 3, criterion, min_rows)
     assert soft.thresholds[tree.left >= 0].tolist() == slow
 
@@ -187,8 +182,8 @@ def test_full_views_place_the_thresholds_of_the_tree(criterion, seed):
     X += rng.normal(0, 0.3, size=X.shape).astype(np.float32)
     tree, _, _ = grown(X, y, 12, criterion)
     rows = TreeRows(X, targets(y, None, n_classes(criterion)))
-    crowd = Crowd(np.ones((120, 3), dtype=np.uint8), 0.25, CutRule(CRITERIA[criterion], 1))
-    soft = place_thresholds(tree, rows, crowd)
+    counts = np.ones((120, 3), dtype=np.uint8)
+    soft = thresholds_of_views(tree, rows, counts, 0.25, CRITERIA[criterion], 1)
     assert (soft.thresholds == tree.thresholds).all()
 
 
@@ -198,11 +193,10 @@ def test_weights_are_copies():
     every = np.repeat(np.arange(len(y)), times)
     tree, _, _ = grown(X[every], y[every], 6)
     views = rng.integers(0, 3, size=(len(y), 4)).astype(np.uint8)
-    rule = CutRule(GINI, 1)
     weighted = TreeRows(X, targets(y, times, 3))
     copied = TreeRows(X[every], targets(y[every], n_classes=3))
-    one = place_thresholds(tree, weighted, Crowd(views, 0.25, rule))
-    other = place_thresholds(tree, copied, Crowd(views[every], 0.25, rule))
+    one = thresholds_of_views(tree, weighted, views, 0.25, GINI, 1)
+    other = thresholds_of_views(tree, copied, views[every], 0.25, GINI, 1)
     assert one.thresholds.tolist() == other.thresholds.tolist()
 
 
@@ -211,14 +205,14 @@ def test_the_votes_of_an_inner_ensemble_are_the_roots_thresholds():
     tree, _, _ = grown(X, y, 2)
     rows = TreeRows(X, targets(y, n_classes=3))
     counts = draw_bootstraps(len(y), range(9))
-    rule = CutRule(GINI, 1)
     own = float(tree.thresholds[0, 0])
     x = X[:, tree.feature[0]]
     cuts = candidate_cuts(x, np.ones(len(y)), own, 0.25)
-    measure = ThresholdMeasure(bins_of(x, cuts.values, tree.missing_left[0]), rows.targets, rule)
+    bins = bins_of(x, cuts[0], tree.missing_left[0])
+    measure = ThresholdMeasure(bins, rows.targets, GINI, 1)
     votes = InnerEnsemble(measure, lambda _: counts.T, "vote")(cuts)
-    soft = place_thresholds(tree, rows, Crowd(counts, 0.25, rule))
-    assert np.repeat(cuts.values, votes.astype(int)).tolist() == soft.thresholds[0].tolist()
+    soft = thresholds_of_views(tree, rows, counts, 0.25, GINI, 1)
+    assert np.repeat(cuts[0], votes.astype(int)).tolist() == soft.thresholds[0].tolist()
     one = measure(cuts, counts[:, 0])
     assert one.tolist() == measure.score_views(cuts, counts.T)[0].tolist()
 
@@ -235,7 +229,7 @@ def test_a_split_on_missing_values_alone_stays():
     tree, _, _ = grown(X, y, 2)
     assert tree.thresholds[0, 0] == np.inf
     rows = TreeRows(X, targets(y, n_classes=2))
-    soft = place_thresholds(tree, rows, Crowd(draw_bootstraps(5, range(4)), 0.5, CutRule(GINI, 1)))
+    soft = thresholds_of_views(tree, rows, draw_bootstraps(5, range(4)), 0.5, GINI, 1)
     assert (soft.thresholds[0] == np.inf).all()
 
 
@@ -246,58 +240,55 @@ def test_rows_without_weight_are_not_there(criterion):
     some = np.sort(rng.permutation(90)[:60])
     rows = TreeRows(X, targets(y, weights, n_classes(criterion)))
     tree, _, _ = grown(X[some], y[some], 8, criterion, weights[some])
-    recipe = TreeRecipe(GrowthRule(criterion, 8, 1), 6, 0.25, hard_thresholds=False)
-    fold, copied = rows.only(some), rows.at(some)
-    softs = [recipe.soften(tree, each, 5) for each in (fold, copied)]
+    settings = TreeSettings(criterion, 8, 1, 6, 0.25)
+    fold, copied = rows.only(some), rows.take(some)
+    softs = [settings.place_thresholds(tree, each, 5) for each in (fold, copied)]
     assert softs[0].thresholds.tolist() == softs[1].thresholds.tolist()
-    means = [recipe.means(softs[0], each) for each in (fold, copied)]
-    assert means[0].values.tolist() == means[1].values.tolist()
-    assert means[0].weights.tolist() == means[1].weights.tolist()
+    means = [settings.means(softs[0], each) for each in (fold, copied)]
+    assert means[0][0].tolist() == means[1][0].tolist()
+    assert means[0][1].tolist() == means[1][1].tolist()
 
 
 @pytest.fixture
-def rows_tree_choice():
+def drawn():
     X, y, _ = drawn_rows(4, n_rows=200)
     return TreeRows(X, targets(y, n_classes=3))
 
 
-RECIPE = TreeRecipe(GrowthRule("gini", 8, 1), n_views=5, window=0.25, hard_thresholds=False)
-
-
-def test_alphas_fall_from_the_root_to_the_whole_tree(rows_tree_choice):
-    structure = grow_structure(rows_tree_choice, RECIPE.growth, 0)
-    alphas = alpha_grid(structure)
+def test_alphas_fall_from_the_root_to_the_whole_tree(drawn):
+    tree, ccp_alphas = SETTINGS.grow(drawn, 0)
+    alphas = alpha_grid(tree, ccp_alphas)
     assert alphas[0] == np.inf
     assert alphas[-1] == 0
     assert (np.diff(alphas) < 0).all()
-    sizes = [len(pruned(structure, alpha).left) for alpha in alphas]
+    sizes = [len(pruned(tree, ccp_alphas, alpha).left) for alpha in alphas]
     assert sizes[0] == 1
     assert (np.diff(sizes) > 0).all()
 
 
-def test_losses_are_those_of_trees_pruned_and_shrunk_one_by_one(rows_tree_choice):
+def test_losses_are_those_of_trees_pruned_and_shrunk_one_by_one(drawn):
     fold = Fold(np.arange(0, 150), np.arange(150, 200))
-    structure = grow_structure(rows_tree_choice, RECIPE.growth, 0)
-    choice = Choice(alpha_grid(structure), np.array([10.0, 1.0]))
-    losses = fold_losses(rows_tree_choice, fold, RECIPE, choice, seed=7)
+    alphas, strengths = alpha_grid(*SETTINGS.grow(drawn, 0)), np.array([10.0, 1.0])
+    losses = fold_losses(drawn, fold, SETTINGS, alphas, strengths, seed=7)
     grow_seed, view_seed = draw_seeds(7, 2)
-    train, test = rows_tree_choice.at(fold.train), rows_tree_choice.at(fold.test)
-    own = grow_structure(train, RECIPE.growth, grow_seed)
-    for a, alpha in enumerate(choice.alphas):
+    train, test = drawn.take(fold.train), drawn.take(fold.test)
+    own = SETTINGS.grow(train, grow_seed)
+    for a, alpha in enumerate(alphas):
         # thresholds do not depend on what is pruned below
-        soft = RECIPE.soften(pruned(own, alpha), train, view_seed)
-        for s, strength in enumerate(choice.strengths):
-            values = shrunk_values(soft, RECIPE.means(soft, train), strength).values
-            told = predict_soft(soft, test.X, values)[np.arange(50), test.y]
-            assert losses[a, s] == pytest.approx(-np.log(told).sum(), rel=1e-9)
+        soft = SETTINGS.place_thresholds(pruned(*own, alpha), train, view_seed)
+        for s, strength in enumerate(strengths):
+            values = shrunk_values(soft, *SETTINGS.means(soft, train), strength)
+            found = predict_soft(soft, test.X, values)[np.arange(50), test.y]
+            assert losses[a, s] == pytest.approx(-np.log(found).sum(), rel=1e-9)
 
 
-def test_no_shrinkage_leaves_means_as_they_are(rows_tree_choice):
-    tree = grow_structure(rows_tree_choice, RECIPE.growth, 0).tree
-    values, weights = shrunk_values(tree, RECIPE.means(tree, rows_tree_choice), 0.0)
+def test_no_shrinkage_leaves_means_as_they_are(drawn):
+    tree, _ = SETTINGS.grow(drawn, 0)
+    means, weights = SETTINGS.means(tree, drawn)
+    values = shrunk_values(tree, means, weights, 0.0)
     leaf = int(np.flatnonzero(tree.left < 0)[0])
-    shares = predict_soft(tree, rows_tree_choice.X, np.eye(len(weights)))[:, leaf] == 1
-    expected = np.bincount(rows_tree_choice.y[shares], minlength=3) / shares.sum()
+    shares = predict_soft(tree, drawn.X, np.eye(len(weights)))[:, leaf] == 1
+    expected = np.bincount(drawn.y[shares], minlength=3) / shares.sum()
     assert values[leaf].tolist() == expected.tolist()
     assert weights[leaf] == shares.sum()
 

@@ -6,20 +6,17 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemblage.inner import (
-    CostedTree,
     bin_sums,
     bins_of,
     candidate_cuts,
-    link_strengths,
     predict_soft,
+    pruning_alphas,
 )
 from ensemblage.inner._tree_kernels import (
     ENTROPY,
     GINI,
     POISSON,
     SQUARED,
-    CutRule,
-    ShrunkPaths,
     count_draws,
     cut_gains,
     leaf_memberships,
@@ -44,25 +41,25 @@ def numbers(*values):
 def test_cuts_by_hand():
     x = numbers(1, 2, 2, 4, 8, 9, np.nan, 10)
     # seven known rows, four of them below 5: ranks 4 +- 1.75 are those of 4 | 8 and 8 | 9
-    cuts = candidate_cuts(x, np.ones(8), own=5.0, window=0.25)
-    assert cuts.values.tolist() == [3.0, 5.0, 8.5]
-    assert cuts.own == 1
+    cuts, own = candidate_cuts(x, np.ones(8), own=5.0, window=0.25)
+    assert cuts.tolist() == [3.0, 5.0, 8.5]
+    assert own == 1
 
 
 def test_no_window_leaves_the_trees_own_cut():
-    cuts = candidate_cuts(numbers(1, 2, 3), np.ones(3), own=1.5, window=0.0)
-    assert cuts.values.tolist() == [1.5]
+    cuts, _ = candidate_cuts(numbers(1, 2, 3), np.ones(3), own=1.5, window=0.0)
+    assert cuts.tolist() == [1.5]
 
 
 def test_values_that_scikit_learn_takes_for_equal_are_not_cut_apart():
-    cuts = candidate_cuts(numbers(0, 1e-8, 1, 2), np.ones(4), own=0.5, window=1.0)
-    assert cuts.values.tolist() == [0.5, 1.5]
+    cuts, _ = candidate_cuts(numbers(0, 1e-8, 1, 2), np.ones(4), own=0.5, window=1.0)
+    assert cuts.tolist() == [0.5, 1.5]
 
 
 @pytest.mark.parametrize("x", [[], [np.nan, np.nan], [3.0]])
 def test_where_nothing_can_be_cut(x):
-    cuts = candidate_cuts(numbers(*x), np.ones(len(x)), own=2.0, window=0.5)
-    assert cuts.values.tolist() == [2.0]
+    cuts, _ = candidate_cuts(numbers(*x), np.ones(len(x)), own=2.0, window=0.5)
+    assert cuts.tolist() == [2.0]
 
 
 @given(st.integers(0, 10_000))
@@ -70,10 +67,10 @@ def test_many_cuts_are_thinned_to_a_byte(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=2000).astype(np.float32)
     own = float(rng.choice(x[x < x.max()]))
-    cuts = candidate_cuts(x, rng.gamma(1.0, size=2000), own, window=0.4)
-    assert len(cuts.values) <= 255
-    assert (np.diff(cuts.values) > 0).all()
-    assert cuts.values[cuts.own] == own
+    cuts, place = candidate_cuts(x, rng.gamma(1.0, size=2000), own, window=0.4)
+    assert len(cuts) <= 255
+    assert (np.diff(cuts) > 0).all()
+    assert cuts[place] == own
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))
@@ -84,8 +81,8 @@ def test_cuts_equal_the_slow_ones(seed, window):
     x[rng.random(30) < 0.2] = np.nan
     weights = rng.integers(1, 4, size=30).astype(float)
     slow = cuts_in_window(x.tolist(), weights, 5.5, window)
-    fast = candidate_cuts(x, weights, 5.5, window)
-    assert fast.values.tolist() == sorted([*slow, 5.5])
+    fast, _ = candidate_cuts(x, weights, 5.5, window)
+    assert fast.tolist() == sorted([*slow, 5.5])
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))
@@ -97,8 +94,8 @@ def test_rows_of_one_weight_are_ranked_as_rows_of_any(seed, window):
     x[0] = np.inf
     ones = candidate_cuts(x, np.ones(600), 1.5, window)
     twos = candidate_cuts(x, np.full(600, 2.0), 1.5, window)
-    assert ones.own == twos.own
-    assert ones.values.tolist() == twos.values.tolist()
+    assert ones[1] == twos[1]
+    assert ones[0].tolist() == twos[0].tolist()
 
 
 @given(st.integers(0, 10_000), st.integers(1, 255))
@@ -134,11 +131,11 @@ def test_gains_by_hand():
         sums = sum_up(bins, counts, labels, 4)
         assert sums[:, 0].tolist() == counts.tolist()
         assert sums[:, 2].tolist() == [[0, 0], [0, 0], [1, 3], [1, 0]]
-        gains = judge(sums, 0, CutRule(GINI, 1))
+        gains = judge(sums, 0, GINI, 1)
         # 1 + (1 + 4) / 3 of the own cut, against 2 + 2 of the pure one and 5 / 3 + 1
         np.testing.assert_allclose(gains[0], [0, 4 - 8 / 3, -np.inf])
         np.testing.assert_allclose(gains[1], [0, -np.inf, -np.inf])
-        assert judge(sums, 0, CutRule(GINI, 3))[0].tolist() == [0, -np.inf, -np.inf]
+        assert judge(sums, 0, GINI, 3)[0].tolist() == [0, -np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -152,7 +149,7 @@ def test_gains_are_what_the_impurity_falls_by(criterion, seed):
     bins = rng.integers(0, 6, size=12).astype(np.uint8)
     n_classes = 0 if criterion in {"squared_error", "poisson"} else 3
     sums = bin_sums(bins, counts, targets(y, weights, n_classes), 6)
-    gains = cut_gains(sums, 2, CutRule(CRITERIA[criterion], 1))
+    gains = cut_gains(sums, 2, CRITERIA[criterion], 1)
     for e in range(4):
         drawn = weights * counts[:, e]
 
@@ -179,12 +176,11 @@ def test_a_row_drawn_twice_is_two_rows_and_a_weight_of_two(seed):
     y = rng.integers(0, 2, size=20)
     times = rng.integers(1, 4, size=20)
     every = np.repeat(np.arange(20), times)
-    rule = CutRule(GINI, 1)
     ones = np.ones((len(every), 1), dtype=np.uint8)
-    copies = cut_gains(bin_sums(bins[every], ones, targets(y[every], n_classes=2), 5), 1, rule)
+    copies = cut_gains(bin_sums(bins[every], ones, targets(y[every], n_classes=2), 5), 1, GINI, 1)
     drawn = times[:, None].astype(np.uint8)
-    counted = cut_gains(bin_sums(bins, drawn, targets(y, n_classes=2), 5), 1, rule)
-    weighted = cut_gains(bin_sums(bins, ones[:20], targets(y, times, 2), 5), 1, rule)
+    counted = cut_gains(bin_sums(bins, drawn, targets(y, n_classes=2), 5), 1, GINI, 1)
+    weighted = cut_gains(bin_sums(bins, ones[:20], targets(y, times, 2), 5), 1, GINI, 1)
     assert copies.tolist() == counted.tolist() == weighted.tolist()
 
 
@@ -194,10 +190,8 @@ def test_rows_go_where_their_views_send_them():
     chosen = np.array([0, 1])  # the views differ on the middle row
     for kernel in (rows_of_side, rows_of_side.python):
         left, right = kernel(bins, counts, chosen, True), kernel(bins, counts, chosen, False)
-        assert left.places.tolist() == [0, 1]
-        assert left.counts.tolist() == [[1, 0], [0, 1]]
-        assert right.places.tolist() == [1, 2]
-        assert right.counts.tolist() == [[2, 0], [1, 1]]
+        assert [each.tolist() for each in left] == [[0, 1], [[1, 0], [0, 1]]]
+        assert [each.tolist() for each in right] == [[1, 2], [[2, 0], [1, 1]]]
 
 
 @given(st.integers(0, 10_000))
@@ -209,8 +203,8 @@ def test_no_draw_is_lost_on_the_way(seed):
     chosen = rng.integers(0, 4, size=4)
     total = np.zeros_like(counts)
     for side in (True, False):
-        part = rows_of_side(bins, counts, chosen, side)
-        total[part.places] += part.counts
+        places, kept = rows_of_side(bins, counts, chosen, side)
+        total[places] += kept
     assert (total == counts).all()
 
 
@@ -244,10 +238,10 @@ def test_sums_predictions_and_memberships_by_hand():
     for kernel in (predict_soft, predict_soft.python):
         assert kernel(tree, X, values).ravel().tolist() == [0, 0, 0.5, 1, 1]
     for kernel in (leaf_memberships, leaf_memberships.python):
-        found = kernel(tree, X)
-        assert found.starts.tolist() == [0, 1, 2, 4, 5, 6]
-        assert found.leaves.tolist() == [1, 1, 1, 2, 2, 2]
-        assert found.shares.tolist() == [1, 1, 0.5, 0.5, 1, 1]
+        starts, leaves, shares = kernel(tree, X)
+        assert starts.tolist() == [0, 1, 2, 4, 5, 6]
+        assert leaves.tolist() == [1, 1, 1, 2, 2, 2]
+        assert shares.tolist() == [1, 1, 0.5, 0.5, 1, 1]
 
 
 @given(st.integers(0, 10_000))
@@ -256,15 +250,15 @@ def test_memberships_equal_the_slow_ones_and_add_up_to_one(seed):
     rows, y, rng = drawn_rows(seed)
     tree, listed, _ = grown(rows, y, leaves=7)
     tree = soft(tree, rng)
-    found = leaf_memberships(tree, rows)
+    starts, leaves, shares = leaf_memberships(tree, rows)
     sums = node_sums(tree, rows, targets(y, n_classes=3))
     slow = np.array([memberships(listed, tree.thresholds, x) for x in rows.astype(float)])
     np.testing.assert_allclose(sums.sum(axis=1), slow.sum(axis=0), atol=1e-9)
     for i in range(len(rows)):
-        own = slice(found.starts[i], found.starts[i + 1])
-        assert found.shares[own].sum() == pytest.approx(1.0)
-        assert len(set(found.leaves[own])) == len(found.leaves[own])
-        np.testing.assert_allclose(found.shares[own], slow[i][found.leaves[own]], atol=1e-12)
+        own = slice(starts[i], starts[i + 1])
+        assert shares[own].sum() == pytest.approx(1.0)
+        assert len(set(leaves[own])) == len(leaves[own])
+        np.testing.assert_allclose(shares[own], slow[i][leaves[own]], atol=1e-12)
 
 
 @given(st.integers(0, 10_000))
@@ -282,7 +276,7 @@ def test_equal_thresholds_are_scikit_learns_tree(seed):
 STRENGTHS = np.array([0.0, 3.0])
 
 
-def test_by_hand():
+def test_shrunk_losses_by_hand():
     """Of ten rows, six to four, the left leaf is 1 : 0; at strength 10 it moves half the way."""
     tree = stump([1.0, 2.0])
     changes = np.array([[0.6, 0.4], [0.4, -0.4], [-0.6, 0.6]])
@@ -290,13 +284,13 @@ def test_by_hand():
         np.array([10.0, 6.0, 4.0]), parents_of(tree.left, tree.right), np.array([0.0, 10.0])
     )
     assert factors[1].tolist() == [1.0, 0.5]
-    paths = ShrunkPaths(changes, factors, np.array([0, 1, 1]), 2)
+    paths = changes, factors, np.array([0, 1, 1]), 2
     row = np.array([[1.5]], dtype=np.float32)
     for kernel in (shrunk_losses, shrunk_losses.python):
-        losses = kernel(tree, row, targets([0], n_classes=2), paths)
+        losses = kernel(tree, row, targets([0], n_classes=2), *paths)
         expected = [[0.6, 0.6], [0.6 - 0.1, 0.6 - 0.05]]  # half of the row on each side
         np.testing.assert_allclose(losses, -np.log(expected))
-        squared = kernel(tree, row, targets([1.0]), paths)
+        squared = kernel(tree, row, targets([1.0]), *paths)
         np.testing.assert_allclose(squared, (np.array(expected) - 1) ** 2)
 
 
@@ -309,9 +303,9 @@ def test_an_empty_node_has_its_parents_mean():
 def test_what_cannot_be_costs_much_but_not_infinitely():
     tree = stump([1.0])
     changes = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
-    paths = ShrunkPaths(changes, np.ones((3, 1)), np.array([0, 1, 1]), 2)
+    paths = changes, np.ones((3, 1)), np.array([0, 1, 1]), 2
     row = np.array([[0.0]], dtype=np.float32)
-    losses = shrunk_losses(tree, row, targets([1], n_classes=2), paths)
+    losses = shrunk_losses(tree, row, targets([1], n_classes=2), *paths)
     np.testing.assert_allclose(losses, -np.log(np.finfo(float).eps))
 
 
@@ -333,7 +327,7 @@ def test_equals_the_slow_walk_over_pruned_trees(n_classes, seed):
     inner = np.flatnonzero(tree.left >= 0)
     steps = np.array([0, *(1 + np.searchsorted(inner, parents[1:]))])
     factors = shrinkage_factors(weights, parents, STRENGTHS)
-    losses = shrunk_losses(tree, X, rows, ShrunkPaths(changes, factors, steps, len(inner) + 1))
+    losses = shrunk_losses(tree, X, rows, changes, factors, steps, len(inner) + 1)
     for step in range(len(inner) + 1):
         pruned = set(inner[step:].tolist())
         for s, strength in enumerate(STRENGTHS):
@@ -350,25 +344,25 @@ def test_equals_the_slow_walk_over_pruned_trees(n_classes, seed):
 
 def costed(found):
     costs = found.impurity * found.weighted_n_node_samples / found.weighted_n_node_samples[0]
-    return CostedTree(found.children_left, found.children_right, costs)
+    return found.children_left, found.children_right, costs
 
 
-def test_by_hand_of_weakest_links():
+def test_weakest_links_by_hand():
     """Node 2 saves .1 for one leaf; then the root saves .4 for one, as all below is gone."""
-    tree = CostedTree(
+    left, right, costs = (
         np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1]),
         np.array([1.0, 0.2, 0.4, 0.1, 0.2]),
     )  # fmt: skip
-    np.testing.assert_allclose(link_strengths(tree), [0.4, 0, 0.1, 0, 0])
-    assert parents_of(tree.left, tree.right).tolist() == [-1, 0, 0, 2, 2]
+    np.testing.assert_allclose(pruning_alphas(left, right, costs), [0.4, 0, 0.1, 0, 0])
+    assert parents_of(left, right).tolist() == [-1, 0, 0, 2, 2]
 
 
 def test_a_root_weaker_than_what_is_below_takes_it_along():
-    tree = CostedTree(
+    left, right, costs = (
         np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1]),
         np.array([1.0, 0.5, 0.5, 0.0, 0.0]),
     )  # fmt: skip
-    np.testing.assert_allclose(link_strengths(tree), [0.25, 0, 0.25, 0, 0])
+    np.testing.assert_allclose(pruning_alphas(left, right, costs), [0.25, 0, 0.25, 0, 0])
 
 
 @given(st.integers(0, 10_000))
@@ -376,17 +370,17 @@ def test_a_root_weaker_than_what_is_below_takes_it_along():
 def test_equals_the_slow_search_and_never_falls_towards_the_root(seed):
     X, y, _ = drawn_rows(seed)
     _, listed, found = grown(X, y, leaves=9)
-    tree = costed(found)
-    strengths = link_strengths(tree)
-    slow = weakest_links(listed, tree.costs)
-    np.testing.assert_allclose(strengths[list(slow)], list(slow.values()), atol=1e-12)
-    parents = parents_of(tree.left, tree.right)
-    assert (strengths[1:] <= strengths[parents[1:]]).all()
+    left, right, costs = costed(found)
+    alphas = pruning_alphas(left, right, costs)
+    slow = weakest_links(listed, costs)
+    np.testing.assert_allclose(alphas[list(slow)], list(slow.values()), atol=1e-12)
+    parents = parents_of(left, right)
+    assert (alphas[1:] <= alphas[parents[1:]]).all()
 
 
 def test_the_alphas_are_scikit_learns():
     X, y = load_breast_cancer(return_X_y=True)
     grower = DecisionTreeClassifier(random_state=0)
     path = grower.cost_complexity_pruning_path(X, y).ccp_alphas
-    ours = link_strengths(costed(grower.fit(X, y).tree_))
+    ours = pruning_alphas(*costed(grower.fit(X, y).tree_))
     assert np.unique(ours.round(12)).tolist() == np.unique(path.round(12)).tolist()

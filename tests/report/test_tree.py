@@ -91,7 +91,7 @@ def test_a_category_is_asked_for_on_every_page(words):
     told = explain_model(tree, table, y, row=0)
     assert tree.to_text().splitlines()[0].startswith("thal is ")
     assert explain_model(tree).text()[2] == tree.to_text().splitlines()[0]
-    assert explain_model(tree).sections[0].blocks[0].nodes[0].said[1].startswith(" is ")
+    assert explain_model(tree).sections[0].blocks[0].nodes[0].title[1].startswith(" is ")
     way = told.text()[-2].rows
     questions = [row[0].text for row in way]
     assert questions[0].startswith("thal is ")

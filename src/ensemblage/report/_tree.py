@@ -22,12 +22,12 @@ from ensemblage.evaluation import MEASURES
 from ensemblage.inner import (
     BaseInnerTree,
     TreeDisplay,
+    TreeNames,
     TreePath,
-    TreeWords,
     as_text,
-    asked,
+    describe_split,
     outline,
-    tree_words,
+    tree_names,
 )
 from ensemblage.report._blocks import Section, TreeBlock
 from ensemblage.report._contributions import (
@@ -126,21 +126,21 @@ def _size(estimator: Any) -> str:
     return f"a tree of {count(leaves, 'leaf', 'leaves')}, {count(depth, 'split')} deep at most"
 
 
-def _context_names(context: ModelContext) -> TreeWords:
+def _context_names(context: ModelContext) -> TreeNames:
     columns = feature_names(context.model, context.columns)
     return _names(context.estimator, columns, feature_categories_of(context.model))
 
 
 def _names(
     estimator: Any, columns: Sequence[str], categories: Sequence[str | None] = ()
-) -> TreeWords:
+) -> TreeNames:
     """Use names and categories of the table's columns if there is one for each."""
     known = len(columns) == estimator.n_features_in_
-    names = tree_words(estimator, columns if known else ())
+    names = tree_names(estimator, columns if known else ())
     return names._replace(categories=categories) if known and categories else names
 
 
-def _document(estimator: Any, names: TreeWords) -> TreeDocument:
+def _document(estimator: Any, names: TreeNames) -> TreeDocument:
     tree = estimator.tree_
     middle = tree.thresholds.shape[1] // 2
     nodes = []
@@ -201,7 +201,7 @@ def _decision(context: ModelContext, path: TreePath, label: int, name: str) -> D
     )
 
 
-def path_table(tree: Any, path: TreePath, label: int, names: TreeWords) -> TableBlock:
+def path_table(tree: Any, path: TreePath, label: int, names: TreeNames) -> TableBlock:
     """List the splits on a row's path, and its share on each side."""
     columns = [
         Heading("split"), Heading("value"), Heading("share of the row", numeric=True),
@@ -211,7 +211,7 @@ def path_table(tree: Any, path: TreePath, label: int, names: TreeWords) -> Table
     places = 3 if names.classes else MEASURES["rmse"].places(float(path.prediction[label]))
     rows = []
     for step in path.steps:
-        split = asked(tree, step.node, names)
+        split = describe_split(tree, step.node, names)
         yes_is_left = split.yes == tree.left[step.node]
         value = value_text(step.value) if yes_is_left else "yes" if step.value else "no"
         rows.append(

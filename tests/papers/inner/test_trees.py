@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from ensemblage.inner import (
-    GrowthRule,
     InnerTreeClassifier,
     InnerTreeRegressor,
     alpha_grid,
@@ -83,15 +82,15 @@ def test_ours_are_the_estimators(iris, method, leaves):
 
 
 def test_errors_are_those_of_trees_pruned_one_by_one(iris):
-    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), 1, 0.0, hard_thresholds=False)
-    train, test = iris.at(np.arange(0, 150, 2)), iris.at(np.arange(1, 150, 2))
-    structure, alphas = recipe.grow(train, 0), alpha_grid(recipe.grow(iris, 0))
-    classes = recipe.means(structure.tree, train).values.argmax(axis=1)
-    errors = errors_by_alpha(structure, classes, test, alphas)
+    recipe = LaplaceRecipe("gini", None, 1, 1, 0.0)
+    train, test = iris.take(np.arange(0, 150, 2)), iris.take(np.arange(1, 150, 2))
+    grown, alphas = recipe.grow(train, 0), alpha_grid(*recipe.grow(iris, 0))
+    classes = recipe.means(grown[0], train)[0].argmax(axis=1)
+    errors = errors_by_alpha(*grown, classes, test, alphas)
     for alpha, found in zip(alphas, errors, strict=True):
-        tree = pruned(structure, alpha)
-        said = predict_soft(tree, test.X, recipe.means(tree, train).values).argmax(axis=1)
-        assert found == (said != test.y).sum()
+        tree = pruned(*grown, alpha)
+        predicted = predict_soft(tree, test.X, recipe.means(tree, train)[0]).argmax(axis=1)
+        assert found == (predicted != test.y).sum()
 
 
 def test_one_cell_per_set_method_and_repeat(shared):

@@ -10,17 +10,14 @@ from numpy.typing import NDArray
 from ensemblage._core import draw_seeds
 from ensemblage.inner import (
     LARGEST,
-    CostedTree,
-    NodeValues,
     SoftTree,
-    Structure,
-    TreeRecipe,
     TreeRows,
+    TreeSettings,
     bin_sums,
     bins_of,
     candidate_cuts,
     draw_bootstraps,
-    link_strengths,
+    pruning_alphas,
 )
 
 Doubles = NDArray[np.float64]
@@ -31,25 +28,25 @@ RAMP = 0.1
 """Half the width of a ramp that is the same everywhere, as a share of the node's rows."""
 
 
-class LaplaceRecipe(TreeRecipe):
+class LaplaceRecipe(TreeSettings):
     """Leaves that are not shrunk, but for one row more of each class (Laplace)."""
 
-    def means(self, tree: SoftTree, rows: TreeRows) -> NodeValues:
+    def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
         """Add one to each class's weight; numbers stay as they are."""
         means, weights = super().means(tree, rows)
         n_classes = rows.targets.n_classes
         if not n_classes:
-            return NodeValues(means, weights)
+            return means, weights
         smoothed = (means * weights[:, None] + 1) / (weights[:, None] + n_classes)
-        return NodeValues(smoothed, weights)
+        return smoothed, weights
 
 
-class RampRecipe(TreeRecipe):
+class RampRecipe(TreeSettings):
     """Thresholds that are soft by the same share of rows in each node, without a crowd."""
 
-    def soften(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
+    def place_thresholds(self, tree: SoftTree, rows: TreeRows, seed: int) -> SoftTree:
         """Spread the thresholds over the ranks around CART's."""
-        rows = rows.at(rows.counted)
+        rows = rows.take(rows.counted)
         thresholds = np.repeat(tree.thresholds, self.n_views, axis=1)
         for node, here in rows_at_splits(tree, rows):
             x = np.sort(rows.X[here, tree.feature[node]].astype(np.float64))
@@ -61,36 +58,36 @@ class RampRecipe(TreeRecipe):
         return tree._replace(thresholds=thresholds)
 
 
-class CrowdLeavesRecipe(TreeRecipe):
+class CrowdLeavesRecipe(TreeSettings):
     """Node means that are averages over bootstraps; thresholds are CART's."""
 
-    def means(self, tree: SoftTree, rows: TreeRows) -> NodeValues:
+    def means(self, tree: SoftTree, rows: TreeRows) -> tuple[Doubles, Doubles]:
         """Average the bootstraps' means; a node that one has no rows of keeps the plain mean."""
-        rows = rows.at(rows.counted)
-        plain = super().means(tree, rows)
-        total = np.zeros_like(plain.values)
+        rows = rows.take(rows.counted)
+        plain, plain_weights = super().means(tree, rows)
+        total = np.zeros_like(plain)
         for counts in draw_bootstraps(len(rows.X), range(self.n_views)).T:
             drawn = rows._replace(targets=rows.targets._replace(weights=counts.astype(np.float64)))
             means, weights = super().means(tree, drawn)
-            total += np.where(weights[:, None] > 0, means, plain.values)
-        return NodeValues(total / self.n_views, plain.weights)
+            total += np.where(weights[:, None] > 0, means, plain)
+        return total / self.n_views, plain_weights
 
 
-class CrowdStoppingRecipe(TreeRecipe):
+class CrowdStoppingRecipe(TreeSettings):
     """A split stays if for most bootstraps it helps the rows that they have not drawn."""
 
-    def grow(self, rows: TreeRows, seed: int) -> Structure:
+    def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
         """Grow CART, and take back what the crowd votes against."""
-        rows = rows.at(rows.counted)
+        rows = rows.take(rows.counted)
         tree, _ = super().grow(rows, seed)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         strengths = np.zeros(len(tree.left))
         kept = {0}
         for node, here in rows_at_splits(tree, rows):
-            if node in kept and helps_most_views(tree, node, rows.at(here), counts[here]):
+            if node in kept and helps_most_views(tree, node, rows.take(here), counts[here]):
                 strengths[node] = 1.0
                 kept |= {int(tree.left[node]), int(tree.right[node])}
-        return Structure(tree, strengths)
+        return tree, strengths
 
 
 def helps_most_views(tree: SoftTree, node: int, rows: TreeRows, counts: NDArray[np.uint8]) -> bool:
@@ -111,15 +108,15 @@ def helps_most_views(tree: SoftTree, node: int, rows: TreeRows, counts: NDArray[
     return 2 * votes > judged
 
 
-class CrowdSplitsRecipe(TreeRecipe):
+class CrowdSplitsRecipe(TreeSettings):
     """Splits of the greatest mean gain over bootstraps: the paper's inner score, on trees."""
 
-    def grow(self, rows: TreeRows, seed: int) -> Structure:
+    def grow(self, rows: TreeRows, seed: int) -> tuple[SoftTree, Doubles]:
         """Split the leaf of the greatest gain, up to the most leaves."""
-        rows = rows.at(rows.counted)
+        rows = rows.take(rows.counted)
         counts = draw_bootstraps(len(rows.X), draw_seeds(seed, self.n_views))
         made = [CrowdNode(np.arange(len(rows.X)), best_split(rows, counts))]
-        for _ in range((self.growth.max_leaf_nodes or 16) - 1):
+        for _ in range((self.max_leaf_nodes or 16) - 1):
             gains = [each.split.gain if each.left < 0 else 0.0 for each in made]
             best = int(np.argmax(gains))
             if gains[best] <= 0:
@@ -129,7 +126,7 @@ class CrowdSplitsRecipe(TreeRecipe):
             left = np.where(np.isnan(x), split.missing_left, x <= split.cut)
             made[best] = made[best]._replace(left=len(made))
             parts = (here[left], here[~left])
-            made += [CrowdNode(part, best_split(rows.at(part), counts[part])) for part in parts]
+            made += [CrowdNode(part, best_split(rows.take(part), counts[part])) for part in parts]
         return _structure(made, rows)
 
 
@@ -160,7 +157,7 @@ def best_split(rows: TreeRows, counts: NDArray[np.uint8]) -> Split:
             continue
         middle = len(known) // 2
         own = (known[middle - 1] + known[middle]) / 2
-        cuts = candidate_cuts(x, rows.targets.weights, own, 1.0).values
+        cuts = candidate_cuts(x, rows.targets.weights, own, 1.0)[0]
         missing_left = bool(np.median(x[~np.isnan(x)]) <= own)  # to the larger side
         sums = bin_sums(bins_of(x, cuts, missing_left), counts, rows.targets, len(cuts) + 1)
         gains = _gini_gains(sums[:, 1:]).mean(axis=1)
@@ -182,7 +179,7 @@ def _gini_gains(sums: Doubles) -> Doubles:
     return score(left[:-1]) + score(right[:-1]) - score(left[-1:])
 
 
-def _structure(made: list[CrowdNode], rows: TreeRows) -> Structure:
+def _structure(made: list[CrowdNode], rows: TreeRows) -> tuple[SoftTree, Doubles]:
     left = np.array([node.left for node in made], dtype=np.int64)
     right = np.where(left < 0, -1, left + 1)
     inner = left >= 0
@@ -197,7 +194,7 @@ def _structure(made: list[CrowdNode], rows: TreeRows) -> Structure:
     counts = np.array([np.bincount(codes[node.rows], minlength=n_classes) for node in made])
     totals = counts.sum(axis=1)
     costs = (totals - (counts**2).sum(axis=1) / totals) / totals[0]
-    return Structure(tree, link_strengths(CostedTree(left, right, costs)))
+    return tree, pruning_alphas(left, right, costs)
 
 
 def goes_left(tree: SoftTree, node: int, X: NDArray[np.float32]) -> NDArray[np.bool_]:

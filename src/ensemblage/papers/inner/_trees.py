@@ -19,13 +19,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ensemblage._core import draw_seeds, make_folds
 from ensemblage.datasets import Table, find_folder, read_table
 from ensemblage.inner import (
-    STRENGTHS,
-    FoldPlan,
-    GrowthRule,
+    SHRINKAGE_GRID,
     RowTargets,
-    Structure,
-    TreeRecipe,
+    SoftTree,
     TreeRows,
+    TreeSettings,
     alpha_grid,
     learn_tree,
     predict_soft,
@@ -77,7 +75,7 @@ def tree_rows(name: str, data_dir: str | None, seed: int) -> TreeRows:
     rows = TreeRows(X, targets)
     if len(X) <= MOST_ROWS:
         return rows
-    return rows.at(np.sort(np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]))
+    return rows.take(np.sort(np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]))
 
 
 @lru_cache(maxsize=8)
@@ -141,23 +139,23 @@ Predicted: TypeAlias = tuple[Doubles, float | None]
 class Way(NamedTuple):
     """A way to learn a tree: its recipe, window, strengths and most leaves."""
 
-    recipe: type[TreeRecipe]
+    recipe: type[TreeSettings]
     window: float
-    strengths: tuple[float, ...] = STRENGTHS
+    strengths: tuple[float, ...] = SHRINKAGE_GRID
     leaves: int | None = None
     hard_thresholds: bool = False
 
 
 WAYS = {
     "cart-loss": Way(LaplaceRecipe, 0.0, (0.0,)),
-    "shrunk": Way(TreeRecipe, 0.0),
+    "shrunk": Way(TreeSettings, 0.0),
     "thresholds": Way(LaplaceRecipe, WINDOW, (0.0,)),
-    "ours": Way(TreeRecipe, WINDOW),
+    "ours": Way(TreeSettings, WINDOW),
     "ramp": Way(RampRecipe, WINDOW),
     "cart-16": Way(LaplaceRecipe, 0.0, (0.0,), SMALL),
-    "shrunk-16": Way(TreeRecipe, 0.0, leaves=SMALL),
-    "ours-16": Way(TreeRecipe, WINDOW, leaves=SMALL),
-    "crisp-16": Way(TreeRecipe, WINDOW, leaves=SMALL, hard_thresholds=True),
+    "shrunk-16": Way(TreeSettings, 0.0, leaves=SMALL),
+    "ours-16": Way(TreeSettings, WINDOW, leaves=SMALL),
+    "crisp-16": Way(TreeSettings, WINDOW, leaves=SMALL, hard_thresholds=True),
     "splits-16": Way(CrowdSplitsRecipe, 0.0, leaves=SMALL),
     "stopping-16": Way(CrowdStoppingRecipe, 0.0, leaves=SMALL),
     "leaves-16": Way(CrowdLeavesRecipe, 0.0, leaves=SMALL),
@@ -169,41 +167,45 @@ def predict_new(method: str, train: TreeRows, X: NDArray[np.float32], seed: int)
         return OTHERS[method](train, X, seed)
     way = WAYS[method]
     criterion = "gini" if train.targets.n_classes else "squared_error"
-    growth = GrowthRule(criterion, way.leaves, 1)
-    recipe = way.recipe(growth, VIEWS, way.window, way.hard_thresholds)
-    tree, _ = learn_tree(train, recipe, way.strengths, FoldPlan(INNER_FOLDS, None, seed, 1))
+    settings = way.recipe(criterion, way.leaves, 1, VIEWS, way.window, way.hard_thresholds)
+    tree, *_ = learn_tree(
+        train, settings, way.strengths, cv=INNER_FOLDS, random_state=seed, n_jobs=1
+    )
     return tree.predict(X), float(tree.is_leaf.sum())
 
 
 def _cart_by_accuracy(train: TreeRows, X: NDArray[np.float32], seed: int) -> Predicted:
     """Prune by the errors on the folds, as most users do; of equal alphas the largest."""
-    recipe = LaplaceRecipe(GrowthRule("gini", None, 1), VIEWS, 0.0, hard_thresholds=False)
+    recipe = LaplaceRecipe("gini", None, 1, VIEWS, 0.0)
     grow_seed, fold_seed, *seeds = draw_seeds(seed, 2 + INNER_FOLDS)
-    structure = recipe.grow(train, grow_seed)
-    alphas = alpha_grid(structure)
+    whole, ccp_alphas = recipe.grow(train, grow_seed)
+    alphas = alpha_grid(whole, ccp_alphas)
     errors = np.zeros(len(alphas))
     n_folds = min(INNER_FOLDS, int(np.bincount(train.y).max()))
     for fold, own in zip(make_folds(train.y, n_folds, fold_seed), seeds, strict=False):
-        part = train.at(fold.train)
-        grown = recipe.grow(part, own)
-        classes = recipe.means(grown.tree, part).values.argmax(axis=1)
-        errors += errors_by_alpha(grown, classes, train.at(fold.test), alphas)
-    tree = pruned(structure, float(alphas[errors.argmin()]))
-    values = predict_soft(tree, X, recipe.means(tree, train).values)
+        part = train.take(fold.train)
+        grown, own_alphas = recipe.grow(part, own)
+        classes = recipe.means(grown, part)[0].argmax(axis=1)
+        errors += errors_by_alpha(grown, own_alphas, classes, train.take(fold.test), alphas)
+    tree = pruned(whole, ccp_alphas, float(alphas[errors.argmin()]))
+    values = predict_soft(tree, X, recipe.means(tree, train)[0])
     return values, float((tree.left < 0).sum())
 
 
 def errors_by_alpha(
-    structure: Structure, classes: NDArray[np.intp], rows: TreeRows, alphas: Doubles
+    tree: SoftTree,
+    ccp_alphas: Doubles,
+    classes: NDArray[np.intp],
+    rows: TreeRows,
+    alphas: Doubles,
 ) -> Doubles:
     """Errors of a tree pruned at each of the falling alphas, each node giving its class."""
-    tree, strengths = structure
     jumps = np.zeros(len(alphas) + 1)
     node, start = np.zeros(len(rows.X), dtype=np.int64), np.zeros(len(rows.X), dtype=np.int64)
     here = np.arange(len(rows.X))
     while len(here):
         # a node is a leaf from where it appears until its own children do
-        end = np.searchsorted(-alphas, -strengths[node], side="right")
+        end = np.searchsorted(-alphas, -ccp_alphas[node], side="right")
         end = np.where(tree.left[node] < 0, len(alphas), np.maximum(end, start))
         wrong = (classes[node] != rows.y[here]).astype(np.float64)
         np.add.at(jumps, start, wrong)
@@ -403,7 +405,7 @@ def _class_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     leaves: list[float] = []
     agreeing = 0
     for fold, own in zip(make_folds(rows.y, FOLDS, fold_seed), seeds, strict=True):
-        train, X = rows.at(fold.train), rows.X[fold.test]
+        train, X = rows.take(fold.train), rows.X[fold.test]
         shares[fold.test], n_leaves = predict_new(method, train, X, own)
         leaves += [] if n_leaves is None else [n_leaves]
         if method in HALVED:
@@ -424,7 +426,7 @@ def _agreeing(method: str, train: TreeRows, X: NDArray[np.float32], seed: int) -
     """Rows that trees of two halves give one class."""
     first, second = make_folds(train.y, 2, seed)
     one, other = (
-        predict_new(method, train.at(part.train), X, seed)[0].argmax(axis=1)
+        predict_new(method, train.take(part.train), X, seed)[0].argmax(axis=1)
         for part in (first, second)
     )
     return int((one == other).sum())
@@ -435,7 +437,7 @@ def _number_scores(method: str, rows: TreeRows, seed: int) -> dict[str, float]:
     predicted = np.zeros(len(rows.X))
     labels = np.zeros(len(rows.X), dtype=int)
     for fold, own in zip(make_folds(labels, FOLDS, fold_seed), seeds, strict=True):
-        values, _ = predict_new(method, rows.at(fold.train), rows.X[fold.test], own)
+        values, _ = predict_new(method, rows.take(fold.train), rows.X[fold.test], own)
         predicted[fold.test] = values[:, 0]
     total = ((rows.y - rows.y.mean()) ** 2).sum()
     return {"r2": 1 - float(((rows.y - predicted) ** 2).sum() / total)}
