@@ -35,7 +35,7 @@ def case(n, dtype):
 
 
 def one_pass(X, centers, crowd):
-    merge(MemoryBlocks(X).advance(assign_pass, centers, crowd, True))
+    merge(MemoryBlocks(X).map_with_state(assign_pass, centers, crowd, True))
 
 
 def against_the_product(dtype):

@@ -10,7 +10,7 @@ from ensemblage.blocks import (
     NpyBlocks,
     add_fields,
     merge,
-    of_carries,
+    state_only,
 )
 
 
@@ -35,8 +35,8 @@ def test_values_of_rows_are_kept_in_their_order(tmp_path_factory, n_rows, block_
     folder = tmp_path_factory.mktemp("rows")
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)
-    source = NpyBlocks(folder / "rows.npy", block_rows, out=folder / "out.npy")
-    kept, total = MemoryBlocks(X, None, block_rows).collect(doubled)
+    source = NpyBlocks(folder / "rows.npy", block_rows=block_rows, out=folder / "out.npy")
+    kept, total = MemoryBlocks(X, None, block_rows=block_rows).collect(doubled)
     np.testing.assert_array_equal(kept, 2 * X)
     assert total == (n_rows, n_rows)
     with source.begin() as rows:
@@ -53,7 +53,10 @@ def test_selected_rows_are_those_of_memory(tmp_path_factory, n_rows, block_rows,
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)
     weights = np.arange(1.0, n_rows + 1)
-    for source in (MemoryBlocks(X, None, block_rows), NpyBlocks(folder / "rows.npy", block_rows)):
+    for source in (
+        MemoryBlocks(X, None, block_rows=block_rows),
+        NpyBlocks(folder / "rows.npy", block_rows=block_rows),
+    ):
         some = source.begin(weights).select(indices)
         assert some.shape == (len(indices), 2)
         np.testing.assert_array_equal(some.weights, weights[indices])
@@ -67,12 +70,12 @@ def test_ones_that_were_not_given_are_ones():
     parts = list(source.map(lambda block: block.weights))
     assert [part.tolist() for part in parts] == [[1, 1], [1, 1], [1]]
     assert all(part.strides == (8,) for part in parts)
-    assert source.stand_in.shape == (5, 1)
+    assert source.placeholder.shape == (5, 1)
 
 
-@of_carries
+@state_only
 def sizes(block):
-    return block.start, block.rows.shape, block.weights.sum(), block.carry
+    return block.start, block.rows.shape, block.weights.sum(), block.state
 
 
 def test_kernels_of_carries_read_no_rows(tmp_path):
@@ -88,7 +91,7 @@ def row_sums(block: Block):
 
 
 def count_up(block: Block):
-    before = np.zeros(len(block.rows)) if block.carry is None else block.carry
+    before = np.zeros(len(block.rows)) if block.state is None else block.state
     return before + 1, (block.start,)
 
 
@@ -105,16 +108,16 @@ def test_blocks_come_in_order_and_cover_each_row_once():
 def test_totals_do_not_depend_on_the_block_size(n_rows, block_rows):
     rows = np.arange(3.0 * n_rows).reshape(n_rows, 3)
     weights = np.arange(1.0, n_rows + 1)
-    weight, sums = merge(MemoryBlocks(rows, weights, block_rows).map(row_sums))
+    weight, sums = merge(MemoryBlocks(rows, weights, block_rows=block_rows).map(row_sums))
     assert weight == weights.sum()
     np.testing.assert_allclose(sums, weights @ rows)
 
 
 def test_a_carry_stays_with_its_rows():
     source = MemoryBlocks(np.zeros((5, 1)), block_rows=2)
-    assert list(source.advance(count_up)) == [(0,), (2,), (4,)]
-    assert merge(source.advance(count_up)) == (6,)
-    carries = list(source.map(lambda block: block.carry))
+    assert list(source.map_with_state(count_up)) == [(0,), (2,), (4,)]
+    assert merge(source.map_with_state(count_up)) == (6,)
+    carries = list(source.map(lambda block: block.state))
     np.testing.assert_array_equal(np.concatenate(carries), np.full(5, 2.0))
     assert [len(carry) for carry in carries] == [2, 2, 1]
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ensemblage.blocks import _dask as _state_files
-from ensemblage.blocks._dask import StateFiles, keep_memory, read_state, write_state
+from ensemblage.blocks._dask import StateFiles, read_state, tune_malloc, write_state
 
 COUNT = """
 import resource
 import numpy as np
-from ensemblage.blocks._dask import keep_memory
+from ensemblage.blocks._dask import tune_malloc
 
 def fresh_pages():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -21,14 +21,14 @@ def fresh_pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 given_back = fresh_pages()
-keep_memory()
+tune_malloc()
 fresh_pages()
 print(given_back, fresh_pages())
 """
 
 
 def test_it_tells_once_whether_it_can():
-    assert keep_memory() is keep_memory()
+    assert tune_malloc() is tune_malloc()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a matter of glibc")

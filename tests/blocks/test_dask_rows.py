@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from blocks.fitted_bits import CASES, bits, blobs
 from ensemblage.blocks import Block, DaskBlocks, MemoryBlocks, open_blocks
-from ensemblage.blocks._dask import _shared_folder, fair_moves
+from ensemblage.blocks._dask import _shared_folder, balance_parts
 from ensemblage.inner import InnerKMeans
 from ensemblage.strata import HISS, _hiss_sizes
 from ensemblage.strata._hiss_sizes import ActiveSet
@@ -116,7 +116,7 @@ def test_a_frame_gives_its_names_and_the_same_bits(client):
 
 
 def count_up(block: Block):
-    before = np.zeros(len(block.rows)) if block.carry is None else block.carry
+    before = np.zeros(len(block.rows)) if block.state is None else block.state
     return before + 1, (block.start, block.weights.sum(), len(block.rows))
 
 
@@ -126,14 +126,14 @@ def test_blocks_come_in_order_and_carries_stay(client):
     for chosen in (np.arange(3000), np.arange(0, 3000, 7)):
         here, there = (source.begin(weights).select(chosen) for source in sources)
         for _ in range(2):
-            assert list(here.advance(count_up)) == list(there.advance(count_up))
-        assert here.total(count_carries) == there.total(count_carries) == (2 * len(chosen),)
-        there.forget()
-        assert list(there.map(lambda block: block.carry)) == [None] * -(-len(chosen) // BLOCK)
+            assert list(here.map_with_state(count_up)) == list(there.map_with_state(count_up))
+        assert here.reduce(count_carries) == there.reduce(count_carries) == (2 * len(chosen),)
+        there.reset()
+        assert list(there.map(lambda block: block.state)) == [None] * -(-len(chosen) // BLOCK)
 
 
 def count_carries(block: Block):
-    return (int(block.carry.sum()),)
+    return (int(block.state.sum()),)
 
 
 def test_parts_grow_with_the_rows(client, monkeypatch):
@@ -208,19 +208,23 @@ def test_a_worker_without_the_package_is_named():
 
 def test_parts_go_where_threads_have_fewer():
     a, b, c = "abc"
-    assert fair_moves([a, a, a, b], {a: 1, b: 1}) == [b, None, None, None]
-    assert fair_moves([a, a, a], {a: 1, b: 1}) == [b, None, None]  # two are a fair share of three
-    assert fair_moves([a, b, b], {a: 1, b: 2}) == [None, None, None]
-    assert fair_moves([a] * 4, {a: 1, b: 1, c: 2}) == [c, c, b, None]
+    assert balance_parts([a, a, a, b], {a: 1, b: 1}) == [b, None, None, None]
+    assert balance_parts([a, a, a], {a: 1, b: 1}) == [
+        b,
+        None,
+        None,
+    ]  # two are a fair share of three
+    assert balance_parts([a, b, b], {a: 1, b: 2}) == [None, None, None]
+    assert balance_parts([a] * 4, {a: 1, b: 1, c: 2}) == [c, c, b, None]
     # rows of a worker that is gone, or that could not be read, stay where they are
-    assert fair_moves([None, c, a, a], {a: 1, b: 1}) == [None, None, None, None]
-    assert fair_moves([], {a: 1}) == []
+    assert balance_parts([None, c, a, a], {a: 1, b: 1}) == [None, None, None, None]
+    assert balance_parts([], {a: 1}) == []
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=40), st.tuples(*[st.integers(1, 3)] * 4))
 def test_no_worker_is_left_with_more_than_its_share(holders, n_threads):
     threads = dict(zip("abcd", n_threads, strict=True))
-    moves = fair_moves(holders, threads)
+    moves = balance_parts(holders, threads)
     after = [to or holder for to, holder in zip(moves, holders, strict=True)]
     for worker, n in threads.items():
         assert abs(after.count(worker) - len(holders) * n / sum(n_threads)) < 1

@@ -22,7 +22,7 @@ def rows(tmp_path):
 
 
 def count_up(block, width):
-    before = 0 if block.carry is None else block.carry.sum()
+    before = 0 if block.state is None else block.state.sum()
     return np.full((width, len(block.rows)), before + 1.0), (block.start,)
 
 
@@ -31,11 +31,14 @@ def test_carries_come_back_as_they_were(tmp_path_factory, n_rows, block_rows, wi
     folder = tmp_path_factory.mktemp("rows")
     X = np.arange(2.0 * n_rows).reshape(n_rows, 2)
     np.save(folder / "rows.npy", X)
-    sources = MemoryBlocks(X, None, block_rows), NpyBlocks(folder / "rows.npy", block_rows)
+    sources = (
+        MemoryBlocks(X, None, block_rows=block_rows),
+        NpyBlocks(folder / "rows.npy", block_rows=block_rows),
+    )
     for width in widths:  # carries may grow
-        here, there = (merge(source.advance(count_up, width)) for source in sources)
+        here, there = (merge(source.map_with_state(count_up, width)) for source in sources)
         assert here == there
-    here, there = (list(source.map(lambda block: block.carry)) for source in sources)
+    here, there = (list(source.map(lambda block: block.state)) for source in sources)
     for mine, theirs in zip(here, there, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert [each.name for each in folder.iterdir()] == ["rows.npy"]
@@ -61,7 +64,7 @@ def test_a_folder_that_is_not_there_any_more_is_named(rows, tmp_path):
     ("size", "words"), [(7, "7 bytes"), (72_000, "72 kB"), (6.4e8, "640 MB"), (2e11, "200 GB")]
 )
 def test_sizes_have_units(size, words):
-    assert _spill.write_size(size) == words
+    assert _spill.format_size(size) == words
 
 
 def test_a_row_file_is_whole_or_not_there(tmp_path):
@@ -162,10 +165,10 @@ def test_a_file_that_changes_is_refused_and_nothing_is_left(change, rows, tmp_pa
             os.truncate(rows, 5000)
         else:
             rows.unlink()
-        return start_means(*arguments)
+        return initial_means(*arguments)
 
-    start_means = _gaussian.start_means
-    monkeypatch.setattr(_gaussian, "start_means", change_then)
+    initial_means = _gaussian.initial_means
+    monkeypatch.setattr(_gaussian, "initial_means", change_then)
     model = HISS(2, 0.3)
     with pytest.raises(ValueError, match=r"rows\.npy changed while a model was fitted to it"):
         model.fit(open_blocks(rows, out=tmp_path / "out.npy"))
@@ -177,11 +180,11 @@ def test_an_interrupt_leaves_no_file(rows, tmp_path, monkeypatch):
     from ensemblage.strata import _hiss
 
     def write_and_interrupt(*arguments):
-        fit_by_prices(*arguments)
+        exact_memberships(*arguments)
         raise KeyboardInterrupt
 
-    fit_by_prices = _hiss.fit_by_prices
-    monkeypatch.setattr(_hiss, "fit_by_prices", write_and_interrupt)
+    exact_memberships = _hiss.exact_memberships
+    monkeypatch.setattr(_hiss, "exact_memberships", write_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         HISS(2, 0.3).fit(open_blocks(rows, out=tmp_path / "out.npy"))
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npy"]

@@ -24,7 +24,7 @@ def test_a_source_of_the_users_own_is_not_written_to():
     source = MemoryBlocks(blobs(), block_rows=1000)
     model = HISS(2, 0.3, max_iter=2, tol=1e3, random_state=0)
     first = model.fit(source).memberships_
-    assert list(source.map(lambda block: block.carry)) == [None] * 6
+    assert list(source.map(lambda block: block.state)) == [None] * 6
     np.testing.assert_array_equal(model.fit(source).memberships_, first)
     assert set(source.weights) == {1.0}
 

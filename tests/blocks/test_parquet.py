@@ -61,8 +61,8 @@ def test_folders_and_lists_are_read_in_order(tmp_path):
         parts = list(source.map(lambda block: block.rows))
         assert [len(part) for part in parts] == [500] * 12
         np.testing.assert_array_equal(np.concatenate(parts), X)
-    assert source.place(1001).startswith("row 0 of")
-    assert source.place(1001).endswith("part-2.parquet")
+    assert source.describe_row(1001).startswith("row 0 of")
+    assert source.describe_row(1001).endswith("part-2.parquet")
     whole = HISS(2, 0.3, max_iter=2, tol=1e3, random_state=0).fit(X)
     assert bits(whole) == bits(clone(whole).fit(tmp_path))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensemblage.blocks import ParquetParts
-from ensemblage.blocks._dask import Stored, read_part
+from ensemblage.blocks._dask import read_part
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -19,8 +19,8 @@ def path(tmp_path):
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 10), (3, 9), (4, 5), (9, 10)])
 def test_a_part_may_lie_in_several_groups_and_files(path, start, stop):
-    stored = Stored([path, path], ["a", "b"], np.dtype(np.float32))
-    rows = read_part(start + 5, stop + 5, stored)
+    stored = [path, path], ["a", "b"], np.dtype(np.float32)
+    rows = read_part(start + 5, stop + 5, *stored)
     assert rows.dtype == np.float32
     wanted = np.tile(np.arange(10.0), 2)[start + 5 : stop + 5]
     np.testing.assert_array_equal(rows, np.column_stack([wanted, wanted]))
@@ -35,7 +35,7 @@ def test_all_parts_are_the_rows_of_the_file(path):
         source = ParquetParts(path, ["a", "b"])
         rows = np.concatenate([block.rows for block in source.map(_itself)])
         other = source.transformed(np.negative)
-        total = other.total(_sum)
+        total = other.reduce(_sum)
     assert source.feature_names == ["a", "b"]
     np.testing.assert_array_equal(rows, np.repeat(np.arange(10.0)[:, None], 2, axis=1))
     assert total == (-90.0,)

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ensemblage.blocks import MemoryBlocks, column_extent, open_blocks, standardised
+from ensemblage.blocks import MemoryBlocks, column_range, open_blocks, standardised
 from ensemblage.inner import InnerKMeans
 
 
 @given(arrays(np.float32, (9, 2), elements=st.floats(-1024, 1024, width=32)), st.integers(1, 10))
 def test_the_extent_is_that_of_all_rows(rows, block_rows):
-    extent = column_extent(MemoryBlocks(rows, block_rows=block_rows))
+    extent = column_range(MemoryBlocks(rows, block_rows=block_rows))
     np.testing.assert_array_equal(extent.lowest, rows.min(axis=0))
     np.testing.assert_array_equal(extent.highest, rows.max(axis=0))
     assert extent.largest == np.abs(rows).max()
@@ -23,7 +23,7 @@ def test_the_first_value_that_is_none_is_named(first, second, block_rows):
     row = min(first, second)
     column, value = (0, "inf") if row == second else (1, "nan")
     with pytest.raises(ValueError, match=rf"Column {column} is {value} in row {row}, counted from"):
-        column_extent(MemoryBlocks(rows, block_rows=block_rows))
+        column_range(MemoryBlocks(rows, block_rows=block_rows))
 
 
 def stored(tmp_path, X):
@@ -42,7 +42,7 @@ def test_columns_have_mean_zero_and_variance_one_and_a_constant_stays(tmp_path, 
     np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(rows.std(axis=0), [1, 0, 1], atol=1e-5)
     np.testing.assert_allclose(scaling.undo(rows), X, rtol=1e-5)
-    assert source.place(3) == f"row 3 of {tmp_path / 'rows.npy'}"
+    assert source.describe_row(3) == f"row 3 of {tmp_path / 'rows.npy'}"
 
 
 def test_a_fit_is_that_of_scaled_rows_in_memory(tmp_path):

@@ -32,9 +32,9 @@ class Counted(MemoryBlocks):
         self.passes.append(kernel)
         return super().map(kernel, *state)
 
-    def advance(self, kernel, *state):
+    def map_with_state(self, kernel, *state):
         self.passes.append(kernel)
-        return super().advance(kernel, *state)
+        return super().map_with_state(kernel, *state)
 
 
 def passes_of(rows, **settings):

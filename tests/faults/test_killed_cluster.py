@@ -107,13 +107,13 @@ def test_a_lost_workers_state_is_computed_again_unless_it_is_in_files(in_files, 
     def count_up(block, folder):
         with (folder / str(block.start)).open("a") as file:
             file.write("x")
-        before = np.zeros(len(block.rows)) if block.carry is None else block.carry
+        before = np.zeros(len(block.rows)) if block.state is None else block.state
         return before + 1, (int(before.sum()),)
 
     X = da.from_array(blobs(N_ROWS), chunks=(5000, 4))
     source = Mortal(X, block_rows=BLOCK, spill_folder=states if in_files else None)
     source.strike(cluster, at_pass=6, victim=0)
-    sums = [source.advance_total(count_up, calls)[0] for _ in range(6)]
+    sums = [source.reduce_with_state(count_up, calls)[0] for _ in range(6)]
     assert sums == [N_ROWS * turn for turn in range(6)]
     assert len(source.strikes["killed"]) == 1
     counts = [path.stat().st_size for path in calls.iterdir()]

@@ -141,7 +141,7 @@ def test_labels_come_with_the_views_that_agree_and_the_inertia():
 def test_labels_of_all_rows_do_not_depend_on_the_blocks(block_rows):
     views = np.array([[1.0, 0.0], [0.0, 1.0]])
     fit = Fit(Run(CENTERS, 1, 4, True), views, EVERYTHING)
-    source = MemoryBlocks(KMEANS_LABELS_ROWS, WEIGHTS, block_rows)
+    source = MemoryBlocks(KMEANS_LABELS_ROWS, WEIGHTS, block_rows=block_rows)
     values, found = label_all(source, fit)
     assert values["label"].tolist() == [0, 0, 1, 1]
     assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
@@ -167,7 +167,7 @@ def test_a_pass_adds_up_each_clusters_rows():
 
 def test_rows_far_from_the_border_are_skipped():
     carry, _ = bounded_pass(KMEANS_LOOP_BLOCK, CENTERS, EVERYTHING, True, np.zeros(2))
-    again = KMEANS_LOOP_BLOCK._replace(carry=carry)
+    again = KMEANS_LOOP_BLOCK._replace(state=carry)
     after, found = bounded_pass(again, CENTERS, EVERYTHING, False, np.array([1.0, 1.0]))
     assert after["label"].tolist() == [0, 0, 1, 1]
     assert (found.n_changed, found.n_evaluated) == (0, 0)
@@ -175,7 +175,7 @@ def test_rows_far_from_the_border_are_skipped():
 
 def test_the_farthest_row_of_positive_weight_is_offered_first():
     carry, _ = assign_pass(KMEANS_LOOP_BLOCK, CENTERS, EVERYTHING, fresh=True)
-    light = KMEANS_LOOP_BLOCK._replace(carry=carry, weights=np.array([1.0, 2.0, 1.0, 0.0]))
+    light = KMEANS_LOOP_BLOCK._replace(state=carry, weights=np.array([1.0, 2.0, 1.0, 0.0]))
     offers = farthest_rows(light, CENTERS, 1)
     assert (offers.distances.tolist(), offers.labels.tolist()) == ([1.0], [0])
 

@@ -106,7 +106,7 @@ def test_a_good_guess_needs_no_further_pass():
     heights = -as_log_scales(search_scales(source, sizes))
     windows = ScaleWindows(heights - 0.2, heights + 0.3)
     near, two = look(log_resp, windows), np.array([0, 2])
-    source.forget()  # nothing to look at
+    source.reset()  # nothing to look at
     scales = solve_scales(source, sizes, windows, near)
     np.testing.assert_allclose(as_log_scales(scales), -heights, atol=1e-12)
     of_two = ScaleWindows(windows.lower[two], windows.upper[two])
@@ -137,9 +137,9 @@ class Counted(MemoryBlocks):
         self.passes.append(kernel.__name__)
         return super().map(kernel, *state)
 
-    def advance(self, kernel, *state):
+    def map_with_state(self, kernel, *state):
         self.passes.append("iteration")
-        return super().advance(kernel, *state)
+        return super().map_with_state(kernel, *state)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -39,7 +39,7 @@ class Halves:
 
 
 def drawn(X, most, weights=None, block_rows=64):
-    rows = LargeRows(MemoryBlocks(X, weights, block_rows), np.zeros(len(X)), None, False)
+    rows = LargeRows(MemoryBlocks(X, weights, block_rows=block_rows), np.zeros(len(X)), None, False)
     return rows_of_strata(Halves(), rows, most, seed=3)
 
 

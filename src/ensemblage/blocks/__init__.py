@@ -4,16 +4,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [
-    "BLOCK_ROWS",
-    "Block",
-    "BlockSource",
-    "DaskBlocks",
-    "MemoryBlocks",
-    "NpyBlocks",
-    "ParquetBlocks",
-    "add_fields",
-    "is_source",
-    "merge",
-    "open_blocks",
-]
+__all__ = ["Block", "BlockSource", "MemoryBlocks", "open_blocks"]

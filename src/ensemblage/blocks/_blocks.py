@@ -19,108 +19,73 @@ Doubles = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
 
 
-def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
-    """Fetch rows by their numbers, which must rise."""
-    return np.concatenate(list(source.map(_pick, indices)))
-
-
-def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
-    local = indices - block.start
-    picked: Floats = block.rows[local[(local >= 0) & (local < len(block.rows))]]
-    return picked
-
-
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 BLOCK_ROWS = 8000
+# Blocks whose statistics are merged before they travel.
 GROUP_BLOCKS = 16
-"""Blocks whose statistics are added up before they travel."""
 
 
 @set_module("ensemblage.blocks")
 class Block(NamedTuple):
-    """Consecutive rows, their weights, and what the last pass left with them.
+    """Consecutive rows, their weights, and the state that the last pass left with them.
 
     Parameters
     ----------
     start : int
         Number of rows before this block.
     rows : ndarray of shape (n_block, n_features)
-        The rows themselves.
+        The rows.
     weights : ndarray of shape (n_block,)
         One weight per row, in float64.
-    carry : ndarray or None
+    state : ndarray or None
         State that belongs to these rows and travels with them, such as their memberships.
     """
 
     start: int
     rows: Array
     weights: Doubles
-    carry: Any = None
+    state: Any = None
 
 
-def of_carries(kernel: F) -> F:
-    """Mark a kernel that looks at carries and weights alone, so that rows need not be read."""
-    kernel.of_carries = True  # type: ignore[attr-defined]
+def state_only(kernel: F) -> F:
+    """Mark a kernel that uses states and weights only, so that rows need not be read."""
+    kernel.state_only = True  # type: ignore[attr-defined]
     return kernel
 
 
 def add_fields(left: T, right: T) -> T:
-    """Add two partial statistics, tuples of arrays or numbers, field by field.
-
-    Parameters
-    ----------
-    left, right : tuple
-        Partial statistics of the same type.
-
-    Returns
-    -------
-    tuple
-        The sums, in the type of ``left``.
-    """
+    """Add two partial statistics, tuples of arrays or numbers, field by field."""
     sums = [a + b for a, b in zip(left, right, strict=True)]  # type: ignore[call-overload]
     make: Any = getattr(type(left), "_make", tuple)
     merged: T = make(sums)
     return merged
 
 
-def group_totals(partials: Iterable[T], combine: Callable[[T, T], T]) -> Iterator[T]:
-    """Combine each sixteen partials, from first to last."""
+def reduce_groups(partials: Iterable[T], combine: Callable[[T, T], T]) -> Iterator[T]:
+    """Merge each sixteen partials, from first to last."""
     rest = iter(partials)
     while group := list(islice(rest, GROUP_BLOCKS)):
         yield reduce(combine, group)
 
 
 def merge(partials: Iterable[T], combine: Callable[[T, T], T] = add_fields) -> T:
-    """Combine partial statistics from first to last, sixteen at a time.
+    """Merge partial statistics of blocks from first to last, sixteen at a time.
 
     The groups are part of the result's last bits, so they are the same wherever the rows are:
     a worker that holds some adds them up, and only the sums travel.
-
-    Parameters
-    ----------
-    partials : iterable
-        One partial per block, in order.
-    combine : callable
-        Merges two partials; by default adds them field by field.
-
-    Returns
-    -------
-    object
-        The merged statistics.
     """
-    return reduce(combine, group_totals(partials, combine))
+    return reduce(combine, reduce_groups(partials, combine))
 
 
 @set_module("ensemblage.blocks")
 class BlockSource(ABC):
     """An ordered sequence of row blocks.
 
-    A kernel is a module-level function of a :class:`Block` and any further state; it never
-    writes into the block. Results come back in the order of the rows and are merged in that
-    order (:func:`merge`), so a fit depends on the block size but not on who computed which block,
-    or when.
+    A kernel is a module-level function of a :class:`Block` and further arguments; it never writes
+    into the block. Results come back in the order of the rows and are merged in that order, so a
+    fit depends on the block size but not on who computed which block, or when.
 
     Parameters
     ----------
@@ -171,12 +136,12 @@ class BlockSource(ABC):
         return self._weights
 
     @property
-    def stand_in(self) -> Array:  # numpydoc ignore=RT01
+    def placeholder(self) -> Array:  # numpydoc ignore=RT01
         """Zeros of the rows' shape and dtype that take no memory, for checks of lengths."""
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     def begin(self, weights: Doubles | None = None) -> Self:
-        """Give the same rows to a fit, without what earlier ones left with them.
+        """Give the same rows to a fit, without the state of earlier ones.
 
         Parameters
         ----------
@@ -186,26 +151,26 @@ class BlockSource(ABC):
         Returns
         -------
         BlockSource
-            A context: what a fit found for each row is kept at its end if it succeeds.
+            A context manager: values of each row are kept at its end if the fit succeeds.
         """
         fresh = copy.copy(self)
         fresh._weights = self._weights if weights is None else weights  # noqa: SLF001
-        fresh.forget()
+        fresh.reset()
         return fresh
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.forget()
+        self.reset()
 
-    def place(self, row: int) -> str:
-        """Say where a row is, for a message.
+    def describe_row(self, row: int) -> str:
+        """Tell where a row is, for a message.
 
         Parameters
         ----------
         row : int
-            Its number, from 0.
+            Its index.
 
         Returns
         -------
@@ -215,18 +180,18 @@ class BlockSource(ABC):
         return f"row {row}"
 
     @abstractmethod
-    def forget(self) -> None:
-        """Drop the carries of all blocks."""
+    def reset(self) -> None:
+        """Drop the states of all blocks."""
 
     @abstractmethod
-    def map(self, kernel: Callable[..., T], *state: Any) -> Iterable[T]:
-        """Give ``kernel(block, *state)`` for each block, in order.
+    def map(self, kernel: Callable[..., T], *args: Any) -> Iterable[T]:
+        """Give ``kernel(block, *args)`` for each block, in order.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the state.
-        *state : object
+            Takes a block and the arguments.
+        *args : object
             The same for each block.
 
         Returns
@@ -236,33 +201,33 @@ class BlockSource(ABC):
         """
 
     @abstractmethod
-    def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterable[T]:
-        """Run a kernel that returns ``(carry, result)``; keep the carry, give the results.
+    def map_with_state(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> Iterable[T]:
+        """Run a kernel that returns ``(state, result)``; keep the states, give the results.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the state; its first result replaces the block's carry.
-        *state : object
+            Takes a block and the arguments; its first result replaces the block's state.
+        *args : object
             The same for each block.
 
         Returns
         -------
         iterable
-            One result per block. A block's carry is replaced when its result is reached,
-            so exhaust it.
+            One result per block. A block's state is replaced when its result is reached, so
+            exhaust it.
         """
 
-    def total(
-        self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields
+    def reduce(
+        self, kernel: Callable[..., T], *args: Any, combine: Callable[[T, T], T] = add_fields
     ) -> T:
-        """Merge what a kernel gives for each block.
+        """Merge the results of a kernel.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the state.
-        *state : object
+            Takes a block and the arguments.
+        *args : object
             The same for each block.
         combine : callable
             Merges two partials; by default adds them field by field.
@@ -272,21 +237,21 @@ class BlockSource(ABC):
         object
             The merged statistics.
         """
-        return merge(self.map(kernel, *state), combine)
+        return merge(self.map(kernel, *args), combine)
 
-    def advance_total(
+    def reduce_with_state(
         self,
         kernel: Callable[..., tuple[Array, T]],
-        *state: Any,
+        *args: Any,
         combine: Callable[[T, T], T] = add_fields,
     ) -> T:
-        """Advance all blocks, and merge the results.
+        """Run a kernel that returns ``(state, result)``; keep the states, merge the results.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the state, and gives ``(carry, result)``.
-        *state : object
+            Takes a block and the arguments; its first result replaces the block's state.
+        *args : object
             The same for each block.
         combine : callable
             Merges two partials; by default adds them field by field.
@@ -296,17 +261,17 @@ class BlockSource(ABC):
         object
             The merged statistics.
         """
-        return merge(self.advance(kernel, *state), combine)
+        return merge(self.map_with_state(kernel, *args), combine)
 
     @abstractmethod
-    def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
+    def collect(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> tuple[Any, T]:
         """Run a kernel that returns ``(values of the rows, partial)``; merge the partials.
 
         Parameters
         ----------
         kernel : callable
-            Takes a block and the state; its first result has one entry per row.
-        *state : object
+            Takes a block and the arguments; its first result has one entry per row.
+        *args : object
             The same for each block.
 
         Returns
@@ -324,21 +289,21 @@ class BlockSource(ABC):
         Parameters
         ----------
         indices : ndarray of int
-            Numbers of the rows, rising.
+            Indices of the rows, rising.
 
         Returns
         -------
         BlockSource
-            These rows with their weights, without carries; what is collected from it goes to
-            their places.
+            These rows with their weights, without states; values collected from it go to their
+            places.
         """
 
 
 class LocalBlocks(BlockSource):
-    """A source whose blocks pass through this process; a subclass reads them."""
+    """A source whose blocks pass through this process; subclasses read them."""
 
     _first = 0
-    _carries: MutableSequence[Array | None]
+    _states: MutableSequence[Array | None]
 
     @abstractmethod
     def _read(self) -> Iterator[Array]:
@@ -349,7 +314,7 @@ class LocalBlocks(BlockSource):
         """Keep values of the rows from ``start`` on."""
 
     def _kept(self) -> Array | None:
-        """Give what was kept of all rows, if it is in memory."""
+        """Give the values of all rows, if they are in memory."""
         return None
 
     @property
@@ -357,40 +322,51 @@ class LocalBlocks(BlockSource):
         return -(-self.shape[0] // self.block_rows)
 
     def _blocks(self, kernel: Callable[..., Any]) -> Iterator[tuple[int, Block]]:
-        start, unread = 0, getattr(kernel, "of_carries", False)
-        for index, rows in enumerate(self._stand_ins() if unread else self._read()):
+        blocks: Iterable[Array] = self._read()
+        if getattr(kernel, "state_only", False):
+            starts, size = range(0, self.shape[0], self.block_rows), self.block_rows
+            blocks = (self.placeholder[start : start + size] for start in starts)
+        start = 0
+        for index, rows in enumerate(blocks):
             weights = self._weights_of(start, len(rows))
-            yield index, Block(self._first + start, rows, weights, self._carries[index])
+            yield index, Block(self._first + start, rows, weights, self._states[index])
             start += len(rows)
-
-    def _stand_ins(self) -> Iterator[Array]:
-        for start in range(0, self.shape[0], self.block_rows):
-            yield self.stand_in[start : start + self.block_rows]
 
     def _weights_of(self, start: int, n_rows: int) -> Doubles:
         # ones of their own: products with a stride of zero take another way, to other bits
         weights = self.weights[start : start + n_rows]
         return weights.copy() if self._weights is None else weights
 
-    def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
+    def map(self, kernel: Callable[..., T], *args: Any) -> Iterator[T]:
         for _, block in self._blocks(kernel):
-            yield kernel(block, *state)
+            yield kernel(block, *args)
 
-    def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
+    def map_with_state(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> Iterator[T]:
         for index, block in self._blocks(kernel):
-            self._carries[index], result = kernel(block, *state)
+            self._states[index], result = kernel(block, *args)
             yield result
 
-    def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
-        total = merge(self._keeping(kernel, *state))
+    def collect(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> tuple[Any, T]:
+        def partials() -> Iterator[T]:
+            start = 0
+            for values, partial in self.map(kernel, *args):
+                self._keep(start, values)
+                start += len(values)
+                yield partial
+
+        total = merge(partials())
         return self._kept(), total
 
-    def _keeping(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        start = 0
-        for values, partial in self.map(kernel, *state):
-            self._keep(start, values)
-            start += len(values)
-            yield partial
+
+def pick_rows(source: BlockSource, indices: NDArray[np.intp]) -> Floats:
+    """Fetch rows by their indices, which must rise."""
+    return np.concatenate(list(source.map(_pick, indices)))
+
+
+def _pick(block: Block, indices: NDArray[np.intp]) -> Floats:
+    local = indices - block.start
+    picked: Floats = block.rows[local[(local >= 0) & (local < len(block.rows))]]
+    return picked
 
 
 @set_module("ensemblage.blocks")
@@ -413,16 +389,17 @@ class MemoryBlocks(LocalBlocks):
         self,
         rows: Array,
         weights: Doubles | None = None,
+        *,
         block_rows: int = BLOCK_ROWS,
         first: int = 0,
     ) -> None:
         super().__init__((rows.shape[0], rows.shape[1]), rows.dtype, weights, block_rows)
         self._rows = rows
         self._first = first
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        self._carries = [None] * self._n_blocks
+    def reset(self) -> None:
+        self._states = [None] * self._n_blocks
         self._values: Array | None = None
 
     def _read(self) -> Iterator[Array]:
@@ -442,4 +419,4 @@ class MemoryBlocks(LocalBlocks):
 
     def select(self, indices: NDArray[np.intp]) -> MemoryBlocks:
         weights = None if self._weights is None else self._weights[indices]
-        return MemoryBlocks(self._rows[indices], weights, self.block_rows)
+        return MemoryBlocks(self._rows[indices], weights, block_rows=self.block_rows)

@@ -13,11 +13,12 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, reduce
+from functools import cache
 from importlib import import_module
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,41 +30,44 @@ from ensemblage.blocks._blocks import (
     BlockSource,
     MemoryBlocks,
     add_fields,
-    group_totals,
+    reduce_groups,
 )
-from ensemblage.blocks._files import row_dtype, write_size
+from ensemblage.blocks._files import NUMERIC_KINDS, format_size, row_dtype
 from ensemblage.blocks._parquet import ParquetBlocks, copy_rows, open_parquet
 
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 LOGGER = logging.getLogger("ensemblage")
-NUMBERS = "fiub"
 
-
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
-"""What glibc calls them."""
-KEPT, LARGEST = 64 * 2**20, 32 * 2**20
-"""Bytes of free memory that are kept, and of the largest piece that may be among them."""
+# Parameters of glibc's mallopt.
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+# Bytes of free memory that a worker keeps.
+KEPT_BYTES = 64 * 2**20
+# Bytes of the largest piece that may be among them.
+LARGEST_KEPT = 32 * 2**20
+# More parts balance the workers better, and cost the scheduler more.
+PARTS_PER_THREAD = 4
+# How often parts are moved at most until workers have the same number: idle ones may take some.
+MAX_MOVES = 3
+# Bytes of a call that goes along with each task; a larger one travels by itself, and once.
+SMALL_CALL = 16_384
 
 
 @cache
-def keep_memory() -> bool:
-    """Have this process keep some freed memory; tell whether its C library can, once for all."""
+def tune_malloc() -> bool:
+    """Have this process keep some freed memory; tell whether its C library can."""
     try:
         adjust = ctypes.CDLL(None).mallopt
     except (OSError, TypeError, AttributeError):  # not glibc
         return False
-    return bool(adjust(TRIM_THRESHOLD, KEPT) and adjust(MMAP_THRESHOLD, LARGEST))
+    return bool(adjust(M_TRIM_THRESHOLD, KEPT_BYTES) and adjust(M_MMAP_THRESHOLD, LARGEST_KEPT))
 
 
 class StateFiles:
-    """A folder with two files for each part: what the last pass left, and what this one does.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where to make the folder, which ends with this object.
-    """
+    """Two files for each part, read and written in turn; the folder is removed with this object."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="ensemblage-state-", dir=folder))
@@ -75,19 +79,18 @@ class StateFiles:
         self._turn = 1 - self._turn
         return [self._folder / f"part-{part}-{self._turn}.npy" for part in range(n_parts)]
 
-    def tell_size(self, paths: list[Path]) -> None:
-        """Say in the log where the state is and what it takes, both files of each part."""
-        size = write_size(2 * sum(path.stat().st_size for path in paths))
+    def log_size(self, paths: list[Path]) -> None:
+        size = format_size(2 * sum(path.stat().st_size for path in paths))
         LOGGER.info("The state of the rows is kept in %s, in files of %s.", self._folder, size)
 
 
-def write_state(path: Path, carries: list[Array]) -> None:
-    """Write the carries of a part's blocks, one after another; whole at its place, or not there."""
+def write_state(path: Path, states: list[Array]) -> None:
+    """Write the states of a part's blocks, one after another; the file is whole or not there."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     try:
         with unfinished.open("wb") as file:
-            for carry in carries:
-                np.lib.format.write_array(file, np.ascontiguousarray(carry), allow_pickle=False)
+            for state in states:
+                np.lib.format.write_array(file, np.ascontiguousarray(state), allow_pickle=False)
         unfinished.replace(path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
@@ -99,20 +102,12 @@ def write_state(path: Path, carries: list[Array]) -> None:
 
 def read_state(path: Path) -> list[Array]:
     """Read what ``write_state`` wrote."""
-    carries: list[Any] = []
+    states: list[Any] = []
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         while file.tell() < size:
-            carries.append(np.lib.format.read_array(file, allow_pickle=False))
-    return carries
-
-
-class Stored(NamedTuple):
-    """What a worker needs to know of files to read some of their rows."""
-
-    paths: list[Path]
-    names: list[str]
-    dtype: np.dtype[Any]
+            states.append(np.lib.format.read_array(file, allow_pickle=False))
+    return states
 
 
 @set_module("ensemblage.blocks")
@@ -120,19 +115,8 @@ class DaskBlocks(BlockSource):
     """Rows of a Dask array or dataframe, held by the workers of the current cluster.
 
     Rows are cut to parts of whole blocks and stay on the workers, as does their state. The result
-    has the same bits as with the same rows in memory, for any number of workers.
-
-    Parameters
-    ----------
-    collection : dask array or dask dataframe
-        The rows, of two dimensions.
-    columns : list of str, default=None
-        Which columns of a dataframe to take; all if not given, and they must be numbers.
-    block_rows : int, default=8000
-        Rows per block.
-    spill_folder : str or path-like, default=None
-        Folder that all workers can write to, for the state of the rows between passes; the
-        workers' memory if not given.
+    has the same bits as with the same rows in memory, for any number of workers. See
+    :func:`open_blocks` for the parameters.
     """
 
     _spill_folder: Path | None = None
@@ -142,6 +126,7 @@ class DaskBlocks(BlockSource):
         self,
         collection: Any,
         columns: Sequence[str] | None = None,
+        *,
         block_rows: int = BLOCK_ROWS,
         spill_folder: Any = None,
     ) -> None:
@@ -150,15 +135,14 @@ class DaskBlocks(BlockSource):
             self._spill_folder = _shared_folder(self._client, spill_folder)
         names, array = _as_array(collection, columns)
         super().__init__(array.shape, row_dtype([array.dtype]), None, block_rows, names)
-        self._spread(array.astype(self.dtype))
+        self._distribute(array.astype(self.dtype))
 
     def _connect(self) -> None:
-        """Find the cluster, and look whether its workers can serve."""
         self._client = _current_client()
         _check_workers(self._client)
 
     def _cut(self) -> list[int]:
-        """Choose the length of parts; give where they start."""
+        """Choose the length of parts; give their first rows."""
         group = self.block_rows * GROUP_BLOCKS
         threads = max(1, sum(self._client.nthreads().values()))
         n_parts = PARTS_PER_THREAD * threads
@@ -166,37 +150,35 @@ class DaskBlocks(BlockSource):
         self._starts = list(range(0, self.shape[0], self._part_rows))
         return self._starts
 
-    def _spread(self, array: Any) -> None:
-        """Cut the rows to parts and have the workers hold them."""
+    def _distribute(self, array: Any) -> None:
+        """Cut the rows to parts that the workers hold."""
         self._cut()
         array = self._client.persist(array.rechunk((self._part_rows, -1)))
-        held = {future.key: future for future in _futures_of(array)}
+        held = {future.key: future for future in _require("distributed").futures_of(array)}
         self._hold([held[key] for (key,) in array.__dask_keys__()])
 
     def _hold(self, parts: list[Any]) -> None:
-        """Take futures of the parts' rows for them, the same number for each of the threads."""
-        distributed = require("distributed", "Rows on a cluster", extra="dask")
-        for _ in range(MOVES):
+        """Take futures of the parts' rows, the same number for each of the threads."""
+        distributed = _require("distributed")
+        for _ in range(MAX_MOVES):
             distributed.wait(parts)
             places = self._client.who_has(parts)
             holders = [next(iter(places.get(part.key, ())), None) for part in parts]
-            moves = fair_moves(holders, self._client.nthreads())
+            moves = balance_parts(holders, self._client.nthreads())
             if not any(moves):
                 break
-            parts = [self._moved(part, to) for part, to in zip(parts, moves, strict=True)]
+            # to that worker, or to any other if it is lost
+            where = {"allow_other_workers": True, "pure": False}
+            parts = [
+                part if to is None else self._client.submit(_itself, part, workers=[to], **where)
+                for part, to in zip(parts, moves, strict=True)
+            ]
         self._parts = parts
         self._weight_parts: list[Any] | None = None
-        self.forget()
+        self.reset()
 
-    def _moved(self, part: Any, to: str | None) -> Any:
-        """Have a part on another worker, or on any other if that one is lost."""
-        if to is None:
-            return part
-        return self._client.submit(
-            _itself, part, workers=[to], allow_other_workers=True, pure=False
-        )
-
-    def forget(self) -> None:
+    def reset(self) -> None:
+        # futures of each part's states and results, or files of its states
         self._advanced: list[Any] = [None] * len(self._parts)
         self._files = None  # which removes them, unless another fit has them
 
@@ -206,68 +188,72 @@ class DaskBlocks(BlockSource):
             fresh._weight_parts = None  # noqa: SLF001  a copy of this one
         return fresh
 
-    def place(self, row: int) -> str:
+    def describe_row(self, row: int) -> str:
         return f"row {row} of the Dask collection"
 
-    def map(self, kernel: Callable[..., T], *state: Any) -> Iterator[T]:
-        # part after part, so that what belongs to rows need not be here all at once
-        futures = self._submit(_map_part, kernel, state, None)
+    def map(self, kernel: Callable[..., T], *args: Any) -> Iterator[T]:
+        # part after part, so that values of rows need not be here all at once
+        futures = self._submit(_map_part, kernel, args, None)
         return chain.from_iterable(self._gather([futures.pop(0)])[0] for _ in self._parts)
 
-    def total(
-        self, kernel: Callable[..., T], *state: Any, combine: Callable[[T, T], T] = add_fields
+    def reduce(
+        self, kernel: Callable[..., T], *args: Any, combine: Callable[[T, T], T] = add_fields
     ) -> T:
-        groups = self._run(_map_part, kernel, state, combine)
-        merged: T = reduce(combine, chain.from_iterable(groups))
+        groups = self._gather(self._submit(_map_part, kernel, args, combine))
+        merged: T = functools.reduce(combine, chain.from_iterable(groups))
         return merged
 
-    def advance(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> Iterator[T]:
-        return chain.from_iterable(self._advance(kernel, state, None))
+    def map_with_state(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> Iterator[T]:
+        return chain.from_iterable(self._advance(kernel, args, None))
 
-    def advance_total(
+    def reduce_with_state(
         self,
         kernel: Callable[..., tuple[Array, T]],
-        *state: Any,
+        *args: Any,
         combine: Callable[[T, T], T] = add_fields,
     ) -> T:
-        groups = self._advance(kernel, state, combine)
-        merged: T = reduce(combine, chain.from_iterable(groups))
+        groups = self._advance(kernel, args, combine)
+        merged: T = functools.reduce(combine, chain.from_iterable(groups))
         return merged
 
-    def collect(self, kernel: Callable[..., tuple[Array, T]], *state: Any) -> tuple[Any, T]:
-        return None, self.total(_partial_of, kernel, state)
+    def collect(self, kernel: Callable[..., tuple[Array, T]], *args: Any) -> tuple[Any, T]:
+        return None, self.reduce(_partial_of, kernel, args)
 
     def select(self, indices: NDArray[np.intp]) -> DaskBlocks:
         weights = None if self._weights is None else self._weights[indices]
         chosen = self.begin(weights)
         chosen.shape = len(indices), self.shape[1]
-        array = _as_one_array(self._parts, self._starts, self.shape, self.dtype)
-        chosen._spread(array[indices])  # noqa: SLF001  a copy of this one
+        arrays, stops = _require("dask.array"), [*self._starts[1:], self.shape[0]]
+        array = arrays.concatenate(
+            [
+                arrays.from_delayed(part, (stop - start, self.shape[1]), self.dtype)
+                for part, start, stop in zip(self._parts, self._starts, stops, strict=True)
+            ]
+        )
+        chosen._distribute(array[indices])  # noqa: SLF001  a copy of this one
         return chosen
 
-    def _advance(self, kernel: Any, state: Any, combine: Any) -> list[Any]:
-        if self._spill_folder is not None:
-            return self._advance_files(self._spill_folder, kernel, state, combine)
-        advanced = self._submit(_advance_part, kernel, state, combine)
-        results = self._gather(self._client.map(_result_of, advanced, pure=False))
-        self._advanced = advanced
-        return results
-
-    def _advance_files(self, folder: Path, kernel: Any, state: Any, combine: Any) -> list[Any]:
-        files = self._files or StateFiles(folder)
+    def _advance(self, kernel: Any, args: Any, combine: Any) -> list[Any]:
+        """Results of a pass whose states stay with the workers, or in files."""
+        if self._spill_folder is None:
+            advanced = self._submit(_advance_part, kernel, args, combine)
+            results = self._gather(self._client.map(itemgetter(1), advanced, pure=False))
+            self._advanced = advanced
+            return results
+        files = self._files or StateFiles(self._spill_folder)
         paths = files.next_paths(len(self._parts))
-        results = self._gather(self._submit(_advance_file, kernel, state, combine, paths))
+        results = self._gather(self._submit(_advance_file, kernel, args, combine, paths))
         if self._files is None:
-            files.tell_size(paths)
+            files.log_size(paths)
         self._files, self._advanced = files, paths
         return results
 
-    def _run(self, task: Any, kernel: Any, state: Any, combine: Any) -> list[Any]:
-        return self._gather(self._submit(task, kernel, state, combine))
+    def _submit(self, task: Any, kernel: Any, args: Any, combine: Any, *more: Any) -> list[Any]:
+        """Start a task for each part; what they all need travels along, or between workers.
 
-    def _submit(self, task: Any, kernel: Any, state: Any, combine: Any, *more: Any) -> list[Any]:
-        """Start a task for each part; what they all need travels along, or between workers."""
-        call: Any = _pickled(_Call(kernel, state, combine, self.block_rows))
+        ``combine`` merges groups of blocks before they travel; None gives a result per block.
+        """
+        call: Any = _require("cloudpickle").dumps((kernel, args, combine, self.block_rows))
         if len(call) > SMALL_CALL:
             call = self._client.submit(_itself, call, pure=False)
         columns = self._parts, self._starts, self._weights_on_workers(), self._advanced
@@ -283,7 +269,7 @@ class DaskBlocks(BlockSource):
         return self._weight_parts
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        distributed = require("distributed", "Rows on a cluster", extra="dask")
+        distributed = _require("distributed")
         try:
             results: list[Any] = self._client.gather(futures)
         except distributed.KilledWorker as error:
@@ -310,10 +296,10 @@ class ParquetParts(DaskBlocks):
         names = files.feature_names or []
         BlockSource.__init__(self, files.shape, files.dtype, None, files.block_rows, names)
         self._connect()
-        stored = Stored([each.resolve() for each in files.paths], names, files.dtype)
-        starts = self._cut()
+        paths, starts = [each.resolve() for each in files.paths], self._cut()
         stops = [*starts[1:], self.shape[0]]
-        self._hold(self._client.map(read_part, starts, stops, stored=stored, pure=False))
+        stored = {"paths": paths, "names": names, "dtype": files.dtype}
+        self._hold(self._client.map(read_part, starts, stops, **stored, pure=False))
 
     def transformed(self, change: Callable[[Array], Array]) -> ParquetParts:
         """Give other rows in the place of these, as many and in the same dtype."""
@@ -325,54 +311,34 @@ class ParquetParts(DaskBlocks):
         raise TypeError("Some rows of files on a cluster: open them as a Dask dataframe.")
 
 
-def read_part(start: int, stop: int, stored: Stored) -> Array:
-    """Read the rows from one number to another, where they are to be."""
-    rows = np.empty((stop - start, len(stored.names)), stored.dtype)
+def read_part(
+    start: int, stop: int, paths: list[Path], names: list[str], dtype: np.dtype[Any]
+) -> Array:
+    """Read the rows from ``start`` to ``stop`` on the worker that is to hold them."""
+    rows = np.empty((stop - start, len(names)), dtype)
     before = 0
-    for path in stored.paths:
+    for path in paths:
         with open_parquet(path) as file:
             for group in range(file.num_row_groups):
                 after = before + file.metadata.row_group(group).num_rows
                 first, last = max(start, before), min(stop, after)
                 if first < last:
-                    table = file.read_row_group(group, columns=stored.names, use_threads=False)
-                    own = table.select(stored.names).slice(first - before, last - first)
-                    _fill(rows[first - start : last - start], own)
+                    table = file.read_row_group(group, columns=names, use_threads=False)
+                    own = table.select(names).slice(first - before, last - first)
+                    filled = first - start
+                    for batch in own.to_batches():
+                        copy_rows(batch, rows[filled : filled + batch.num_rows])
+                        filled += batch.num_rows
                 before = after
     return rows
 
 
-def _fill(rows: Array, table: Any) -> None:
-    filled = 0
-    for batch in table.to_batches():
-        copy_rows(batch, rows[filled : filled + batch.num_rows])
-        filled += batch.num_rows
+def _require(module: str) -> Any:
+    return require(module, "Rows on a cluster", extra="dask")
 
 
-T = TypeVar("T")
-
-PARTS_PER_THREAD = 4
-"""More parts balance the workers better, and cost the scheduler more."""
-
-MOVES = 3
-"""How often parts are moved at most until workers have the same number: idle ones may take some."""
-
-SMALL_CALL = 16_384
-"""Bytes of a call that goes along with each task; a larger one travels by itself, and once."""
-
-
-class _Call(NamedTuple):
-    """What all parts are asked for in a pass."""
-
-    kernel: Callable[..., Any]
-    state: tuple[Any, ...]
-    combine: Callable[[Any, Any], Any] | None
-    """Adds up groups of blocks before they travel; None lets each block speak."""
-    block_rows: int
-
-
-def fair_moves(holders: Sequence[str | None], threads: Mapping[str, int]) -> list[str | None]:
-    """Tell for each part the worker to move it to, so that all threads have as many; or None."""
+def balance_parts(holders: Sequence[str | None], threads: Mapping[str, int]) -> list[str | None]:
+    """Give for each part the worker to move it to, so that all threads have as many; or None."""
     counts, total = Counter(holders), max(1, sum(threads.values()))
     shares = {worker: len(holders) * n // total for worker, n in threads.items()}
     # what is left goes to those whose share is not whole, and that have most already
@@ -389,84 +355,50 @@ def fair_moves(holders: Sequence[str | None], threads: Mapping[str, int]) -> lis
     return moves
 
 
-def _as_one_array(
-    parts: list[Any], starts: list[int], shape: tuple[int, int], dtype: np.dtype[Any]
-) -> Any:
-    """Give parts on workers as one Dask array again."""
-    arrays = require("dask.array", "Rows on a cluster", extra="dask")
-    n_rows, n_columns = shape
-    stops = [*starts[1:], n_rows]
-    return arrays.concatenate(
-        [
-            arrays.from_delayed(part, (stop - start, n_columns), dtype)
-            for part, start, stop in zip(parts, starts, stops, strict=True)
-        ]
-    )
-
-
 def _part_blocks(rows: Array, start: int, weights: Any, before: Any, block_rows: int) -> Any:
-    keep_memory()
-    part = MemoryBlocks(rows, weights, block_rows, first=start)
-    if before is not None:  # carries that another task left
-        carries = read_state(before) if isinstance(before, Path) else before[0]
-        part._carries = list(carries)  # noqa: SLF001
+    tune_malloc()
+    part = MemoryBlocks(rows, weights, block_rows=block_rows, first=start)
+    if before is not None:  # states that another task left
+        states = read_state(before) if isinstance(before, Path) else before[0]
+        part._states = list(states)  # noqa: SLF001
     return part
 
 
 def _map_part(rows: Array, start: int, weights: Any, before: Any, call: bytes) -> list[Any]:
-    kernel, state, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
-    part = _part_blocks(rows, start, weights, before, block_rows)
-    return _grouped(part.map(kernel, *state), combine)
+    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    results = _part_blocks(rows, start, weights, before, block_rows).map(kernel, *args)
+    return list(results if combine is None else reduce_groups(results, combine))
 
 
 def _advance_part(
     rows: Array, start: int, weights: Any, before: Any, call: bytes
 ) -> tuple[list[Any], list[Any]]:
-    kernel, state, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
+    kernel, args, combine, block_rows = pickle.loads(call)  # noqa: S301  the client's own
     part = _part_blocks(rows, start, weights, before, block_rows)
-    totals = _grouped(part.advance(kernel, *state), combine)
-    return part._carries, totals  # noqa: SLF001
+    results = part.map_with_state(kernel, *args)
+    totals = list(results if combine is None else reduce_groups(results, combine))
+    return part._states, totals  # noqa: SLF001
 
 
 def _advance_file(
     rows: Array, start: int, weights: Any, before: Path | None, after: Path, call: bytes
 ) -> list[Any]:
-    carries, totals = _advance_part(rows, start, weights, before, call)
-    write_state(after, carries)
+    states, totals = _advance_part(rows, start, weights, before, call)
+    write_state(after, states)
     return totals
 
 
-def _grouped(results: Iterator[Any], combine: Callable[[Any, Any], Any] | None) -> list[Any]:
-    return list(results if combine is None else group_totals(results, combine))
-
-
-def _result_of(advanced: tuple[list[Any], list[Any]]) -> list[Any]:
-    return advanced[1]
-
-
-def _partial_of(block: Any, kernel: Callable[..., tuple[Array, T]], state: tuple[Any, ...]) -> T:
-    return kernel(block, *state)[1]
+def _partial_of(block: Any, kernel: Callable[..., tuple[Array, T]], args: tuple[Any, ...]) -> T:
+    return kernel(block, *args)[1]
 
 
 def _itself(value: Any) -> Any:
     return value
 
 
-def _pickled(call: _Call) -> bytes:
-    cloudpickle = require("cloudpickle", "Rows on a cluster", extra="dask")
-    pickled: bytes = cloudpickle.dumps(call)
-    return pickled
-
-
-def _futures_of(array: Any) -> list[Any]:
-    distributed = require("distributed", "Rows on a cluster", extra="dask")
-    return list(distributed.futures_of(array))
-
-
 def _current_client() -> Any:
-    distributed = require("distributed", "Rows on a cluster", extra="dask")
     try:
-        return distributed.default_client()
+        return _require("distributed").default_client()
     except ValueError:
         raise ValueError(
             "A Dask collection is fitted by a cluster's workers, and there is none: start one "
@@ -476,7 +408,6 @@ def _current_client() -> Any:
 
 
 def _shared_folder(client: Any, folder: Any) -> Path:
-    """Refuse a folder that is not there, or that some worker does not see."""
     path = Path(folder).absolute()
     if not path.is_dir():
         raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
@@ -490,7 +421,6 @@ def _shared_folder(client: Any, folder: Any) -> Path:
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse a cluster without workers, or with one that lacks this package."""
     # import_module is in every Python, so it can be sent where this package is not
     found = client.run(import_module, "ensemblage", on_error="return")
     if not found:
@@ -509,9 +439,15 @@ def _check_workers(client: Any) -> None:
 def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str] | None, Any]:
     """Give the names of the columns, where there are any, and the rows as a Dask array."""
     if hasattr(collection, "to_dask_array"):
-        frame = _chosen(collection, columns)
+        unknown = [name for name in columns or () if name not in collection.columns]
+        if unknown:
+            raise ValueError(
+                f"The Dask dataframe has no column {unknown[0]!r}: choose among "
+                f"{listing(collection.columns)}."
+            )
+        frame = collection if columns is None else collection[list(columns)]
         for name, kind in frame.dtypes.items():
-            if getattr(kind, "kind", "O") not in NUMBERS:
+            if getattr(kind, "kind", "O") not in NUMERIC_KINDS:
                 raise ValueError(
                     f"Column {name!r} of the Dask dataframe holds {kind}, no numbers: encode it, "
                     "or choose other columns, open_blocks(..., columns=[...])."
@@ -519,7 +455,7 @@ def _as_array(collection: Any, columns: Sequence[str] | None) -> tuple[list[str]
         return [str(name) for name in frame.columns], frame.to_dask_array(lengths=True)
     if columns is not None:
         raise ValueError("The columns of a Dask array have no names: leave columns out.")
-    array = check_numbers(collection)
+    array = check_numeric(collection)
     return None, array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
 
 
@@ -528,40 +464,24 @@ def is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_keys__")
 
 
-def check_numbers(array: Any) -> Any:
-    """Refuse what is no Dask array of rows of numbers."""
-    if getattr(array, "ndim", 0) != 2 or array.dtype.kind not in NUMBERS:
+def check_numeric(array: Any) -> Any:
+    if getattr(array, "ndim", 0) != 2 or array.dtype.kind not in NUMERIC_KINDS:
         raise ValueError(
             f"{array!r} must be a Dask array of numbers with two dimensions, or a dataframe."
         )
     return array
 
 
-def _chosen(frame: Any, columns: Sequence[str] | None) -> Any:
-    if columns is None:
-        return frame
-    unknown = [name for name in columns if name not in frame.columns]
-    if unknown:
-        raise ValueError(
-            f"The Dask dataframe has no column {unknown[0]!r}: choose among "
-            f"{listing(frame.columns)}."
-        )
-    return frame[list(columns)]
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
 def lazy_on_dask(method: F) -> F:
-    """Let a method of new rows answer a Dask collection lazily, chunk by chunk where they lie."""
+    """Let a method of new rows take a Dask collection lazily, chunk by chunk where they lie."""
 
     @functools.wraps(method)
     def wrapped(estimator: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(estimator, X)
-        # one row of zeros tells whether it is fitted, and the shape and dtype of what comes
+        # one row of zeros tells whether it is fitted, and the shape and dtype of the result
         plain = _without_names(estimator, X)
-        array = check_numbers(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
+        array = check_numeric(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
         example = method(plain, np.zeros((1, array.shape[1]), array.dtype))
         width = (
             {"drop_axis": 1}
@@ -569,12 +489,14 @@ def lazy_on_dask(method: F) -> F:
             else {"chunks": (*array.chunks[:1], example.shape[1:])}
         )
         whole = array.rechunk({1: -1})
-        return whole.map_blocks(_answer, plain, method.__name__, dtype=example.dtype, **width)
+        return whole.map_blocks(
+            _predict_chunk, plain, method.__name__, dtype=example.dtype, **width
+        )
 
     return wrapped  # type: ignore[return-value]
 
 
-def _answer(rows: Any, estimator: Any, name: str) -> Any:
+def _predict_chunk(rows: Any, estimator: Any, name: str) -> Any:
     return np.asarray(getattr(estimator, name)(np.asarray(rows)))
 
 

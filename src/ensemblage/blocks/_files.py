@@ -21,7 +21,8 @@ from ensemblage.blocks._blocks import BLOCK_ROWS, BlockSource, LocalBlocks
 Array = NDArray[Any]
 Doubles = NDArray[np.float64]
 LOGGER = logging.getLogger("ensemblage")
-NUMBERS = "fiub"
+# Kinds of NumPy's dtypes that rows may have.
+NUMERIC_KINDS = "fiub"
 
 
 def as_bytes(values: Array) -> memoryview:
@@ -30,8 +31,7 @@ def as_bytes(values: Array) -> memoryview:
     return memoryview(plain)
 
 
-def write_size(n_bytes: float) -> str:
-    """Write a number of bytes in the unit that suits it."""
+def format_size(n_bytes: float) -> str:
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"
@@ -40,7 +40,7 @@ def write_size(n_bytes: float) -> str:
 
 
 def open_spill(owner: object, folder: Path, n_bytes: int, what: str) -> Any:
-    """Open a file without a name, which ends with its owner or the process; tell its size."""
+    """Open a file without a name, which ends with its owner or the process; log its size."""
     try:
         free = shutil.disk_usage(folder).free
         file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  the caller's
@@ -52,30 +52,23 @@ def open_spill(owner: object, folder: Path, n_bytes: int, what: str) -> Any:
     weakref.finalize(owner, file.close)
     if n_bytes > free:
         raise OSError(
-            f"{what} takes {write_size(n_bytes)}, and {folder} has {write_size(free)} left: make "
+            f"{what} takes {format_size(n_bytes)}, and {folder} has {format_size(free)} left: make "
             "room, or name another folder, open_blocks(..., spill_folder=...)."
         )
-    LOGGER.info("%s is kept in %s, in a temporary file of %s.", what, folder, write_size(n_bytes))
+    LOGGER.info("%s is kept in %s, in a temporary file of %s.", what, folder, format_size(n_bytes))
     return file
 
 
-class _Stored(NamedTuple):
-    """Where a carry is in a file, and what it is."""
-
-    file: Any
-    offset: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-
-class SpilledCarries(MutableSequence[Array | None]):
+class SpilledStates(MutableSequence[Array | None]):
     """Carries of blocks in a temporary file, a slot for each.
 
-    A file is made when the first carry comes, and another when carries outgrow their slots.
+    A file is made when the first state comes, and another when states outgrow their slots.
     """
 
     def __init__(self, n_blocks: int, folder: Path) -> None:
-        self._stored: list[_Stored | None] = [None] * n_blocks
+        # file, offset, dtype and shape of each block's state
+        self._stored: list[tuple[Any, int, np.dtype[Any], tuple[int, ...]] | None]
+        self._stored = [None] * n_blocks
         self._folder = folder
         self._file: Any = None
         self._slot = 0
@@ -84,30 +77,30 @@ class SpilledCarries(MutableSequence[Array | None]):
         return len(self._stored)
 
     def __getitem__(self, index: Any) -> Any:
-        stored: Any = self._stored[index]
+        stored = self._stored[index]
         if stored is None:
             return None
-        carry = np.empty(stored.shape, stored.dtype)
-        stored.file.seek(stored.offset)
-        stored.file.readinto(as_bytes(carry))
-        return carry
+        file, offset, dtype, shape = stored
+        state = np.empty(shape, dtype)
+        file.seek(offset)
+        file.readinto(as_bytes(state))
+        return state
 
-    def __setitem__(self, index: Any, carry: Any) -> None:
-        if self._file is None or carry.nbytes > self._slot:
-            self._slot = carry.nbytes
+    def __setitem__(self, index: Any, state: Any) -> None:
+        if self._file is None or state.nbytes > self._slot:
+            self._slot = state.nbytes
             size = self._slot * len(self._stored)
             self._file = open_spill(self, self._folder, size, "The state of the rows")
         offset = index * self._slot
         self._file.seek(offset)
-        self._file.write(as_bytes(np.ascontiguousarray(carry)))
-        self._stored[index] = _Stored(self._file, offset, carry.dtype, carry.shape)
+        self._file.write(as_bytes(np.ascontiguousarray(state)))
+        self._stored[index] = (self._file, offset, state.dtype, state.shape)
 
     def __delitem__(self, index: Any) -> None:
         self._stored[index] = None
 
     def insert(self, index: int, value: Any) -> None:
-        """Refuse: there are as many carries as blocks."""
-        raise TypeError("A source has as many carries as blocks.")
+        raise TypeError("A source has as many states as blocks.")
 
 
 class RowFile:
@@ -119,7 +112,7 @@ class RowFile:
         self._values: Array | None = None
 
     def write(self, places: Any, values: Array) -> None:
-        """Write the values of some rows, a slice or numbers of them."""
+        """Write the values of some rows, by slice or indices."""
         whole = (self._n_rows, *values.shape[1:])
         kept = self._values
         if kept is None or kept.dtype != values.dtype or kept.shape != whole:
@@ -129,7 +122,6 @@ class RowFile:
         self._values[places] = values  # type: ignore[index]
 
     def commit(self) -> None:
-        """Put the file at its place."""
         if self._part is not None:
             self._values.flush()  # type: ignore[union-attr]
             self._values = None
@@ -137,33 +129,20 @@ class RowFile:
             self._part = None
 
     def discard(self) -> None:
-        """Remove what was written so far."""
         self._values = None
         if self._part is not None:
             self._part.unlink(missing_ok=True)
             self._part = None
 
 
-"""Kinds of NumPy's dtypes whose values are rows."""
-
-
-class Beside(NamedTuple):
-    """Where to put what belongs to rows on disk."""
-
-    folder: Path
-    """For the state of the rows between passes."""
-    out: Path | None
-    """For what a fit finds for each row."""
-
-
-def place_beside(path: Path, spill_folder: Any, out: Any) -> Beside:
-    """Check where to write, before there is something to write."""
+def check_outputs(path: Path, spill_folder: Any, out: Any) -> tuple[Path, Path | None]:
+    """Check the folder of the rows' state and the file of their values, before work starts."""
     home = path if path.is_dir() else path.parent
     folder = home if spill_folder is None else Path(spill_folder)
     if not folder.is_dir():
         raise ValueError(f"spill_folder={str(folder)!r} is no folder: make it first.")
     if out is None:
-        return Beside(folder, None)
+        return folder, None
     out = Path(out)
     if out.suffix != ".npy":
         raise ValueError(f"out={str(out)!r} must be the name of a .npy file.")
@@ -171,7 +150,7 @@ def place_beside(path: Path, spill_folder: Any, out: Any) -> Beside:
         raise ValueError(f"out={str(out)!r} is in no folder that exists: make it first.")
     if out.resolve() == path.resolve():
         raise ValueError(f"out={str(out)!r} is the file that the rows are in: name another one.")
-    return Beside(folder, out)
+    return folder, out
 
 
 def row_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
@@ -181,7 +160,7 @@ def row_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
 
 
 class FileState(NamedTuple):
-    """By what a file that was written to is told from one that was not."""
+    """Size and time of a file, which tell whether it was written to since."""
 
     path: Path
     size: int
@@ -189,15 +168,13 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> FileState:
-        """Ask the file system."""
         try:
             found = path.stat()
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path}: check the name.") from None
         return cls(path, found.st_size, found.st_mtime_ns)
 
-    def check(self) -> None:
-        """Refuse a file that is not what it was."""
+    def check_unchanged(self) -> None:
         try:
             same = FileState.of(self.path) == self
         except FileNotFoundError:
@@ -209,29 +186,21 @@ class FileState(NamedTuple):
             )
 
 
-class RowPlaces(NamedTuple):
-    """Where to write what is found for some rows of more."""
-
-    file: RowFile | None
-    numbers: NDArray[np.intp]
-
-
 class FileBlocks(LocalBlocks):
-    """What all rows in files share; a subclass reads blocks from files that are as they were."""
+    """Rows in files, with their state in a temporary file; subclasses read the blocks."""
 
     _files: tuple[FileState, ...] = ()
     _row_file: RowFile | None = None
-    _row_numbers: NDArray[np.intp] | None = None
+    _row_indices: NDArray[np.intp] | None = None
 
-    def _settle(self, beside: Beside) -> None:
-        self._beside = beside
-        self.forget()
+    def _set_outputs(self, folder: Path, out: Path | None) -> None:
+        self._folder, self._out = folder, out
+        self.reset()
 
     def begin(self, weights: Doubles | None = None) -> Self:
         fresh = super().begin(weights)
-        out = self._beside.out
-        kept = None if out is None else RowFile(out, self.shape[0])
-        fresh._row_file = kept  # noqa: SLF001  a copy of this one
+        file = None if self._out is None else RowFile(self._out, self.shape[0])
+        fresh._row_file = file  # noqa: SLF001  a copy of this one
         return fresh
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -239,30 +208,31 @@ class FileBlocks(LocalBlocks):
         if self._row_file is not None:
             self._row_file.commit() if kind is None else self._row_file.discard()
 
-    def forget(self) -> None:
-        self._carries = SpilledCarries(self._n_blocks, self._beside.folder)
+    def reset(self) -> None:
+        self._states = SpilledStates(self._n_blocks, self._folder)
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Look at the files before and after a pass."""
+        """Check the files before and after a pass."""
         for file in self._files:
-            file.check()
+            file.check_unchanged()
         yield
         for file in self._files:
-            file.check()
+            file.check_unchanged()
 
     def _keep(self, start: int, values: Array) -> None:
         if self._row_file is not None:
             places: Any = slice(start, start + len(values))
-            if self._row_numbers is not None:
-                places = self._row_numbers[places]
+            if self._row_indices is not None:
+                places = self._row_indices[places]
             self._row_file.write(places, values)
 
     def select(self, indices: NDArray[np.intp]) -> BlockSource:
         weights = None if self._weights is None else self._weights[indices]
         shape = len(indices), self.shape[1]
         copied = _CopiedBlocks(shape, self.dtype, weights, self.block_rows)
-        file = copied.take(self._beside, RowPlaces(self._row_file, indices))
+        copied._row_file, copied._row_indices = self._row_file, indices  # noqa: SLF001
+        file = copied.make_file(self._folder, self._out)
         for block in self.map(_whole):
             first, last = np.searchsorted(indices, [block.start, block.start + len(block.rows)])
             chosen = block.rows[indices[first:last] - block.start]
@@ -275,15 +245,12 @@ def _whole(block: Any) -> Any:
 
 
 class _CopiedBlocks(FileBlocks):
-    """Some rows of other blocks, in a file of their own."""
+    """Some rows of other blocks, in a file of their own; values go to the rows' places."""
 
-    def take(self, beside: Beside, places: RowPlaces) -> Any:
-        """Give the file to copy the rows to; what is found for them goes to their places."""
+    def make_file(self, folder: Path, out: Path | None) -> Any:
         size = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        what = f"A copy of {self.shape[0]} rows"
-        self._file = open_spill(self, beside.folder, size, what)
-        self._row_file, self._row_numbers = places
-        self._settle(beside)
+        self._file = open_spill(self, folder, size, f"A copy of {self.shape[0]} rows")
+        self._set_outputs(folder, out)
         return self._file
 
     def _read(self) -> Iterator[Array]:
@@ -305,28 +272,17 @@ def read_values(
 
 @set_module("ensemblage.blocks")
 class NpyBlocks(FileBlocks):
-    """Rows in a ``.npy`` file, as :func:`numpy.save` writes it.
+    """Rows in a ``.npy`` file, as :func:`numpy.save` writes it; see :func:`open_blocks`.
 
     Blocks are read, not mapped: a file that is cut short while it is read is an error then, where
     a mapped one ends the process.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, a matrix of numbers.
-    block_rows : int, default=8000
-        Rows per block.
-    spill_folder : str or path-like, default=None
-        Folder for the state of the rows between passes; that of the file if not given.
-    out : str or path-like, default=None
-        A ``.npy`` file to write what a fit finds for each row to: memberships, or labels and votes.
     """
 
     def __init__(
         self,
         path: Any,
-        block_rows: int = BLOCK_ROWS,
         *,
+        block_rows: int = BLOCK_ROWS,
         spill_folder: Any = None,
         out: Any = None,
     ) -> None:
@@ -338,9 +294,9 @@ class NpyBlocks(FileBlocks):
         self._offset = int(stored.offset)
         shape = stored.shape[0], stored.shape[1]
         super().__init__(shape, row_dtype([stored.dtype]), None, block_rows)
-        self._settle(place_beside(self._path, spill_folder, out))
+        self._set_outputs(*check_outputs(self._path, spill_folder, out))
 
-    def place(self, row: int) -> str:
+    def describe_row(self, row: int) -> str:
         return f"row {row} of {self._path}"
 
     def _read(self) -> Iterator[Array]:
@@ -359,7 +315,7 @@ class NpyBlocks(FileBlocks):
 
 
 def _mapped(path: Path) -> Any:
-    """Read what a ``.npy`` file says of itself, and refuse one without rows of numbers."""
+    """Read the header of a ``.npy`` file, and refuse one without numeric rows."""
     try:
         stored: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -369,7 +325,7 @@ def _mapped(path: Path) -> Any:
         ) from error
     if not isinstance(stored, np.memmap) or stored.ndim != 2:
         raise ValueError(f"{path} must hold one matrix, a row for each sample.")
-    if stored.dtype.kind not in NUMBERS:
+    if stored.dtype.kind not in NUMERIC_KINDS:
         raise ValueError(f"{path} holds {stored.dtype}; numbers are needed: encode the rest.")
     if not stored.size:
         raise ValueError(f"{path} has no rows.")

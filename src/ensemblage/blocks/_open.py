@@ -14,27 +14,10 @@ from ensemblage.blocks._parquet import SUFFIXES, ParquetBlocks
 
 
 def is_source(X: Any) -> bool:
-    """Whether rows are elsewhere than in an array: in files, on a cluster, behind blocks.
-
-    Parameters
-    ----------
-    X : object
-        What a ``fit`` was given.
-
-    Returns
-    -------
-    bool
-        True for what :func:`open_blocks` takes.
-    """
-    return isinstance(X, BlockSource) or _is_path(X) or _are_paths(X) or is_dask(X)
-
-
-def _is_path(X: Any) -> bool:
-    return isinstance(X, str | os.PathLike)
-
-
-def _are_paths(X: Any) -> bool:
-    return isinstance(X, list | tuple) and len(X) > 0 and all(_is_path(each) for each in X)
+    """Tell what :func:`open_blocks` takes from an array: paths, Dask collections, sources."""
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(each, str | os.PathLike) for each in X)
+    return isinstance(X, BlockSource | str | os.PathLike) or is_dask(X)
 
 
 def open_blocks(
@@ -65,8 +48,8 @@ def open_blocks(
         given; a folder must be one that all workers can write to, and a lost worker's rows then go
         on from the last completed pass.
     out : str or path-like, default=None
-        A ``.npy`` file to write what a fit finds for each row on disk to: memberships, or
-        labels and votes.
+        A ``.npy`` file for the values that a fit gives each row on disk: memberships, or labels
+        and votes.
 
     Returns
     -------
@@ -93,12 +76,12 @@ def open_blocks(
     if is_dask(X):
         if out is not None:
             raise ValueError(
-                "What belongs to rows on a cluster stays there: leave out away, and call transform "
+                "Values of rows on a cluster stay there: leave out away, and call transform "
                 "or predict."
             )
-        return DaskBlocks(X, columns, block_rows, spill_folder)
-    if not _is_path(X) or Path(X).is_dir() or Path(X).suffix in SUFFIXES:
-        return ParquetBlocks(X, columns, block_rows, spill_folder=spill_folder, out=out)
+        return DaskBlocks(X, columns, block_rows=block_rows, spill_folder=spill_folder)
+    if not isinstance(X, str | os.PathLike) or Path(X).is_dir() or Path(X).suffix in SUFFIXES:
+        return ParquetBlocks(X, columns, block_rows=block_rows, spill_folder=spill_folder, out=out)
     if Path(X).suffix != ".npy":
         raise ValueError(
             f"{X} is neither a .npy nor a Parquet file ({SUFFIXES[0]}), nor a folder of these: "
@@ -106,4 +89,4 @@ def open_blocks(
         )
     if columns is not None:
         raise ValueError(f"The columns of {X} have no names: leave columns out.")
-    return NpyBlocks(X, block_rows, spill_folder=spill_folder, out=out)
+    return NpyBlocks(X, block_rows=block_rows, spill_folder=spill_folder, out=out)

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ensemblage._core import listing, require, set_module
 from ensemblage.blocks._blocks import BLOCK_ROWS
-from ensemblage.blocks._files import FileBlocks, FileState, place_beside, row_dtype
+from ensemblage.blocks._files import FileBlocks, FileState, check_outputs, row_dtype
 
 Array = NDArray[Any]
 
 
 SUFFIXES = (".parquet", ".pq")
+# Bytes that are read of a column at once, however large a row group is.
 READ_AHEAD = 2**20
-"""Bytes that are read of a column at once, however large a row group is."""
 
 
 def _arrow(module: str) -> Any:
@@ -30,54 +30,43 @@ class ParquetBlocks(FileBlocks):
     """Rows in Parquet files, in the order of the files and of their row groups.
 
     Rows are cut anew to blocks of equal size, whatever the row groups, so a fit has the same bits
-    as with the same rows in memory. At most a part of a row group is in memory.
-
-    Parameters
-    ----------
-    path : str, path-like or list of these
-        A file, a folder of files (taken in the order of their names, those in folders within as
-        well), or several files.
-    columns : list of str, default=None
-        Which columns to read; all if not given, and they must be numbers.
-    block_rows : int, default=8000
-        Rows per block.
-    spill_folder : str or path-like, default=None
-        Folder for the state of the rows between passes; that of the file if not given.
-    out : str or path-like, default=None
-        A ``.npy`` file to write what a fit finds for each row to: memberships, or labels and votes.
+    as with the same rows in memory. At most a part of a row group is in memory. Files of a folder
+    are taken in the order of their names, those in folders within as well; see
+    :func:`open_blocks` for the parameters.
     """
 
     def __init__(
         self,
         path: Any,
         columns: Sequence[str] | None = None,
-        block_rows: int = BLOCK_ROWS,
         *,
+        block_rows: int = BLOCK_ROWS,
         spill_folder: Any = None,
         out: Any = None,
     ) -> None:
         paths = _find_files(path)
         self._files = tuple(FileState.of(each) for each in paths)
         footers = [_read_footer(each) for each in paths]
-        names = _choose_columns(paths[0], footers[0], columns)
-        kinds = [
-            kind
-            for each, footer in zip(paths, footers, strict=True)
-            for kind in _number_kinds(each, footer, names, paths[0])
+        schemas = [schema for _, schema in footers]
+        names = _choose_columns(paths[0], schemas[0], columns)
+        dtypes = [
+            dtype
+            for each, schema in zip(paths, schemas, strict=True)
+            for dtype in _column_dtypes(each, schema, names, paths[0])
         ]
-        self._lengths = [footer.metadata.num_rows for footer in footers]
+        self._lengths = [n_rows for n_rows, _ in footers]
         if not sum(self._lengths):
             raise ValueError(f"{paths[0]} has no rows.")
         shape = sum(self._lengths), len(names)
-        super().__init__(shape, row_dtype(kinds), None, block_rows, names)
-        self._settle(place_beside(paths[0], spill_folder, out))
+        super().__init__(shape, row_dtype(dtypes), None, block_rows, names)
+        self._set_outputs(*check_outputs(paths[0], spill_folder, out))
 
     @property
     def paths(self) -> list[Path]:  # numpydoc ignore=RT01
         """The files, in order."""
         return [file.path for file in self._files]
 
-    def place(self, row: int) -> str:
+    def describe_row(self, row: int) -> str:
         ends = np.cumsum(self._lengths)
         file = int(np.searchsorted(ends, row, side="right"))
         return f"row {row - ends[file] + self._lengths[file]} of {self._files[file].path}"
@@ -113,11 +102,11 @@ def open_parquet(path: Path) -> Any:
 
 def parquet_columns(path: Any) -> list[str]:
     """Names of the columns of the first of some files."""
-    return list(_read_footer(_find_files(path)[0]).schema.names)
+    return list(_read_footer(_find_files(path)[0])[1].names)
 
 
 def copy_rows(batch: Any, rows: Array) -> None:
-    """Write the columns of a batch into the columns of rows; what is missing becomes NaN."""
+    """Copy the columns of a batch to those of rows; missing values become NaN."""
     types = _arrow("pyarrow.types")
     for j, column in enumerate(batch.columns):
         plain = types.is_floating(column.type) or types.is_integer(column.type)
@@ -138,26 +127,20 @@ def _find_files(path: Any) -> list[Path]:
     return found
 
 
-class _Footer:
-    """What a file says of itself."""
-
-    def __init__(self, file: Any) -> None:
-        self.metadata, self.schema = file.metadata, file.schema_arrow
-
-
-def _read_footer(path: Path) -> _Footer:
+def _read_footer(path: Path) -> tuple[int, Any]:
+    """Read the number of rows and the schema."""
     parquet, arrow = _arrow("pyarrow.parquet"), _arrow("pyarrow")
     try:
         with parquet.ParquetFile(path) as file:
-            return _Footer(file)
+            return file.metadata.num_rows, file.schema_arrow
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(
             f"{path} is no Parquet file, or it is damaged: write or copy it again."
         ) from error
 
 
-def _choose_columns(path: Path, footer: _Footer, columns: Sequence[str] | None) -> list[str]:
-    stored = list(footer.schema.names)
+def _choose_columns(path: Path, schema: Any, columns: Sequence[str] | None) -> list[str]:
+    stored = list(schema.names)
     if columns is None:
         return stored
     if isinstance(columns, str) or not columns:
@@ -168,27 +151,25 @@ def _choose_columns(path: Path, footer: _Footer, columns: Sequence[str] | None) 
     return list(columns)
 
 
-def _number_kinds(
-    path: Path, footer: _Footer, names: list[str], model: Path
-) -> list[np.dtype[Any]]:
-    """Types of the columns as NumPy has them, or a sentence about the first that cannot be."""
+def _column_dtypes(path: Path, schema: Any, names: list[str], first: Path) -> list[np.dtype[Any]]:
+    """Types of the columns as NumPy has them; a column that is not numeric is refused."""
     types = _arrow("pyarrow.types")
-    kinds = []
+    dtypes = []
     for name in names:
-        place = footer.schema.get_field_index(name)
-        if place < 0:
+        index = schema.get_field_index(name)
+        if index < 0:
             raise ValueError(
-                f"{path} has no column {name!r}, which {model} has: give files of the same "
+                f"{path} has no column {name!r}, which {first} has: give files of the same "
                 "columns, or choose those that all have, open_blocks(..., columns=[...])."
             )
-        kind = footer.schema.field(place).type
+        kind = schema.field(index).type
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
-            kinds.append(np.dtype(kind.to_pandas_dtype()))
+            dtypes.append(np.dtype(kind.to_pandas_dtype()))
         elif types.is_decimal(kind) or types.is_null(kind):
-            kinds.append(np.dtype(np.float64))
+            dtypes.append(np.dtype(np.float64))
         else:
             raise ValueError(
                 f"Column {name!r} of {path} holds {kind}, no numbers: encode it, or leave it "
                 "out: open_blocks(..., columns=[...]), or --drop on the command line."
             )
-    return kinds
+    return dtypes

@@ -40,7 +40,7 @@ from ensemblage.blocks import (
     Block,
     BlockSource,
     MemoryBlocks,
-    column_extent,
+    column_range,
     is_source,
     lazy_on_dask,
     note_columns,
@@ -216,7 +216,7 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     while len(centers) < n_clusters:
         step = centers[-1:], len(centers) == 1
         candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
-        costs = source.total(_candidate_costs, candidates)
+        costs = source.reduce(_candidate_costs, candidates)
         centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
     return centers
 
@@ -239,7 +239,7 @@ def _draw(
 ) -> Array:
     """Draw rows: the kernel offers one per block and draw, and the block's mass."""
     inside, between = rng.random(n_draws), rng.random(n_draws)
-    run = source.advance if state else source.map
+    run = source.map_with_state if state else source.map
     offers = list(run(kernel, inside, *state))
     masses = np.cumsum([mass for mass, _ in offers])
     chosen = np.searchsorted(masses, between * masses[-1], side="right")
@@ -262,7 +262,7 @@ def _spread_candidates(
 ) -> tuple[Array, tuple[float, Array]]:
     nearest = own_distances(block.rows, latest, np.zeros(len(block.rows), np.int32))
     if not fresh:
-        nearest = np.minimum(nearest, block.carry)
+        nearest = np.minimum(nearest, block.state)
     return nearest, _offer(block.rows, nearest * block.weights, inside)
 
 
@@ -271,7 +271,7 @@ def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
     for index in range(len(candidates)):
         candidate = candidates[index : index + 1]
         distances = own_distances(block.rows, candidate, np.zeros(len(block.rows), np.int32))
-        costs[index] = np.minimum(distances, block.carry) @ block.weights
+        costs[index] = np.minimum(distances, block.state) @ block.weights
     return (costs,)
 
 
@@ -362,7 +362,7 @@ def _label_and_add(
 
 def inertia_of(source: BlockSource, fit: Fit) -> float:
     """Add up the squared distances of all rows to their centres."""
-    return source.total(clustered, fit.run.centers, fit.deciding).inertia
+    return source.reduce(clustered, fit.run.centers, fit.deciding).inertia
 
 
 Crowd: TypeAlias = Array | Draws
@@ -428,9 +428,9 @@ def farthest_rows(block: Block, centers: Array, n_rows: int) -> Offers:
 
 
 def _state(block: Block, fresh: bool) -> Array:
-    if fresh or block.carry is None:
+    if fresh or block.state is None:
         return np.full(len(block.rows), np.array((-1, 0.0), ROW_STATE))
-    return np.asarray(block.carry)
+    return np.asarray(block.state)
 
 
 def _finish(
@@ -482,9 +482,9 @@ def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass
         crowd: Any = voters.crowd_of(index)
         kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
         if index == 0:
-            source.forget()
+            source.reset()
         call = kernel, centers, crowd, index == 0, *state
-        statistics = source.advance_total(*call, combine=add_statistics)
+        statistics = source.reduce_with_state(*call, combine=add_statistics)
         moved = _next_centers(source, centers, statistics)
         if voters.prune:
             drift = center_drift(centers, moved, crowd)
@@ -517,8 +517,8 @@ def run_until_rest(
 
 def spread(source: BlockSource) -> float:
     """Mean over features of the weighted variance, the yardstick of ``tol``."""
-    total, sums = source.total(_moments)
-    (squares,) = source.total(_squares, sums / total)
+    total, sums = source.reduce(_moments)
+    (squares,) = source.reduce(_squares, sums / total)
     return float(squares.mean() / total)
 
 
@@ -617,7 +617,7 @@ class StreamMixin:
         source, fit = self._final(X, sample_weight)  # type: ignore[attr-defined]
         crowd = self._next_crowd(source)
         call = assign_pass, fit.run.centers, crowd, True
-        found = source.begin().advance_total(*call, combine=add_statistics)
+        found = source.begin().reduce_with_state(*call, combine=add_statistics)
         centers, weights = step_towards(fit.run.centers, self.cluster_weights_, found.sums)
         evaluated = self.n_evaluations_ + found.n_evaluated
         run = Run(centers, self.n_iter_ + 1, evaluated, converged=True)
@@ -841,9 +841,9 @@ class InnerKMeans(
         source = open_blocks(X)
         note_columns(self, source)
         given = sample_weight is not None
-        weights = positive_weights(sample_weight, source.stand_in) if given else None
+        weights = positive_weights(sample_weight, source.placeholder) if given else None
         with source.begin(weights) as rows:
-            self._check_reach(column_extent(rows).largest, rows)
+            self._check_reach(column_range(rows).largest, rows)
             return self._fit_blocks(rows)
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:

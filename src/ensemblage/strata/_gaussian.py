@@ -37,7 +37,7 @@ from ensemblage.blocks import (
     Block,
     BlockSource,
     MemoryBlocks,
-    column_extent,
+    column_range,
     is_source,
     lazy_on_dask,
     note_columns,
@@ -100,9 +100,9 @@ def column_moments(source: BlockSource) -> tuple[Floats, Floats]:
 
     The mean is one that the rows' dtype can hold: equal rows then lie on it.
     """
-    weight, sums = source.total(_column_sums)
+    weight, sums = source.reduce(_column_sums)
     mean = (sums / weight).astype(source.dtype).astype(np.float64)
-    (squares,) = source.total(_column_squares, mean)
+    (squares,) = source.reduce(_column_squares, mean)
     return mean, squares / weight
 
 
@@ -239,12 +239,12 @@ class GaussianStrata(
             weight = source.weights.sum()
             with fit_progress(self, "iteration", self.max_iter) as step:
                 # the log responsibilities stay with the source, as its carry
-                moments = source.advance_total(e_step, model, prior)
+                moments = source.reduce_with_state(e_step, model, prior)
                 path = [moments.log_likelihood / weight]
                 for _ in range(self.max_iter):
                     model = m_step(moments, model, floor)
                     prior = self._update_prior(source, moments, prior)
-                    moments = source.advance_total(e_step, model, prior)
+                    moments = source.reduce_with_state(e_step, model, prior)
                     path.append(moments.log_likelihood / weight)
                     gain = path[-1] - path[-2]
                     self.converged_ = not gain > self.tol
@@ -272,7 +272,7 @@ class GaussianStrata(
         else:
             checks: Any = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2}
             source = MemoryBlocks(validate_numbers(self, X, **checks))
-        n_samples, like = source.shape[0], source.stand_in
+        n_samples, like = source.shape[0], source.placeholder
         weights = None if sample_weight is None else read_weights(sample_weight, like)
         if self.n_strata > n_samples:
             raise ValueError(
@@ -314,7 +314,7 @@ class GaussianStrata(
 
     def _check_columns(self, source: BlockSource, variance: Floats) -> None:
         """Refuse values that are missing or whose squares overflow; warn of constant columns."""
-        extent = column_extent(source)
+        extent = column_range(source)
         if not np.isfinite(variance).all():
             raise ValueError(
                 f"X holds values as large as {extent.largest:.3g}, whose squares overflow "

@@ -207,7 +207,7 @@ def e_step(block: Block, model: StrataModel, prior: MembershipPrior) -> tuple[Fl
     :math:`\ell_{ij} = \log\tau_{ij} + \log p_j(x_i)`, strata first, and the statistics with
     :math:`\sum_i w_i \log\sum_k e^{\ell_{ik}}` as their log likelihood.
     """
-    (log_prior, windows), log_resp, weights = prior, block.carry, block.weights
+    (log_prior, windows), log_resp, weights = prior, block.state, block.weights
     columns = design_columns(block.rows, model.centre, model.covariance_type)
     joint = model.log_densities_of(columns)
     if not isinstance(log_prior, SplitScales):

@@ -383,10 +383,10 @@ class HISS(GaussianStrata):
     def _batch_statistics(self, source: BlockSource) -> tuple[Moments, Doubles]:
         """Moments and log scales of a batch in which the strata have their sizes."""
         model, prior = self._model(), self._even_prior()
-        moments = source.advance_total(e_step, model, prior)
+        moments = source.reduce_with_state(e_step, model, prior)
         for _ in range(N_INNER_STEPS):
             prior = self._update_prior(source, moments, prior)
-            moments = source.advance_total(e_step, model, prior)
+            moments = source.reduce_with_state(e_step, model, prior)
         scales, _ = constrained_scales(source, self._size_constraint(), moments, prior)
         return moments, as_log_scales(scales)
 

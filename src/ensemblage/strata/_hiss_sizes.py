@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensemblage.blocks import Block, BlockSource, of_carries
+from ensemblage.blocks import Block, BlockSource, state_only
 from ensemblage.strata._gaussian_kernels import (
     MembershipPrior,
     Moments,
@@ -228,7 +228,7 @@ def search_scales(
     else:
         width = np.full(len(sizes), NEAR_WIDTH / N_BINS)
         lower = heights - NEAR_WIDTH / 2
-    counts, masses = source.total(_bin_masses, lower, width, strata)
+    counts, masses = source.reduce(_bin_masses, lower, width, strata)
     n_rows, tie_width = source.shape[0], TIE_WIDTH[source.dtype]
     few = min(max(MIN_SORTED_ROWS, SORTED_SHARE * n_rows), MAX_SORTED_ROWS) / n_rows
     for _ in range(MAX_SEARCH_PASSES):
@@ -247,10 +247,10 @@ def search_scales(
             break
         next_lower, next_width = _refine_bins(lower, width, places, higher)
         # strata that are settled have no width, and so are not counted again
-        recount = source.total(_bin_masses, next_lower, np.where(settled, 0.0, next_width), strata)
+        recount = source.reduce(_bin_masses, next_lower, np.where(settled, 0.0, next_width), strata)
         lower, width = np.where(settled, lower, next_lower), np.where(settled, width, next_width)
         counts, masses = np.where(settled[:, None], (counts, masses), recount)
-    entries = source.total(
+    entries = source.reduce(
         _rows_in_bins, lower, width, places, ~narrow, strata, combine=operator.add
     )
     starts, offsets, weights = sort_entries(*entries, len(sizes))
@@ -264,27 +264,27 @@ def search_scales(
         found[j] = offset - pivot
     full = sizes >= (1 - ROUNDING) * counts.sum(axis=1)
     if full.any():  # all rows are whole members: a height below every log responsibility
-        lowest = source.total(_lowest, strata, combine=np.minimum)
+        lowest = source.reduce(_lowest, strata, combine=np.minimum)
         lower, found = np.where(full, lowest, lower), np.where(full, 1.0, found)
     return SplitScales(lower, found)
 
 
-@of_carries
+@state_only
 def _bin_masses(
     block: Block, lower: Doubles, width: Doubles, strata: Any
 ) -> tuple[Doubles, Doubles]:
     counted: tuple[Doubles, Doubles] = bin_masses(
-        block.carry[strata], block.weights, lower, width, N_BINS
+        block.state[strata], block.weights, lower, width, N_BINS
     )
     return counted
 
 
-@of_carries
+@state_only
 def _lowest(block: Block, strata: Any) -> Doubles:
-    return np.asarray(block.carry[strata].min(axis=1), dtype=np.float64)
+    return np.asarray(block.state[strata].min(axis=1), dtype=np.float64)
 
 
-@of_carries
+@state_only
 def _rows_in_bins(
     block: Block, lower: Doubles, width: Doubles, places: Integers, tied: Mask, strata: Any
 ) -> Entries:
@@ -292,7 +292,7 @@ def _rows_in_bins(
 
     In strata that are ``tied`` all rows of the bin count as equal.
     """
-    entries = Entries(*rows_in_bins(block.carry[strata], block.weights, lower, width, places))
+    entries = Entries(*rows_in_bins(block.state[strata], block.weights, lower, width, places))
     middle = ((places + 0.5) * width)[entries.strata]
     offsets = np.where(tied[entries.strata], middle, entries.offsets)
     entries = entries._replace(offsets=offsets)
@@ -360,7 +360,7 @@ def allocate_total_size(
     width = np.full(n_strata, FIRST_WIDTH / N_BINS)
     first, linear_width = -width * N_BINS, LINEAR_WIDTH[source.dtype]
     for _ in range(MAX_SEARCH_PASSES):
-        counts, masses = source.total(_bin_masses, first, width, ALL)
+        counts, masses = source.reduce(_bin_masses, first, width, ALL)
         reached, _rests = sizes_at_edges(counts, masses, width)
         sizes = np.clip(reached, lower, upper)
         totals = sizes.sum(axis=0)
@@ -573,9 +573,9 @@ class DualProblem:
             return (sizes + active.fixed_sizes, *changes)  # type: ignore[return-value]
         if not self._keeps_active:
             self._active = None
-            return self._source.total(_evaluate, self._densities, log_scales, radius)
+            return self._source.reduce(_evaluate, self._densities, log_scales, radius)
         within = ACTIVE_RADIUS_FACTOR * radius
-        evaluated, near = self._source.total(
+        evaluated, near = self._source.reduce(
             _evaluate_and_mark, self._densities, log_scales, radius, within, combine=_merge_marked
         )
         (own_sizes, *_), _ = near.evaluate(log_scales, radius)
@@ -601,7 +601,9 @@ class DualProblem:
             if known.all() and (capacity >= np.abs(residual)).all():
                 return found
         state = self._densities, log_scales, residual
-        total: Breakpoints = self._source.total(_nearest_breakpoints, *state, combine=_concatenated)
+        total: Breakpoints = self._source.reduce(
+            _nearest_breakpoints, *state, combine=_concatenated
+        )
         return total
 
 
@@ -791,9 +793,9 @@ def exact_block(
                 log_sums[i] = np.logaddexp.reduce(np.log(by_group[:, i]) + log_density[:, i])
     memberships = densities.expand_memberships(by_group)
     if em_scales is not None and densities.distinct:
-        *_, em_objective = responsibilities(log_density, block.carry, weights, *em_scales)
+        *_, em_objective = responsibilities(log_density, block.state, weights, *em_scales)
     elif em_scales is not None:  # as if strata that coincide shared equally
-        merged = densities.merge_logs(capped_log_memberships(block.carry, em_scales))
+        merged = densities.merge_logs(capped_log_memberships(block.state, em_scales))
         log_shares = merged - np.log(densities.counts)[:, None]
         em_objective = weights @ np.logaddexp.reduce(log_shares + log_density, axis=0)
     sizes = weights @ memberships.astype(np.float64)
@@ -805,7 +807,7 @@ def em_block(
 ) -> tuple[Floats, tuple[float, Doubles, float]]:
     """Memberships under scales, as the last iteration left them."""
     log_density = model.log_densities(block.rows)
-    *_, objective = responsibilities(log_density, block.carry, block.weights, *scales)
-    memberships = np.exp(capped_log_memberships(block.carry, scales)).T
+    *_, objective = responsibilities(log_density, block.state, block.weights, *scales)
+    memberships = np.exp(capped_log_memberships(block.state, scales)).T
     sizes = block.weights @ memberships.astype(np.float64)
     return memberships, (float(objective), sizes, float(objective))

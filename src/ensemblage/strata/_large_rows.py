@@ -42,9 +42,9 @@ class LargeRows(NamedTuple):
         source = open_blocks(X)
         note_columns(ensemble, source, min_rows=2)
         y = column_or_1d(y, warn=True)
-        check_consistent_length(source.stand_in, y)
+        check_consistent_length(source.placeholder, y)
         weighted = sample_weight is not None
-        weights = read_weights(sample_weight, source.stand_in) if weighted else None
+        weights = read_weights(sample_weight, source.placeholder) if weighted else None
         rows = source.begin(weights)
         codes, target = ensemble._read_target(y, rows.weights)  # noqa: SLF001
         if weighted and target.is_classification:
@@ -157,7 +157,7 @@ def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> li
     distribution; of each stratum those rows are taken that wait the least.
     """
     frozen = FrozenEstimator(stratifier)
-    (sizes,) = rows.source.total(_stratum_sizes, frozen)
+    (sizes,) = rows.source.reduce(_stratum_sizes, frozen)
     shares = np.minimum(SLACK * most / sizes, 1.0)
     latest = np.where(shares < 1, -np.log1p(-np.minimum(shares, 1 - 1e-9)), np.inf)
     drawn = list(rows.source.map(_draw, frozen, latest, seed))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import StrOptions, expect_array, set_module, with_shared
-from ensemblage.blocks import Block, BlockSource, lazy_on_dask, of_carries
+from ensemblage.blocks import Block, BlockSource, lazy_on_dask, state_only
 from ensemblage.strata._gaussian import GAUSSIAN_DOCS, GaussianStrata
 from ensemblage.strata._gaussian_kernels import (
     CovarianceType,
@@ -23,10 +23,10 @@ Floats = NDArray[np.floating[Any]]
 Assignment = Literal["hard", "soft"]
 
 
-@of_carries
+@state_only
 def _memberships(block: Block, assignment: Assignment) -> tuple[Floats, tuple[()]]:
     """Responsibilities, or a one for the most responsible stratum of each row."""
-    log_resp: Any = block.carry
+    log_resp: Any = block.state
     if assignment == "soft":
         return np.exp(log_resp).T, ()
     units = np.eye(len(log_resp), dtype=log_resp.dtype)
@@ -37,7 +37,7 @@ def _new_memberships(
     block: Block, model: StrataModel, prior: MembershipPrior, assignment: Assignment
 ) -> Floats:
     log_resp, _ = e_step(block, model, prior)
-    return _memberships(block._replace(carry=log_resp), assignment)[0]
+    return _memberships(block._replace(state=log_resp), assignment)[0]
 
 
 @set_module("ensemblage.strata")

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ensemblage._core import deal_folds, free_memory, listing, set_module
-from ensemblage.blocks import ParquetBlocks, ParquetParts, column_extent, pick_rows, standardised
+from ensemblage.blocks import ParquetBlocks, ParquetParts, column_range, pick_rows, standardised
 from ensemblage.datasets import (
     Dataset,
     TableEncoder,
@@ -454,7 +454,7 @@ def _hold_out(y: Target, target: str, seed: int) -> NDArray[np.intp]:
 
 def _varying(rows: Any, names: list[str], target: str) -> tuple[list[str], list[str]]:
     """Look at all values once, and part the columns that vary from the others."""
-    extent = column_extent(rows)
+    extent = column_range(rows)
     if extent.largest > LARGEST:
         raise ValueError(
             f"Numbers as large as {extent.largest:g} cannot be squared and summed: divide their "
@@ -473,7 +473,7 @@ def _fitted(
     """Fit to all rows but those held out, which have no weight; give the model of raw rows."""
     source, scaling = standardised(rows)
     # two rows of the same means and deviations teach an encoder what all of them would
-    corners = np.stack([scaling.centre - scaling.spread, scaling.centre + scaling.spread])
+    corners = np.stack([scaling.mean - scaling.std, scaling.mean + scaling.std])
     encoder = TableEncoder(kinds=["numeric"] * len(names), random_state=0).fit(corners)
     if not encoder.varying_.all():
         name = names[int(np.argmin(encoder.varying_))]
