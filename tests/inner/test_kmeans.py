@@ -103,7 +103,7 @@ def test_of_many_rows_some_with_weight_are_drawn_for_the_start(monkeypatch):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 2)) + 50 * np.eye(3, 2)[rng.integers(3, size=500)]
     weights = (rows[:, 0] > 0).astype(float)
-    for source in (MemoryBlocks(rows, weights, 64), MemoryBlocks(rows, block_rows=64)):
+    for source in (MemoryBlocks(rows, weights, block_rows=64), MemoryBlocks(rows, block_rows=64)):
         centers = spread_rows(source, 3, np.random.default_rng(1))
         found = [np.flatnonzero((rows == center).all(axis=1)) for center in centers]
         assert all(len(each) == 1 for each in found)
