@@ -1,3 +1,4 @@
+import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,10 +9,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from consensus.generated import blobs_of_unequal_size
-from ensemblage.consensus import StabilityCurve, stability_curve, stability_score
+from ensemblage.consensus import (
+    ClusterStabilityDisplay,
+    StabilityCurve,
+    stability_curve,
+    stability_score,
+)
 from ensemblage.consensus._stability import _pairs, _principal
 from ensemblage.inner import InnerKMeans
 from reference.papers_data import read
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+# two clusters: every pair is always or never together; three: half of the pairs are in doubt
+CDF = np.array([np.where(np.arange(101) < 100, 0.5, 1.0), np.linspace(0, 1, 101)])
+CURVE = StabilityCurve(np.array([2, 3]), CDF, np.array([[0.3, 0.8], [0.5, 0.6]]))
 
 
 def test_a_clear_structure_is_stable_and_none_is_not():
@@ -114,6 +127,33 @@ def test_numbers_that_cannot_be_tried_are_refused(numbers):
         ValueError, match=r"should be numbers from 2 to 16, which is 80% of 20 rows"
     ):
         stability_curve(np.zeros((20, 1)), numbers)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_ambiguity_is_drawn_beside_the_references():
+    display = ClusterStabilityDisplay.from_curve(CURVE)
+    data, without = display.lines_
+    np.testing.assert_allclose(data.get_ydata(), [0.0, 0.79])
+    np.testing.assert_allclose(without.get_ydata(), [0.4, 0.7])
+
+
+def test_each_number_has_a_distribution_and_a_growth():
+    _, ax = plt.subplots()
+    display = ClusterStabilityDisplay.from_curve(CURVE, kind="cdf", ax=ax)
+    assert display.ax_ is ax
+    assert [line.get_label() for line in display.lines_] == ["2", "3"]
+    growth = ClusterStabilityDisplay.from_curve(CURVE, kind="delta-area").lines_[0].get_ydata()
+    np.testing.assert_allclose(growth, CURVE.delta_area)
+
+
+def test_another_kind_is_refused():
+    with pytest.raises(ValueError, match=r"kind='area' is not one of: stability, cdf, delta-area"):
+        ClusterStabilityDisplay.from_curve(CURVE, kind="area")
 
 
 @pytest.mark.slow

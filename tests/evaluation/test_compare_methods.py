@@ -19,10 +19,11 @@ from ensemblage.evaluation._compare_methods import (
     cohen_d,
     compare_pairs,
     escape,
+    exact_rank_pvalue,
     rank_biserial,
+    rank_rows,
     signed_rank_test,
 )
-from ensemblage.evaluation._ranks import exact_rank_pvalue, rank_rows
 from ensemblage.papers._declaration import read_printed
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import binomtest, friedmanchisquare, rankdata
 
-from ensemblage.evaluation._ranks import (
+from ensemblage.evaluation._compare_methods import (
     cliques,
     exact_rank_pvalue,
     nemenyi_critical_value,

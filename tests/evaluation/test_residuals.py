@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from ensemblage.evaluation import PredictedNumbers, ResidualDisplay, source_residuals
+from ensemblage.evaluation import PredictedValues, ResidualDisplay, source_residuals
 from ensemblage.evaluation._residuals import binned_means
 
-ROWS = PredictedNumbers.of(
+ROWS = PredictedValues.of(
     [1.0, 2.0, 3.0, 10.0], [0.0, 2.0, 2.0, 12.0], [[-1, 1], [1, 3], [1.9, 2.1], [11, 13]],
     ["a", "a", "a", "b"],
 )  # fmt: skip
@@ -22,32 +22,32 @@ def test_residuals_of_each_source_by_hand():
 
 
 def test_without_sources_or_intervals_there_is_nothing_to_tell():
-    plain = PredictedNumbers.of([1.0, 2.0], [1.0, 1.0])
+    plain = PredictedValues.of([1.0, 2.0], [1.0, 1.0])
     assert (plain.names, source_residuals(plain)) == ([], ())
-    (found,) = source_residuals(PredictedNumbers.of([1.0], [2.0], sources=["x"]))
+    (found,) = source_residuals(PredictedValues.of([1.0], [2.0], sources=["x"]))
     assert found.coverage is None
 
 
 def test_means_are_of_rows_in_order_of_prediction():
     y, predicted = np.arange(40.0), np.arange(40.0)[::-1]
-    means = binned_means(PredictedNumbers.of(y, predicted))
+    means = binned_means(PredictedValues.of(y, predicted))
     np.testing.assert_allclose(means[0], [4.5, 14.5, 24.5, 34.5])
     np.testing.assert_allclose(means[1], [34.5, 24.5, 14.5, 4.5])
-    few = binned_means(PredictedNumbers.of(y[:3], predicted[:3]))
+    few = binned_means(PredictedValues.of(y[:3], predicted[:3]))
     assert [len(each) for each in few] == [1, 1]
 
 
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (([1.0], [1.0, 2.0]), "One prediction per number"),
+        (([1.0], [1.0, 2.0]), "One prediction per row"),
         (([1.0, np.inf], [1.0, 2.0]), "finite"),
         (([1.0], [1.0], None, ["a", "b"]), "One source per row"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, problem):
     with pytest.raises(ValueError, match=problem):
-        PredictedNumbers.of(*given)
+        PredictedValues.of(*given)
 
 
 Y = np.arange(80.0)
@@ -89,5 +89,5 @@ def test_an_estimator_is_asked_and_given_axes_are_used():
 
 
 def test_what_does_not_fit_is_refused_of_residual_display():
-    with pytest.raises(ValueError, match="One prediction per number"):
+    with pytest.raises(ValueError, match="One prediction per row"):
         ResidualDisplay(Y, Y[:-1]).plot()

@@ -24,6 +24,7 @@ from ensemblage.subspace._objectives import (
     member_logits,
     member_outputs,
     resolve,
+    stacked,
     standardise,
     step_length,
     weighted_accuracy,
@@ -235,7 +236,7 @@ def fitted(n_members=3, n_dummies=2):
 
 def test_even_gate_averages_the_members():
     rows, members = fitted()
-    mixture = random_gate_start(members, 0)
+    mixture = random_gate_start(*stacked(members), 0)
     even = mixture._replace(gate_coef=np.zeros_like(mixture.gate_coef))
     expected = member_outputs(rows.features, members).mean(axis=0)
     np.testing.assert_allclose(gated_proba(rows.features, even), expected)
@@ -243,7 +244,7 @@ def test_even_gate_averages_the_members():
 
 def test_a_gated_mixture_is_the_sum_over_members_in_logs():
     rows, members = fitted()
-    mixture = random_gate_start(members, 0)
+    mixture = random_gate_start(*stacked(members), 0)
     gate = log_softmax(mixture.gate_coef @ rows.features + mixture.gate_intercept[:, None], axis=0)
     log_proba = member_log_proba(rows.features, mixture.coef, mixture.intercept)
     expected = np.exp(gate[:, None] + log_proba).sum(axis=0).T
@@ -252,7 +253,10 @@ def test_a_gated_mixture_is_the_sum_over_members_in_logs():
 
 def test_refit_lowers_the_loss_and_keeps_the_masks():
     rows, members = fitted()
-    start, supports = random_gate_start(members, 0), np.array([m.support for m in members])
+    start, supports = (
+        random_gate_start(*stacked(members), 0),
+        np.array([m.support for m in members]),
+    )
     refitted = refit_with_gate(rows, start, supports, 1e-3)
     before, after = (
         mixture_loss(rows.features, rows.targets, rows.weights, mixture, 1e-3)[0]
@@ -267,14 +271,14 @@ def test_gate_bends_the_boundary():
     rows = as_rows(X, y, 2, standardise(X))
     members = list(fit_sequence(rows, range(5), SETTINGS))
     everything = np.ones((5, 2), bool)
-    refitted = refit_with_gate(rows, random_gate_start(members, 0), everything, 1e-5)
+    refitted = refit_with_gate(rows, random_gate_start(*stacked(members), 0), everything, 1e-5)
     right = gated_proba(rows.features, refitted).argmax(axis=1) == rows.targets
     assert right.mean() > 0.97
 
 
 def test_starts_differ_between_members_and_not_between_calls():
     _, members = fitted()
-    first, again = random_gate_start(members, 5), random_gate_start(members, 5)
+    first, again = random_gate_start(*stacked(members), 5), random_gate_start(*stacked(members), 5)
     np.testing.assert_array_equal(first.gate_coef, again.gate_coef)
     assert np.unique(first.gate_coef).size == first.gate_coef.size
 

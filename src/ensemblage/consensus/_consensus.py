@@ -318,8 +318,8 @@ def cut_graph(
 ) -> NDArray[Any]:
     """Cut a graph into parts of about equal size, with little weight across.
 
-    It is symmetric, with whole positive weights and nothing on the diagonal; ``method`` is who
-    asks, for the message if METIS is missing. No part is larger than the mean by more than
+    It is symmetric, with whole positive weights and nothing on the diagonal; ``method`` is for
+    the message if METIS is missing. No part is larger than the mean by more than
     ``balance``, relatively.
     """
     pymetis = require("pymetis", method, extra="consensus")
@@ -395,7 +395,7 @@ class CSPA(BaseCut):
     -----
     The similarity is :math:`(H H^\top)_{ij}` over the number of partitions that sampled both
     rows, with :math:`H` the rows-by-clusters indicators. The diagonal is left out: a vertex's
-    edge to itself says nothing about where to cut.
+    edge to itself does not matter for a cut.
 
     METIS cuts parts of about equal size. Without ``balance``, it cuts four times as many pieces
     as clusters are wanted; each row goes to the piece whose clusters are most like its own, the
@@ -505,7 +505,7 @@ class HBGF(BaseCut):
     -----
     The graph is :math:`\begin{pmatrix} 0 & H \\ H^\top & 0 \end{pmatrix}` with :math:`H` the
     rows-by-clusters indicators. Rows and clusters alike weigh one where METIS balances parts;
-    what is done without ``balance`` is said at :class:`CSPA`. Of more than 20,000 rows, a sample
+    without ``balance`` see :class:`CSPA`. Of more than 20,000 rows, a sample
     of as many is cut, and every row goes to the part whose rows' clusters are most like its own.
 
     References
@@ -655,8 +655,8 @@ class HGPA(BaseCut):
     Notes
     -----
     Minimises :math:`\sum_c (\lambda_c - 1)`, where :math:`\lambda_c` is the number of parts
-    that hold rows of cluster c, with parts of about equal size; what is done without
-    ``balance`` is said at :class:`CSPA`. One row out of place splits a cluster as much as half
+    that hold rows of cluster c, with parts of about equal size; without ``balance`` see
+    :class:`CSPA`. One row out of place splits a cluster as much as half
     of its rows do, so noisy partitions suit the other methods better. Of more than 2,000 rows, a
     sample of as many is cut, and every row goes to the part whose rows' clusters are most like
     its own.

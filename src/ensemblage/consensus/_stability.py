@@ -1,4 +1,4 @@
-"""Stability of clusterings, and the number of clusters it supports."""
+"""Stability of clusterings, the number of clusters it supports, and its display."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from ensemblage._core import count, draw_seeds, run_tasks, set_module, set_seed
+from ensemblage._core import count, draw_seeds, require, run_tasks, set_module, set_seed
 from ensemblage.consensus._stability_kernels import resampled_pairs
 from ensemblage.evaluation import nmi_score
 
@@ -33,6 +33,7 @@ GAP_TOLERANCE = 0.05
 GRID = np.linspace(0, 1, 101)
 # A pair with a consensus between these is ambiguous.
 AMBIGUOUS = (0.1, 0.9)
+DISPLAY_KINDS = ("stability", "cdf", "delta-area")
 
 
 def stability_score(
@@ -249,17 +250,17 @@ def stability_curve(
     3
     """
     X = check_array(X, dtype=np.float64, ensure_min_samples=2)
-    numbers = _numbers(n_clusters, len(X))
+    counts = _cluster_counts(n_clusters, len(X))
     sample_seed, *seeds = draw_seeds(random_state, n_references + 2)
     if max_rows is not None and len(X) > max_rows:
         X = X[np.random.default_rng(sample_seed).choice(len(X), max_rows, replace=False)]
     rows = _principal(X)
-    tasks = [(rows, index > 0, numbers, n_partitions, seed) for index, seed in enumerate(seeds)]
+    tasks = [(rows, index > 0, counts, n_partitions, seed) for index, seed in enumerate(seeds)]
     data, *others = run_tasks(_consensus_cdf, tasks, n_jobs)
-    return StabilityCurve(numbers, data, np.array([_ambiguity(cdf) for cdf in others]))
+    return StabilityCurve(counts, data, np.array([_ambiguity(cdf) for cdf in others]))
 
 
-def _numbers(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np.int64]:
+def _cluster_counts(n_clusters: Iterable[int] | None, n_rows: int) -> NDArray[np.int64]:
     if n_clusters is None:
         most = max(2, min(MAX_CLUSTERS, n_rows // ROWS_PER_CLUSTER))
         return np.arange(2, most + 1)
@@ -282,7 +283,7 @@ def _principal(X: Array) -> Doubles:
 
 
 def _consensus_cdf(
-    rows: Doubles, reference: bool, numbers: Array, n_partitions: int, seed: int
+    rows: Doubles, reference: bool, counts: Array, n_partitions: int, seed: int
 ) -> Doubles:
     """Distribution of the consensus of pairs, on the grid, for each number of clusters."""
     rng = np.random.default_rng(seed)
@@ -291,8 +292,8 @@ def _consensus_cdf(
         rows = rng.normal(size=rows.shape) * rows.std(axis=0)
     pairs = _pairs(n_rows, rng)
     n_sampled = max(2, int(SAMPLED_SHARE * n_rows))
-    cdf = np.empty((len(numbers), len(GRID)))
-    for place, n_clusters in enumerate(numbers):
+    cdf = np.empty((len(counts), len(GRID)))
+    for place, n_clusters in enumerate(counts):
         draws = [rng.choice(n_rows, n_sampled, replace=False) for _ in range(n_partitions)]
         n_trials = 2 + int(np.log(n_clusters))
         uniforms = rng.random((n_partitions, N_STARTS, int(n_clusters), n_trials))
@@ -309,3 +310,126 @@ def _pairs(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return np.stack(np.triu_indices(n_rows, 1), axis=1)
     one = rng.integers(n_rows, size=MAX_PAIRS)
     return np.stack([one, (one + rng.integers(1, n_rows, size=MAX_PAIRS)) % n_rows], axis=1)
+
+
+@set_module("ensemblage.consensus")
+class ClusterStabilityDisplay:
+    """A stability curve as people know it from consensus clustering.
+
+    Parameters
+    ----------
+    curve : StabilityCurve
+        What :func:`ensemblage.consensus.stability_curve` gives.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture.
+    figure_ : matplotlib Figure
+        Figure that holds it.
+    lines_ : list of matplotlib Line2D
+        The curves drawn.
+
+    See Also
+    --------
+    ensemblage.consensus.stability_curve : Clusters samples of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ensemblage.consensus import ClusterStabilityDisplay, stability_curve
+    >>> X, _ = make_blobs(120, centers=4, cluster_std=0.5, random_state=2)
+    >>> curve = stability_curve(X, range(2, 8), random_state=0)
+    >>> display = ClusterStabilityDisplay.from_curve(curve, kind="cdf")
+    >>> len(display.lines_)
+    6
+    """
+
+    def __init__(self, curve: StabilityCurve) -> None:
+        self.curve = curve
+
+    @classmethod
+    def from_curve(
+        cls, curve: StabilityCurve, *, kind: str = "stability", ax: Any = None
+    ) -> ClusterStabilityDisplay:
+        """Draw a stability curve.
+
+        Parameters
+        ----------
+        curve : StabilityCurve
+            What :func:`ensemblage.consensus.stability_curve` gives.
+        kind : {"stability", "cdf", "delta-area"}, default="stability"
+            What to draw, see :meth:`plot`.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ClusterStabilityDisplay
+            With the picture drawn.
+        """
+        return cls(curve).plot(kind=kind, ax=ax)
+
+    def plot(self, *, kind: str = "stability", ax: Any = None) -> ClusterStabilityDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        kind : {"stability", "cdf", "delta-area"}, default="stability"
+            ``"stability"``: the share of ambiguous pairs of rows in the data and in references
+            without clusters. ``"cdf"``: for each number of clusters, the distribution of the
+            consensus of pairs; flat in the middle where clusterings agree. ``"delta-area"``: by
+            how much the area under that distribution grows from each number to the next.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ClusterStabilityDisplay
+            Itself.
+        """
+        if kind not in DISPLAY_KINDS:
+            raise ValueError(f"kind={kind!r} is not one of: {', '.join(DISPLAY_KINDS)}.")
+        plt = require("matplotlib.pyplot", "ClusterStabilityDisplay", extra="plot")
+        if ax is None:
+            _, ax = plt.subplots(layout="constrained")
+        draw = {"stability": self._draw_stability, "cdf": self._draw_cdf}
+        self.lines_ = draw.get(kind, self._draw_delta_area)(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_stability(self, ax: Any) -> list[Any]:
+        curve = self.curve
+        numbers, references = curve.n_clusters, curve.references
+        ax.fill_between(numbers, references.min(axis=0), references.max(axis=0), alpha=0.25,
+                        color="gray", linewidth=0)  # fmt: skip
+        without = ax.plot(numbers, references.mean(axis=0), "--", color="gray",
+                          label="data without clusters")  # fmt: skip
+        data = ax.plot(numbers, curve.ambiguity, "o-", label="data")
+        if curve.best_n_clusters > 1:
+            ax.axvline(curve.best_n_clusters, color="black", linewidth=0.8, linestyle=":")
+        ax.set(xticks=numbers, xlabel="number of clusters")
+        ax.set_ylabel("share of ambiguous pairs of rows")
+        ax.set_ylim(bottom=0)
+        ax.legend()
+        return [*data, *without]
+
+    def _draw_cdf(self, ax: Any) -> list[Any]:
+        curve = self.curve
+        grid = np.linspace(0, 1, curve.cdf.shape[1])
+        shades = np.linspace(0.15, 0.9, len(curve.n_clusters))
+        colors = require("matplotlib", "ClusterStabilityDisplay", extra="plot").colormaps["viridis"]
+        lines = [
+            ax.plot(grid, each, color=colors(shade), label=str(number))[0]
+            for each, shade, number in zip(curve.cdf, shades, curve.n_clusters, strict=True)
+        ]
+        ax.set_xlabel("consensus of a pair of rows")
+        ax.set_ylabel("share of the pairs at most so high")
+        ax.legend(title="clusters", fontsize="small")
+        return lines
+
+    def _draw_delta_area(self, ax: Any) -> list[Any]:
+        lines: list[Any] = ax.plot(self.curve.n_clusters, self.curve.delta_area, "o-")
+        ax.set(xticks=self.curve.n_clusters, xlabel="number of clusters")
+        ax.set_ylabel("relative change of the area under the distribution")
+        return lines

@@ -33,7 +33,7 @@ from ._measures import log_score as log_score
 from ._measures import model_predictions as model_predictions
 from ._practical_equivalence import PracticalPair as PracticalPair
 from ._practical_equivalence import practical_equivalence as practical_equivalence
-from ._residuals import PredictedNumbers as PredictedNumbers
+from ._residuals import PredictedValues as PredictedValues
 from ._residuals import ResidualDisplay as ResidualDisplay
 from ._residuals import SourceResiduals as SourceResiduals
 from ._residuals import draw_residuals as draw_residuals

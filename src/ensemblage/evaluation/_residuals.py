@@ -16,7 +16,7 @@ Doubles = NDArray[np.float64]
 # Rows of one source are put into so many bins at most, by their prediction, of so many rows each.
 MAX_BINS = 8
 BIN_ROWS = 10
-# Of large numbers, more ticks would run into each other.
+# More ticks of many digits would run into each other.
 MAX_TICKS = 5
 # Sources with a colour of their own; the rest has one together, and this name.
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
@@ -32,17 +32,17 @@ class SourceResiduals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rows: Annotated[int, Meta(ge=1, description="How many.")]
     bias: Annotated[
         float,
-        Meta(description="Mean of the numbers less that of the predictions."),
+        Meta(description="Mean of the target less that of the predictions."),
     ]
     rmse: Annotated[float, Meta(ge=0, description="Root mean squared error.")]
     coverage: Annotated[
         float | None,
-        Meta(description="Share of the numbers in intervals of 90 %; null without any."),
+        Meta(description="Share of rows inside their intervals of 90 %; null without any."),
     ] = None
 
 
-class PredictedNumbers(NamedTuple):
-    """Numbers, what was predicted for them, intervals of 90 %, and where the rows come from.
+class PredictedValues(NamedTuple):
+    """Values of a numeric target, their predictions, intervals of 90 %, and the rows' sources.
 
     Intervals are of shape (n_rows, 2).
     """
@@ -55,27 +55,26 @@ class PredictedNumbers(NamedTuple):
     @classmethod
     def of(
         cls, y: Any, predicted: Any, intervals: Any = None, sources: Any = None
-    ) -> PredictedNumbers:
+    ) -> PredictedValues:
         """Take arrays, which must have one finite value per row."""
-        numbers, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
-        if predicted.shape != numbers.shape or numbers.ndim != 1:
+        y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
+        if predicted.shape != y.shape or y.ndim != 1:
             raise ValueError(
-                f"One prediction per number is needed, got shapes {numbers.shape} and "
-                f"{predicted.shape}."
+                f"One prediction per row is needed, got shapes {y.shape} and {predicted.shape}."
             )
-        if not (np.isfinite(numbers).all() and np.isfinite(predicted).all()):
-            raise ValueError("Numbers and predictions must be finite: leave the others out.")
+        if not (np.isfinite(y).all() and np.isfinite(predicted).all()):
+            raise ValueError("Target and predictions must be finite: leave the others out.")
         names = None if sources is None else np.asarray(sources).astype(str)
-        if names is not None and names.shape != numbers.shape:
+        if names is not None and names.shape != y.shape:
             raise ValueError(f"One source per row is needed, got an array of shape {names.shape}.")
         ends = None if intervals is None else np.asarray(intervals, dtype=float)
-        return cls(numbers, predicted, ends, names)
+        return cls(y, predicted, ends, names)
 
-    def of_source(self, name: str) -> PredictedNumbers:
+    def of_source(self, name: str) -> PredictedValues:
         """Keep the rows of one source."""
         here = self.sources == name
         ends = None if self.intervals is None else self.intervals[here]
-        return PredictedNumbers(self.y[here], self.predicted[here], ends)
+        return PredictedValues(self.y[here], self.predicted[here], ends)
 
     @property
     def names(self) -> list[str]:
@@ -86,7 +85,7 @@ class PredictedNumbers(NamedTuple):
         return [str(names[i]) for i in np.argsort(-counts, kind="stable")]
 
 
-def source_residuals(rows: PredictedNumbers) -> tuple[SourceResiduals, ...]:
+def source_residuals(rows: PredictedValues) -> tuple[SourceResiduals, ...]:
     """Summarise the rows of each source, those with most rows first."""
     found = []
     for name in rows.names:
@@ -100,8 +99,8 @@ def source_residuals(rows: PredictedNumbers) -> tuple[SourceResiduals, ...]:
     return tuple(found)
 
 
-def binned_means(rows: PredictedNumbers) -> tuple[Doubles, Doubles]:
-    """Average predictions and numbers in bins of equally many rows, ordered by prediction."""
+def binned_means(rows: PredictedValues) -> tuple[Doubles, Doubles]:
+    """Average predictions and target in bins of equally many rows, ordered by prediction."""
     n_bins = int(np.clip(len(rows.y) // BIN_ROWS, 1, MAX_BINS))
     parts = np.array_split(np.argsort(rows.predicted, kind="stable"), n_bins)
     means = [(rows.predicted[part].mean(), rows.y[part].mean()) for part in parts]
@@ -111,12 +110,12 @@ def binned_means(rows: PredictedNumbers) -> tuple[Doubles, Doubles]:
 
 @set_module("ensemblage.evaluation")
 class ResidualDisplay:
-    """Two pictures of predicted numbers: residuals, and means source by source.
+    """Two pictures of a regression: residuals, and calibration source by source.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        The numbers.
+        The target.
     predicted : array-like of shape (n_rows,)
         What was predicted for them, best by a model that has not seen the rows.
     sources : array-like of shape (n_rows,), default=None
@@ -135,10 +134,10 @@ class ResidualDisplay:
 
     Notes
     -----
-    Left: each row's number less its prediction, over the prediction; around zero without a shape
-    is what a good model leaves. Right: the mean number over the mean prediction, in bins of rows
+    Left: the residuals over the predictions; around zero without a shape is what a good model
+    leaves. Right: the mean target over the mean prediction, in bins of rows
     ordered by prediction, a line per source. On the diagonal predictions are right on average; a
-    line above it is a source whose numbers are predicted too low.
+    line above it is a source whose target is predicted too low.
 
     Examples
     --------
@@ -168,7 +167,7 @@ class ResidualDisplay:
         X : array-like or dataframe of shape (n_rows, n_features)
             Rows.
         y : array-like of shape (n_rows,)
-            Their numbers.
+            Their target.
         sources : array-like of shape (n_rows,), default=None
             Where they come from.
         axes : sequence of two matplotlib Axes, default=None
@@ -195,7 +194,7 @@ class ResidualDisplay:
             Itself, with ``axes_`` and ``figure_`` set.
         """
         plt = require("matplotlib.pyplot", "ResidualDisplay", extra="plot")
-        rows = PredictedNumbers.of(self.y, self.predicted, sources=self.sources)
+        rows = PredictedValues.of(self.y, self.predicted, sources=self.sources)
         if axes is None:
             axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")[1]
         draw_residuals(rows, axes[0])
@@ -204,7 +203,7 @@ class ResidualDisplay:
         return self
 
 
-def draw_residuals(rows: PredictedNumbers, ax: Any) -> None:
+def draw_residuals(rows: PredictedValues, ax: Any) -> None:
     """Draw what predictions miss, a point per row."""
     ax.axhline(0, color=LIGHT, zorder=0)
     size = float(np.clip(3000 / len(rows.y), 4, 24))
@@ -212,30 +211,30 @@ def draw_residuals(rows: PredictedNumbers, ax: Any) -> None:
         missed = part.y - part.predicted
         ax.scatter(part.predicted, missed, s=size, color=colour, alpha=0.6, linewidths=0,
                    label=name)  # fmt: skip
-    ax.set(xlabel="predicted", ylabel="number less prediction", title="Residuals")
+    ax.set(xlabel="predicted", ylabel="residual", title="Residuals")
     ax.locator_params(axis="x", nbins=MAX_TICKS)
     if rows.names:
         ax.legend(fontsize="small", frameon=False)
 
 
-def draw_source_means(rows: PredictedNumbers, ax: Any) -> None:
-    """Draw mean numbers over mean predictions, a line per source."""
+def draw_source_means(rows: PredictedValues, ax: Any) -> None:
+    """Draw mean targets over mean predictions, a line per source."""
     ends = [float(rows.predicted.min()), float(rows.predicted.max())]
     ax.plot(ends, ends, color=LIGHT, zorder=0)
     for name, part, colour in _parts(rows):
         ax.plot(*binned_means(part), "o-", color=colour, markersize=4, linewidth=1, label=name)
-    ax.set(xlabel="mean prediction", ylabel="mean number", title="Calibration")
+    ax.set(xlabel="mean prediction", ylabel="mean target", title="Calibration")
     ax.locator_params(axis="x", nbins=MAX_TICKS)
     if rows.names:
         ax.legend(fontsize="small", frameon=False)
 
 
-def _parts(rows: PredictedNumbers) -> list[tuple[str | None, PredictedNumbers, str]]:
+def _parts(rows: PredictedValues) -> list[tuple[str | None, PredictedValues, str]]:
     """Give each of the largest sources a colour; the others have one together."""
     if rows.sources is None:
         return [(None, rows, DARK)]
     shown = rows.names[: len(COLOURS)]
-    parts: list[tuple[str | None, PredictedNumbers, str]] = []
+    parts: list[tuple[str | None, PredictedValues, str]] = []
     if len(rows.names) > len(shown):
         joined = np.where(np.isin(rows.sources, shown), rows.sources, "")
         parts.append((OTHERS, rows._replace(sources=joined).of_source(""), LIGHT))

@@ -20,7 +20,7 @@ from ensemblage._core import (
 from ensemblage.evaluation import (
     MEASURES,
     TASKS,
-    PredictedNumbers,
+    PredictedValues,
     draw_residuals,
     draw_source_means,
 )
@@ -98,7 +98,7 @@ def residual_section(found: Residuals | None) -> list[Section]:
     """Draw residuals and calibration of a regression, and list the sources."""
     if found is None:
         return []
-    rows = PredictedNumbers(
+    rows = PredictedValues(
         np.array(found.numbers), np.array(found.predicted),
         None if found.intervals is None else np.array(found.intervals),
         None if found.row_sources is None else np.array(found.row_sources),

@@ -29,7 +29,7 @@ from ensemblage.evaluation import (
     MEASURES,
     REGRESSION,
     TASKS,
-    PredictedNumbers,
+    PredictedValues,
     Task,
     source_residuals,
 )
@@ -444,7 +444,7 @@ def kept_residuals(
     order = np.argsort(np.concatenate(rows), kind="stable")
     taken = order[:: -(-len(order) // MOST_RESIDUALS)]
     own = np.concatenate(rows)[taken]
-    found = PredictedNumbers(
+    found = PredictedValues(
         dataset.y[own],
         np.concatenate(predicted)[taken],
         None if None in intervals else np.concatenate(intervals)[taken],

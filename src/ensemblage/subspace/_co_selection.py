@@ -9,13 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import require, set_module
+from ensemblage._core import require, set_module, with_shared
 from ensemblage.subspace._objectives import Rows
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+DISPLAY_DOCS = """
+feature_names : sequence of str, default=None
+    Names; indices from 0 if not given.
+ax : matplotlib Axes, default=None
+    Where to draw; a new figure if not given.
+ax_ : matplotlib Axes
+    Where it is drawn.
+figure_ : matplotlib Figure
+    Its figure.
+"""
 
 
 def co_selection(
@@ -162,6 +173,7 @@ def feature_labels(feature_names: Sequence[str] | None, n_features: int) -> list
 
 
 @set_module("ensemblage.subspace")
+@with_shared(DISPLAY_DOCS)
 class CoSelectionDisplay:
     """The co-selection matrix as an image; darker is more often together.
 
@@ -169,15 +181,11 @@ class CoSelectionDisplay:
     ----------
     matrix : ndarray of shape (n_features, n_features)
         Shares of members (eq. 12), or marks (eq. 13).
-    feature_names : sequence of str, default=None
-        Names; numbers from 0 if not given.
+    {feature_names}
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    {ax_, figure_}
     im_ : matplotlib AxesImage
         The image.
 
@@ -201,6 +209,7 @@ class CoSelectionDisplay:
         self.feature_names = feature_labels(feature_names, len(self.matrix))
 
     @classmethod
+    @with_shared(DISPLAY_DOCS)
     def from_estimator(
         cls, estimator: Any, *, feature_names: Sequence[str] | None = None, ax: Any = None
     ) -> CoSelectionDisplay:
@@ -212,8 +221,7 @@ class CoSelectionDisplay:
             Fitted.
         feature_names : sequence of str, default=None
             Names; those seen in ``fit`` if not given.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+        {ax}
 
         Returns
         -------
@@ -225,13 +233,13 @@ class CoSelectionDisplay:
             feature_names = getattr(estimator, "feature_names_in_", None)
         return cls(estimator.co_selection_, feature_names=feature_names).plot(ax=ax)
 
+    @with_shared(DISPLAY_DOCS)
     def plot(self, *, ax: Any = None, cmap: str = "Greys") -> CoSelectionDisplay:
         """Draw.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+        {ax}
         cmap : str, default="Greys"
             Colours.
 

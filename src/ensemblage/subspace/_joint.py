@@ -92,6 +92,8 @@ Doubles = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Rng = np.random.Generator
+Seeds = list[int]
 
 # Squares of such target values, or of one over them, are finite, in single precision too.
 MIN_TARGET = 1e-18
@@ -220,7 +222,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         self : object
             Fitted estimator.
         """
-        combination = self._resolve_combination()
+        self._resolve_combination()  # refuses parameters before any work
         rows = self._prepare(X, y, sample_weight)
         random_state = check_random_state(self.random_state)
         rng = np.random.default_rng(draw_seeds(random_state, 1)[0])
@@ -235,31 +237,20 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
                 if step():  # a callback ends it early
                     break
         self._store(members)
-        self._combine(combination, plan, rows, settings, members, seeds[: len(members)], rng)
+        self._combine(plan, rows, settings, seeds[: len(members)], rng)
         return self
 
     def _objective(self) -> Objective:
         return SOFTMAX
 
     def _resolve_combination(self) -> Any:
-        """Give what ``_combine`` starts from, or refuse parameters before any work."""
+        """Give what the parameters ask ``_combine`` for, or refuse them."""
 
-    def _choose_plan(
-        self, rows: Rows, settings: Settings, seeds: list[int], rng: np.random.Generator
-    ) -> Plan:
+    def _choose_plan(self, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> Plan:
         return Plan(len(seeds), None)
 
     @abstractmethod
-    def _combine(
-        self,
-        combination: Any,
-        plan: Plan,
-        rows: Rows,
-        settings: Settings,
-        members: list[Member],
-        seeds: list[int],
-        rng: np.random.Generator,
-    ) -> None:
+    def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Set what the fitted members are combined or ranked by."""
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -304,7 +295,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
         """Give each feature's group by number; None where each feature is flipped by itself."""
         return None
 
-    def _settings(self, rows: Rows, rng: np.random.Generator) -> Settings:
+    def _settings(self, rows: Rows, rng: Rng) -> Settings:
         flip, paper = self.flip_probability, self.solver == "paper"
         self.C_ = choose_strength(rows, rng) if self.C == "auto" and not paper else self.C
         return Settings(
@@ -371,7 +362,7 @@ class BaseJointSubspace(EncodeMixin, CallbackSupportMixin, DocLinkMixin, BaseEst
             expect_values(path, "score_path_")
 
 
-def _outputs_out_of_fold(rows: Rows, fold: Fold, seeds: list[int], settings: Settings) -> Doubles:
+def _outputs_out_of_fold(rows: Rows, fold: Fold, seeds: Seeds, settings: Settings) -> Doubles:
     """Fit members to a fold's training rows; give their outputs on the others."""
     members = list(fit_sequence(rows.take(fold.train), seeds, settings))
     return member_outputs(rows.features[:, fold.test], members)
@@ -515,9 +506,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         )
         return fusion
 
-    def _choose_plan(
-        self, rows: Rows, settings: Settings, seeds: list[int], rng: np.random.Generator
-    ) -> Plan:
+    def _choose_plan(self, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> Plan:
         """Size and gate: as asked for, or the best on development splits."""
         vary_size, product = self.n_estimators == "auto", self.refine is None
         gates: tuple[float, ...] = ()
@@ -533,23 +522,15 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
         self.development_scores_ = {plan.name(): mean for plan, mean in means.items()}
         return best_plan(means)
 
-    def _combine(
-        self,
-        combination: Any,
-        plan: Plan,
-        rows: Rows,
-        settings: Settings,
-        members: list[Member],
-        seeds: list[int],
-        rng: np.random.Generator,
-    ) -> None:
+    def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Refit the members together with a gate, or fit the fusion to out-of-fold outputs."""
-        self.fusion_: Fusion = combination
+        self.fusion_ = self._resolve_combination()
         if plan.gate is not None:
             supports = self._column_supports()
-            start, decay = random_gate_start(members, seeds[0]), 1.0 / (plan.gate * rows.total)
-            mixture = refit_with_gate(rows, start, supports, decay)
-            self.coefs_ = np.where(supports[:, None, :], mixture.coef, self.coefs_)
+            seen = supports[:, None, :]
+            start = random_gate_start(self.coefs_ * seen, self.intercepts_, seeds[0])
+            mixture = refit_with_gate(rows, start, supports, 1.0 / (plan.gate * rows.total))
+            self.coefs_ = np.where(seen, mixture.coef, self.coefs_)
             self.intercepts_ = mixture.intercept
             self.fusion_ = SoftmaxGate.from_coefficients(mixture.gate_coef, mixture.gate_intercept)
         elif not self.fusion_.requires_fit():
@@ -621,7 +602,7 @@ class JointSubspaceClassifier(FusedClassifierMixin, BaseJointSubspace):
 
 
 def _squared_errors_out_of_fold(
-    rows: Rows, fold: Fold, seeds: list[int], settings: Settings
+    rows: Rows, fold: Fold, seeds: Seeds, settings: Settings
 ) -> Doubles:
     """Fit members to a fold's training rows; give their mean squared errors on the others."""
     held = rows.take(fold.test)
@@ -763,22 +744,13 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
             )
         return weights
 
-    def _combine(
-        self,
-        combination: Any,
-        plan: Plan,
-        rows: Rows,
-        settings: Settings,
-        members: list[Member],
-        seeds: list[int],
-        rng: np.random.Generator,
-    ) -> None:
+    def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Set the variances: out-of-fold mean squared errors on development splits.
 
         Copies of a row must not be on both sides of a split, for weights are numbers of copies; so
         distinct rows are split. Rows without weight are on neither side.
         """
-        self.member_weights_ = combination[: len(members)]
+        self.member_weights_ = self._resolve_combination()[: len(seeds)]
         weighted = rows.weights > 0
         table = np.column_stack([rows.features.T[weighted], rows.targets[weighted]])
         codes = np.full(weighted.size, -1, dtype=np.intp)
@@ -839,7 +811,7 @@ class JointSubspaceRegressor(RegressorMixin, BaseJointSubspace):
         expect_array(self, "member_weights_", (self.n_estimators_,), low=0)
 
 
-def _ranks(scores: Doubles, reserve: Doubles, rng: np.random.Generator) -> NDArray[np.int_]:
+def _ranks(scores: Doubles, reserve: Doubles, rng: Rng) -> NDArray[np.int_]:
     """Rank by score, then by reserve, then at random: never by column order. 1 is best."""
     order = np.lexsort((rng.permutation(scores.size), -reserve, -scores))
     ranks = np.empty(scores.size, dtype=int)
@@ -974,16 +946,7 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
             self.groups_ = correlated_groups(rows.features, rows.weights, least)
         return None if (self.groups_ == alone).all() else self.groups_
 
-    def _combine(
-        self,
-        combination: Any,
-        plan: Plan,
-        rows: Rows,
-        settings: Settings,
-        members: list[Member],
-        seeds: list[int],
-        rng: np.random.Generator,
-    ) -> None:
+    def _combine(self, plan: Plan, rows: Rows, settings: Settings, seeds: Seeds, rng: Rng) -> None:
         """Score and rank the features, and select the best."""
         self.frequencies_ = np.diag(self.co_selection_).copy()
         # how strongly each member uses each feature; of the second, also those that it dropped
@@ -991,7 +954,7 @@ class JointSubspaceSelector(SelectorMixin, BaseJointSubspace):
         if owners is None:
             sizes = dropped = coefficient_sizes(self.coefs_)
         else:
-            shape = len(members), *[1] * (self.coefs_.ndim - 2), -1
+            shape = len(self.coefs_), *[1] * (self.coefs_.ndim - 2), -1
             seen = self._column_supports().reshape(shape)
             sizes = contribution_sizes(self.coefs_ * seen, rows, owners)
             dropped = contribution_sizes(self.coefs_, rows, owners)

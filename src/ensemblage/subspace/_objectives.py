@@ -319,7 +319,12 @@ def outputs_of(features: Floats, coef: Floats, intercept: Floats) -> Doubles:
     return np.exp(log_proba).transpose(0, 2, 1).astype(float)
 
 
+def stacked(members: Sequence[Member]) -> tuple[Floats, Floats]:
+    """Coefficients of members, zero where masked, and their intercepts."""
+    coef = np.array([member.coef * member.support for member in members])
+    return coef, np.array([member.intercept for member in members])
+
+
 def member_outputs(features: Floats, members: Sequence[Member]) -> Doubles:
     """Probabilities of members that were just fitted, (n_members, n_rows, n_classes)."""
-    coef = np.array([member.coef * member.support for member in members])
-    return outputs_of(features, coef, np.array([member.intercept for member in members]))
+    return outputs_of(features, *stacked(members))

@@ -25,6 +25,7 @@ from ensemblage.subspace._objectives import (
     member_outputs,
     outputs_of,
     resolve,
+    stacked,
 )
 
 Doubles = NDArray[np.float64]
@@ -281,14 +282,12 @@ def choose_strength(rows: Rows, rng: np.random.Generator) -> float:
     return STRENGTHS[int(losses.argmin())]
 
 
-def random_gate_start(members: Sequence[Member], seed: int) -> MixtureParameters:
-    """Mixture of the members under a random gate, from which a refit starts.
+def random_gate_start(coef: Floats, intercept: Floats, seed: int) -> MixtureParameters:
+    """Mixture of the members under a random gate, from which a refit starts; masked ``coef`` are 0.
 
     Members of one ensemble can be near copies of each other. Under an even gate they would move
     together; a random one gives each a region of its own to begin with.
     """
-    coef = np.array([member.coef * member.support for member in members])
-    intercept = np.array([member.intercept for member in members])
     n_members, _, n_features = coef.shape
     drawn = np.random.default_rng([seed, n_members]).normal(size=(n_members, n_features))
     gate_coef = (GATE_START / np.sqrt(n_features) * drawn).astype(coef.dtype)
@@ -386,7 +385,7 @@ def plan_scores(
     sizes = range(1, len(path) + 1) if vary_size else [len(seeds)]
     scores = {Plan(size, None): path[size - 1] for size in sizes if product}
     for size in GATE_SIZES if vary_size else [len(seeds)]:
-        start = random_gate_start(members[:size], seeds[0])
+        start = random_gate_start(*stacked(members[:size]), seeds[0])
         supports = np.array([member.support for member in members[:size]])
         for C in gates:
             mixture = refit_with_gate(train, start, supports, 1.0 / (C * train.total))

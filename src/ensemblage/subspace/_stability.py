@@ -31,8 +31,9 @@ from ensemblage._core import (
     set_module,
     set_seed,
     validate_numbers,
+    with_shared,
 )
-from ensemblage.subspace._co_selection import co_selection, feature_labels
+from ensemblage.subspace._co_selection import DISPLAY_DOCS, co_selection, feature_labels
 from ensemblage.subspace._joint import JointSubspaceSelector
 
 Indices = NDArray[np.intp]
@@ -247,7 +248,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            Labels, or numbers where the estimator takes them.
+            Class labels, or a numeric target where the estimator takes one.
 
         Returns
         -------
@@ -315,6 +316,7 @@ class StabilitySelector(SelectorMixin, MetaEstimatorMixin, DocLinkMixin, BaseEst
 
 
 @set_module("ensemblage.subspace")
+@with_shared(DISPLAY_DOCS)
 class StabilityDisplay:
     """Selection frequencies as bars, the most frequent on top, and the threshold as a line.
 
@@ -324,17 +326,13 @@ class StabilityDisplay:
         Share of the fits in which each feature is selected.
     threshold : float
         Share from which a feature is selected.
-    feature_names : sequence of str, default=None
-        Names; numbers from 0 if not given.
+    {feature_names}
     error_bound : float, default=None
         Bound on the expected number of wrongly selected features, for the title.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        Its figure.
+    {ax_, figure_}
     bars_ : matplotlib BarContainer
         The bars.
 
@@ -369,6 +367,7 @@ class StabilityDisplay:
         self.error_bound = error_bound
 
     @classmethod
+    @with_shared(DISPLAY_DOCS)
     def from_estimator(
         cls,
         estimator: Any,
@@ -387,8 +386,7 @@ class StabilityDisplay:
             Names; those seen in ``fit`` if not given.
         top : int, default=30
             Draw so many features at most; None draws all.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+        {ax}
 
         Returns
         -------
@@ -420,6 +418,7 @@ class StabilityDisplay:
     def _stays(self, d: int) -> bool:
         return bool(self.frequencies[d] >= self.threshold - 1e-9)
 
+    @with_shared(DISPLAY_DOCS)
     def plot(self, *, top: int | None = None, ax: Any = None) -> StabilityDisplay:
         """Draw.
 
@@ -427,8 +426,7 @@ class StabilityDisplay:
         ----------
         top : int, default=None
             Draw so many features at most.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+        {ax}
 
         Returns
         -------
