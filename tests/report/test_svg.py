@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ensemblage._core import INK
+from ensemblage._core import THEMED_INK
 from ensemblage.report import render
 from ensemblage.report._blocks import FigureBlock, NetworkBlock, Page, Section, TreeBlock
 from ensemblage.report._svg import drawings, drawn_svg, numbered
@@ -59,7 +59,7 @@ def test_any_name_is_drawn_as_text(drawn):
     assert not root.findall(".//script")
     assert "style=" not in svg
     assert "<style" not in svg
-    assert INK not in svg
+    assert THEMED_INK not in svg
     assert "currentColor" in svg
     ids = re.findall(r' id="([^"]*)"', svg)
     assert len(ids) == len(set(ids))

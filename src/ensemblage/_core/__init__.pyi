@@ -1,3 +1,14 @@
+from ._colours import ACCENT as ACCENT
+from ._colours import ACCENT_FILL as ACCENT_FILL
+from ._colours import BLUE as BLUE
+from ._colours import CLASS_COLOURS as CLASS_COLOURS
+from ._colours import FAINT as FAINT
+from ._colours import FILL as FILL
+from ._colours import INK as INK
+from ._colours import QUIET as QUIET
+from ._colours import RED as RED
+from ._colours import THEMED_INK as THEMED_INK
+from ._colours import WARM as WARM
 from ._compile import compiled as compiled
 from ._compile import seem_compiling as seem_compiling
 from ._docs import DocLinkMixin as DocLinkMixin
@@ -71,6 +82,7 @@ from ._text import suggestion as suggestion
 from ._text import visible as visible
 from ._text import warn_user as warn_user
 from ._text import write_number as write_number
+from ._validation import PROBABILITY_FLOOR as PROBABILITY_FLOOR
 from ._validation import UNKNOWN_SOURCE as UNKNOWN_SOURCE
 from ._validation import are_usual as are_usual
 from ._validation import as_numbers as as_numbers
@@ -87,7 +99,6 @@ from ._vector_math import logarithms as logarithms
 from ._vector_math import multiply_in_parts as multiply_in_parts
 from ._vector_math import small_parts as small_parts
 from ._wrapped_text import FONT as FONT
-from ._wrapped_text import INK as INK
 from ._wrapped_text import LINE as LINE
 from ._wrapped_text import longest_part as longest_part
 from ._wrapped_text import pieces_of as pieces_of

@@ -19,6 +19,8 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     return safe_indexing(X, rows)
 
 
+# Probabilities count as at least this before their logarithm is taken.
+PROBABILITY_FLOOR = 1e-12
 UNKNOWN_SOURCE = -1
 
 

@@ -9,9 +9,6 @@ from unicodedata import east_asian_width
 FONT = 12.0
 LINE = 15.0
 
-INK = "#010203"
-"""Drawn in the page's own text colour: black on a light page, light on a dark one."""
-
 # What XML cannot hold.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 

@@ -6,12 +6,23 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import FONT, LINE, require, set_module
+from ensemblage._core import (
+    ACCENT,
+    ACCENT_FILL,
+    FAINT,
+    FILL,
+    FONT,
+    INK,
+    LINE,
+    QUIET,
+    require,
+    set_module,
+)
 from ensemblage.bayes._layout import HEAD, Arrow, Box, NetworkDrawing, arrow_width, draw_network
 
-CLASS_COLOURS, FEATURE_COLOURS = ("#d5e4e4", "#1a5f6e"), ("#f5f3ee", "#5b636e")
-"""Inside and edge of a box."""
-ARROW, FAINT = "#1c2128", "#c2bdb0"
+# Inside and edge of a box.
+TARGET_COLOURS = (ACCENT_FILL, ACCENT)
+FEATURE_COLOURS = (FILL, QUIET)
 POINTS = 72
 """In an inch."""
 WIDTH = 900.0
@@ -151,7 +162,7 @@ class NetworkDisplay:
 def _draw_arrow(ax: Any, arrow: Arrow, width: float | None = None) -> None:
     patches, path = (require(f"matplotlib.{name}", "NetworkDisplay", extra="plot")
                      for name in ("patches", "path"))  # fmt: skip
-    colour = FAINT if arrow.from_target else ARROW
+    colour = FAINT if arrow.from_target else INK
     points = [arrow.stops[0], *(point for curve in arrow.curves for point in curve[1:])]
     codes = [path.Path.MOVETO] + [path.Path.CURVE4] * (len(points) - 1)
     line = path.Path(points, codes)
@@ -163,7 +174,7 @@ def _draw_arrow(ax: Any, arrow: Arrow, width: float | None = None) -> None:
 
 def _draw_box(ax: Any, box: Box, size: float) -> Any:
     patches = require("matplotlib.patches", "NetworkDisplay", extra="plot")
-    inside, edge = CLASS_COLOURS if box.is_target else FEATURE_COLOURS
+    inside, edge = TARGET_COLOURS if box.is_target else FEATURE_COLOURS
     ax.add_patch(
         patches.FancyBboxPatch(
             (box.x - box.width / 2, box.top), box.width, box.height, facecolor=inside,

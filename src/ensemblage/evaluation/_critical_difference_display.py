@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ensemblage._core import require, set_module
+from ensemblage._core import ACCENT, RED, require, set_module
 from ensemblage.evaluation._compare_methods import MethodComparison, compare_methods
 
-INK = "black"
-FAINT = "0.45"
-# Of the critical difference.
-RED = "#c23b22"
-# Colour and mark of what is highlighted, those of this library's methods on pages.
-HIGHLIGHT = "#1a5f6e"
+BLACK = "black"
+GREY = "0.45"
+# Mark of what is highlighted, as of this library's methods on pages.
 MARK = "◆ "
 # Height of a line of text, and between bars, in inches.
 ROW = 0.32
@@ -182,15 +179,15 @@ class CriticalDifferenceDisplay:
 
     def _draw_axis(self, ax: Any) -> None:
         k = len(self.comparison.methods)
-        ax.plot([self._across(1), self._across(k)], [0, 0], color=INK, linewidth=1.2)
+        ax.plot([self._across(1), self._across(k)], [0, 0], color=BLACK, linewidth=1.2)
         for rank in np.arange(1, k + 0.25, 0.5):
             whole = rank == int(rank)
             place = self._across(float(rank))
-            ax.plot([place] * 2, [0, 0.1 if whole else 0.05], color=INK, linewidth=1)
+            ax.plot([place] * 2, [0, 0.1 if whole else 0.05], color=BLACK, linewidth=1)
             if whole:
                 ax.text(place, 0.14, f"{rank:.0f}", ha="center", va="bottom", fontsize=9)
         ax.text(self._across(1) - 0.02, 0.0, "mean rank", ha="right", va="center", fontsize=8,
-                color=FAINT)  # fmt: skip
+                color=GREY)  # fmt: skip
 
     def _draw_critical_difference(self, ax: Any) -> None:
         """Draw the critical difference to scale, or cut off where it is wider than the axis."""
@@ -207,7 +204,7 @@ class CriticalDifferenceDisplay:
     def _draw_bar(self, ax: Any, span: tuple[float, float], level: int) -> Any:
         height = -0.14 - BAR_ROW * level
         ends = [span[0] - 0.006, span[1] + 0.006]
-        return ax.plot(ends, [height, height], color=INK, linewidth=4, solid_capstyle="butt")[0]
+        return ax.plot(ends, [height, height], color=BLACK, linewidth=4, solid_capstyle="butt")[0]
 
     def _draw_names(self, ax: Any, top: float) -> list[Any]:
         """Write the better half on the left, best on top; the rest on the right, worst on top."""
@@ -221,11 +218,11 @@ class CriticalDifferenceDisplay:
             mean = self.comparison.mean_ranks[name]
             x = self._across(mean)
             own = name in self.highlight
-            line = HIGHLIGHT if own else FAINT
+            line = ACCENT if own else GREY
             ax.plot([x, x, edge], [0, height, height], color=line, linewidth=0.9, zorder=1)
             shown = (MARK if own else "") + name.replace("$", r"\$")
             text = f"{shown}  {mean:.2f}" if left else f"{mean:.2f}  {shown}"
             side = {"ha": "right" if left else "left", "va": "center"}
             written.append(ax.text(edge + (-0.01 if left else 0.01), height, text, fontsize=10,
-                                   color=HIGHLIGHT if own else INK, **side))  # fmt: skip
+                                   color=ACCENT if own else BLACK, **side))  # fmt: skip
         return written

@@ -10,6 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
+    BLUE,
+    RED,
     count,
     encoded_rows,
     final_step,
@@ -505,12 +507,12 @@ class MemberDiversityDisplay:
         n_pairs = len(kappas)
         self.scatter_ = ax.scatter(
             kappas, errors, s=18, alpha=max(0.3, min(0.7, 30 / n_pairs)), linewidths=0,
-            color="#2a6f97", rasterized=n_pairs > 2000,
+            color=BLUE, rasterized=n_pairs > 2000,
             label=f"{count(n_pairs, 'pair')} of {self.n_members} members",
         )  # fmt: skip
         ax.plot(kappas.mean(), errors.mean(), "x", color="black", markersize=9, label="their mean")
         if self.ensemble_error is not None:
-            ax.axhline(self.ensemble_error, color="#c23b22", linestyle="--", linewidth=1.2,
+            ax.axhline(self.ensemble_error, color=RED, linestyle="--", linewidth=1.2,
                        label=f"the ensemble's error, {self.ensemble_error:.3f}")  # fmt: skip
         ax.set(xlabel="agreement of two members (kappa)", ylabel="their mean error")
         found = self.measures

@@ -11,7 +11,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from ensemblage._core import Interval, expect_array, expect_fitted, set_module
+from ensemblage._core import PROBABILITY_FLOOR, Interval, expect_array, expect_fitted, set_module
 from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
 from ensemblage.fusion._log_linear import LogLinearPool
 from ensemblage.fusion._normal import (
@@ -24,7 +24,7 @@ from ensemblage.fusion._normal import (
     normal_mixture,
     squared_residuals,
 )
-from ensemblage.fusion._outputs import PROBABILITY_FLOOR, are_probabilities
+from ensemblage.fusion._outputs import are_probabilities
 from ensemblage.fusion._rules import product_rule
 
 Doubles = NDArray[np.float64]

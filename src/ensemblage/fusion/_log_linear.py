@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from ensemblage._core import deal_folds, expect, expect_array, expect_fitted, set_module
+from ensemblage._core import (
+    PROBABILITY_FLOOR,
+    deal_folds,
+    expect,
+    expect_array,
+    expect_fitted,
+    set_module,
+)
 from ensemblage.fusion._base import EMPTY_CONTEXT, Fusion, FusionContext
 from ensemblage.fusion._normal import (
     Normals,
@@ -23,7 +30,7 @@ from ensemblage.fusion._normal import (
     squared_residuals,
     variance_factors,
 )
-from ensemblage.fusion._outputs import PROBABILITY_FLOOR, are_probabilities
+from ensemblage.fusion._outputs import are_probabilities
 
 Doubles = NDArray[np.float64]
 

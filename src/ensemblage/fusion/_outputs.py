@@ -17,8 +17,6 @@ Doubles = NDArray[np.float64]
 
 # Methods of a classifier, the most informative first.
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")
-# Probabilities count as at least this, so that one member cannot rule a class out.
-PROBABILITY_FLOOR = 1e-12
 # Smallest variance that a member may predict, as a share of the target's.
 MIN_VARIANCE_SHARE = 1e-9
 

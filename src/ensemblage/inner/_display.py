@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ensemblage._core import FONT, require, set_module
+from ensemblage._core import CLASS_COLOURS, FAINT, FONT, INK, QUIET, require, set_module
 from ensemblage.inner._tree import outline, tree_names
 from ensemblage.inner._tree_drawing import (
     BAR,
-    CLASS_COLOURS,
     DOT,
     SMALL,
     PlacedNode,
@@ -21,7 +20,6 @@ from ensemblage.inner._tree_drawing import (
     draw_tree,
 )
 
-INK, QUIET, FAINT = "#1c2128", "#5b636e", "#c2bdb0"
 POINTS = 72
 """In an inch."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple, TypeAlias
 
-from ensemblage._core import FONT, LINE, printable, set_module, wrapped
+from ensemblage._core import CLASS_COLOURS, FONT, LINE, printable, set_module, wrapped
 
 PlacedText: TypeAlias = tuple[float, float, str, bool]
 """Where a line of text starts, where its letters stand, the text, and whether it is small."""
@@ -31,8 +31,6 @@ INDENT = 22.0
 """By how much a child stands to the right."""
 MAX_INDENT = 0.3
 """All indents together at most, as a share of the width."""
-CLASS_COLOURS = ("#1a5f6e", "#b3541e", "#6b4fa0", "#5d7f1f", "#b13a6f", "#767b83")
-"""Of the leaves' bars; then they come again."""
 # letters and lines are of the notebook's own colour, so that they are seen on dark ones too
 STYLE = (
     ".ensemblage-tree{margin:1em 0;max-width:640px;font:12px sans-serif}"

@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from ensemblage._core import (
     NOTHING,
+    PROBABILITY_FLOOR,
     Field,
     Heading,
     TableBlock,
@@ -24,9 +25,6 @@ from ensemblage._core import (
 from ensemblage.fusion import Fusion, LogLinearPool
 
 Doubles = NDArray[np.float64]
-
-
-SMALLEST = 1e-12
 
 
 @set_module("ensemblage.pool")
@@ -273,7 +271,7 @@ def hear(
     """
     fused = fusion.combine(outputs)[0]
     if offsets is not None:
-        fused = softmax(np.log(np.maximum(fused, SMALLEST)) + offsets)
+        fused = softmax(np.log(np.maximum(fused, PROBABILITY_FLOOR)) + offsets)
     second, first = np.argsort(fused, kind="stable")[-2:]
     shares = fusion.member_weights(len(names))
     said, pushes, bias = outputs[:, 0], None, None

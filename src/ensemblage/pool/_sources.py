@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import (
+    PROBABILITY_FLOOR,
     UNKNOWN_SOURCE,
     Fold,
     deal_folds,
@@ -63,7 +64,6 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 PLACE = "sources"
-SMALLEST = 1e-12
 
 
 def check_coverage(coverage: Any) -> None:
@@ -362,7 +362,9 @@ def tell_sources(X: Doubles, codes: Integers, n_sources: int) -> Doubles:
 
 def shift(proba: Doubles, codes: Integers, offsets: Doubles) -> Doubles:
     """Add the sources' offsets to log probabilities."""
-    return np.asarray(np.exp(add_intercepts(np.log(np.maximum(proba, SMALLEST)), codes, offsets)))
+    return np.asarray(
+        np.exp(add_intercepts(np.log(np.maximum(proba, PROBABILITY_FLOOR)), codes, offsets))
+    )
 
 
 def deal_by_source(rows: PoolRows, codes: Integers, cv: Any, seed: int) -> PoolRows:
@@ -395,7 +397,7 @@ def fit_known_sources(
     fused = cross_fitted(plan.fusion, learned.verdict, told)
     heard = learned.verdict.known
     folds = folds_of_known(heard, told)
-    log_proba, own, y = np.log(np.maximum(fused, SMALLEST)), codes[heard], told.y[heard]
+    log_proba, own, y = np.log(np.maximum(fused, PROBABILITY_FLOOR)), codes[heard], told.y[heard]
     weights = np.ones(len(own)) if told.weights is None else told.weights[heard]
     ridge = choose_intercept_penalty(log_proba, y, own, weights, n_sources, folds)
     pooled = np.empty_like(fused)

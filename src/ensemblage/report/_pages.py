@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensemblage._core import (
-    INK,
     MINUS,
     NOTHING,
+    THEMED_INK,
     Field,
     Heading,
     TableBlock,
@@ -95,7 +95,7 @@ def _calibration(audit: SourceAudit) -> list[Block]:
     )
     far = max(audit.sources, key=lambda each: abs(each.offset))
     curves = FigureBlock(
-        partial(draw_calibration_curves, audit, ink=INK), 3.7, 3.4,
+        partial(draw_calibration_curves, audit, ink=THEMED_INK), 3.7, 3.4,
         f"One line per source; furthest from the diagonal is {far.name}.",
         "The rate to expect in a source by the probability that the model, which has not seen it, "
         "predicts. On the diagonal it is calibrated; a flat line is an overconfident model.",

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ensemblage._core import FONT, INK, LINE, printable, require
+from ensemblage._core import FONT, LINE, THEMED_INK, printable, require
 from ensemblage.bayes import HEAD, NetworkDrawing, arrow_width, draw_network
 from ensemblage.inner import draw_tree, tree_svg
 from ensemblage.report._blocks import FigureBlock, NetworkBlock, TreeBlock
@@ -17,7 +17,7 @@ from ensemblage.report._blocks import FigureBlock, NetworkBlock, TreeBlock
 PREFIX = "fig-"
 """What names inside a figure start with; see :func:`numbered`."""
 NAMED = re.compile(rf'((?:id="|href="#|url\(#){PREFIX[:-1]})-')
-THEMED = {INK: "currentColor"}
+THEMED = {THEMED_INK: "currentColor"}
 FONT_PARTS = ("font-family", "font-stretch")
 WIDE = 960.0
 """Pixels of a drawing on a screen."""
@@ -73,14 +73,14 @@ def numbered(svg: str, number: int) -> str:
 def _take_ink(figure: Any) -> None:
     """Draw axes, titles and legends in the page's colour; text is text, never a formula."""
     for ax in figure.axes:
-        ax.tick_params(colors=INK, which="both")
+        ax.tick_params(colors=THEMED_INK, which="both")
         for part in (ax.title, ax.xaxis.label, ax.yaxis.label):
-            part.set_color(INK)
+            part.set_color(THEMED_INK)
         for spine in ax.spines.values():
-            spine.set_edgecolor(INK)
+            spine.set_edgecolor(THEMED_INK)
         legend = ax.get_legend()
         for text in () if legend is None else legend.get_texts():
-            text.set_color(INK)
+            text.set_color(THEMED_INK)
     for text in figure.findobj(need("matplotlib.text").Text):
         text.set_parse_math(False)
         # some Displays have written a dollar so that it starts no formula

@@ -18,6 +18,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensemblage._core import (
+    PROBABILITY_FLOOR,
     Field,
     Fold,
     Heading,
@@ -44,8 +45,6 @@ from ensemblage.sources._source_codes import balanced_folds, encode_sources, sou
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-SMALLEST = 1e-12
-"""Probabilities are taken to be at least this."""
 WEAK_PRIOR = CalibrationPrior(slope=1.0, intercept=2.5)
 """So wide that a source's own rows decide; without any, separable rows would have no estimate."""
 WIDE_INTERCEPT_PRIOR = CalibrationPrior(intercept=2.5)
@@ -168,7 +167,7 @@ def errors(proba: Doubles, labels: Integers) -> NDArray[np.bool_]:
 def log_losses(proba: Doubles, labels: Integers) -> Doubles:
     """Minus the log probability of each row's class."""
     true = proba[np.arange(len(labels)), labels]
-    return np.asarray(-np.log(np.clip(true, SMALLEST, 1.0)))
+    return np.asarray(-np.log(np.clip(true, PROBABILITY_FLOOR, 1.0)))
 
 
 def drop_from_training(

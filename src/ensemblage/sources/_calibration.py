@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage._core import (
+    PROBABILITY_FLOOR,
     DocLinkMixin,
     Fold,
     HasMethods,
@@ -41,8 +42,6 @@ Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Integers = NDArray[np.int64]
 
-SMALLEST = 1e-12
-"""Probabilities are taken to be at least this."""
 PRIOR_LOG_ODDS_UNCHANGED = np.log(2)
 """A priori, no change is twice as likely as one."""
 Z_THRESHOLD = 2.0
@@ -97,7 +96,7 @@ def as_log_proba(probabilities: Doubles) -> Doubles:
             "The estimator's probabilities are not all numbers, which happens where its columns "
             "are too large for it. Scale them first, for instance with StandardScaler."
         )
-    logs = np.log(np.clip(found, SMALLEST, None))
+    logs = np.log(np.clip(found, PROBABILITY_FLOOR, None))
     return np.asarray(log_softmax(logs, axis=1))
 
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ensemblage._core import (
+    PROBABILITY_FLOOR,
     UNKNOWN_SOURCE,
     DocLinkMixin,
     HasMethods,
@@ -37,8 +38,6 @@ Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
 
 
-SMALLEST = 1e-12
-"""Probabilities are taken to be at least this."""
 GATE_FOLDS = 5
 
 
@@ -200,7 +199,9 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         proba = cross_val_predict(
             gate, rows, codes, cv=folds, method="predict_proba", params=passed
         )
-        self.out_of_fold_log_affinity_ = np.log(np.maximum(proba, SMALLEST)).astype(rows.dtype)
+        self.out_of_fold_log_affinity_ = np.log(np.maximum(proba, PROBABILITY_FLOOR)).astype(
+            rows.dtype
+        )
         self.gate_ = gate.fit(rows, codes, **passed)
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -255,7 +256,7 @@ class SourceStrata(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocLinkMix
         ndarray of shape (n_samples, n_strata)
             Finite: probabilities count as at least 1e-12.
         """
-        return np.log(np.maximum(np.asarray(self.transform(X)), SMALLEST))
+        return np.log(np.maximum(np.asarray(self.transform(X)), PROBABILITY_FLOOR))
 
     def _check_fitted(self) -> None:
         expect_fitted(self, {"stratum_names_": "words (*)", "sources_": "labels (*)"})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from ensemblage._core import encoded_rows, final_step, require, rows_at_final_step, set_module
+from ensemblage._core import WARM, encoded_rows, final_step, require, rows_at_final_step, set_module
 
 Doubles = NDArray[np.float64]
 
@@ -78,8 +78,6 @@ def push_apart(places: Doubles, gap: float) -> Doubles:
     return places
 
 
-MARK = "#a4481c"
-"""Colour of the ring around a row that is pointed at."""
 BADGE = 0.035
 """Room that a stratum's number needs, as a share of the map's width."""
 
@@ -322,7 +320,7 @@ class StrataDisplay:
         self._draw_outlines(ax, shown, n_std, coloured=colour_by == "stratum")
         if mark is not None:
             ax.plot(*self.points[mark], "o", markersize=13, markerfacecolor="none", zorder=6,
-                    markeredgecolor=MARK, markeredgewidth=2.2, label="the row")  # fmt: skip
+                    markeredgecolor=WARM, markeredgewidth=2.2, label="the row")  # fmt: skip
         ax.set_xlabel(self.axis_names[0])
         ax.set_ylabel(self.axis_names[1])
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small",

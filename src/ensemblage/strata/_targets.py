@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
-from ensemblage._core import Fold, as_numbers, expect_array, final_step, set_module, warn_user
+from ensemblage._core import (
+    PROBABILITY_FLOOR,
+    Fold,
+    as_numbers,
+    expect_array,
+    final_step,
+    set_module,
+    warn_user,
+)
 from ensemblage.evaluation import source_thresholds, weighted_threshold
 from ensemblage.fusion import (
     SHARE_GRID,
@@ -363,7 +371,6 @@ PULLS = (0.0, 5.0, 20.0, 80.0, 320.0, float("inf"))
 """So many rows of a stratum count as much as all members together, to choose from."""
 DEFAULT_PULL = 20.0
 """Where nothing was held out to choose it by."""
-SMALLEST = 1e-12
 
 
 class HeldOutPair(NamedTuple):
@@ -389,7 +396,7 @@ def choose_pull(pair: HeldOutPair, counts: NDArray[np.float64]) -> float:
     for pull in reversed(PULLS):
         shares = own_shares(counts, pull)[pair.strata]
         true = shares * pair.own + (1 - shares) * pair.fused
-        losses[pull] = float(-pair.weights @ np.log(np.maximum(true, SMALLEST)))
+        losses[pull] = float(-pair.weights @ np.log(np.maximum(true, PROBABILITY_FLOOR)))
     return min(losses, key=losses.__getitem__)
 
 
