@@ -49,7 +49,7 @@ def study(X, y):
         errors.append([rmse(alone, y[test]), rmse(said, y[test])])
         low, high = model.predict_interval(new).T
         inside[test] = (low <= y[test]) & (y[test] <= high)
-        scores[0, test] = norm.logpdf(y[test], said, model.held_out_error_)
+        scores[0, test] = norm.logpdf(y[test], said, model.out_of_fold_error_)
         scores[1, test] = norm.logpdf(y[test], said, spread)
     strata = HISS(5, 0.2, random_state=0).fit(TableEncoder(random_state=0).fit_transform(X, y))
     closest = strata.memberships_.argmax(axis=1)

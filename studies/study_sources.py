@@ -25,13 +25,13 @@ from ensemblage.fusion import LogLinearPool
 from ensemblage.sources import SourceStrata
 from ensemblage.strata import ClassTarget, StrataEnsembleClassifier, tuned_svm
 from ensemblage.strata._members import (
-    ask_members,
+    Training,
     fit_members,
-    held_out_outputs,
-    make_recipe,
-    plan_jobs,
+    member_tasks,
+    out_of_fold_outputs,
+    predict_members,
+    resolve_parts,
 )
-from ensemblage.strata._targets import Training
 
 REPEATS = 5
 
@@ -54,12 +54,12 @@ def pool_alone(X, y, X_new, n_classes, seed):
     """Pool the same anchors out-of-fold, without any strata."""
     folds = make_folds(y, 5, seed)
     data = Training(X, y, ClassTarget(np.arange(n_classes)), np.ones(len(y)), folds=folds)
-    recipe = make_recipe([], [tuned_svm(), boosting()], LogLinearPool())
-    jobs = plan_jobs(recipe, np.empty((len(y), 0)), data)
-    pool = LogLinearPool().fit(held_out_outputs(jobs, data, seed, 1), y)
-    responses = [job.response for job in jobs]
+    parts = resolve_parts(ClassTarget, [], [tuned_svm(), boosting()], LogLinearPool())
+    tasks = member_tasks(parts, np.empty((len(y), 0)), data)
+    pool = LogLinearPool().fit(out_of_fold_outputs(tasks, data, seed, 1), y)
+    methods = [task.response_method for task in tasks]
     return pool.combine(
-        ask_members(fit_members(jobs, data, seed, 1), responses, X_new, data.target)
+        predict_members(fit_members(tasks, data, seed, 1), methods, X_new, data.target)
     )
 
 

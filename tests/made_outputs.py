@@ -21,8 +21,9 @@ def near_context(*size):
 class KeepsOutputs(Mean):
     """Keeps what it was fitted on."""
 
-    learns = True
+    def requires_fit(self, *, numeric=False):
+        return True
 
-    def fit(self, outputs, y, context=None, *, sample_weight=None):
-        self.outputs_ = outputs
+    def fit(self, outputs, y, context=None, *, numeric=False, sample_weight=None):
+        self.outputs_, self.numeric_ = outputs, numeric
         return self

@@ -22,7 +22,7 @@ FREE = (
     "classes_: floats", "classes_: huge", "classes_: negative", "classes_: list",
     "sources_: floats", "sources_: huge", "sources_: negative", "names_: floats", "names_: huge",
     "names_: negative", "seconds: nan", "log_loss: nan", "accuracy: nan", "rmse: nan",
-    "weight: nan", "configurations: huge", "own_variances_: none", "labels_: none",
+    "weight: nan", "configurations: huge", "stratum_variances_: none", "labels_: none",
     "votes_: none",
 )  # fmt: skip
 

@@ -204,7 +204,7 @@ MODELS = {
         ("mixture", "weights_", np.array([-1.0, 2.0])),
         ("bootstrap", "memberships_", np.zeros((150, 9))),
         ("sources", "sources_", ["a"]),
-        ("ensemble", "responses_", []),
+        ("ensemble", "response_methods_", []),
         ("ensemble", "n_strata_", 99),
         ("ensemble", "n_features_in_", 3),
         ("subspaces", "supports_", np.ones((3, 9), dtype=bool)),

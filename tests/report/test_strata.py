@@ -261,7 +261,7 @@ def test_columns_add_up_to_the_prediction_of_a_regression(regression, fusion):
     assert total_of(row.decision) == pytest.approx(mean[0])
     assert row.scores == pytest.approx([mean[0], std[0]])
     assert row.classes == []
-    errors = [each["spread"] for each in model.member_report_]
+    errors = [each["rmse"] for each in model.member_report_]
     assert [each.scores[1] for each in row.member_predictions] == pytest.approx(errors)
 
 
@@ -273,7 +273,7 @@ def test_a_regression_is_described_in_full(regression):
         each["score"] for each in model.member_report_
     ]
     strata = explained.document.strata
-    assert (strata.error, strata.of_classes) == (model.held_out_error_, False)
+    assert (strata.error, strata.is_classification) == (model.out_of_fold_error_, False)
     assert isinstance(explained.sections[1].blocks[0], FigureBlock)
     row = explain_model(model, X, row=3)
     assert row.text()[2].columns[-2:] == [
@@ -456,4 +456,4 @@ def test_errors_on_training_rows_are_called_so(data):
         return described_strata(model, X, y, columns=COLUMNS, kinds=()).error_rows
 
     assert error_rows(fusion="mean") == "training"
-    assert error_rows() == "held out"
+    assert error_rows() == "out-of-fold"

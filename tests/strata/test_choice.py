@@ -11,8 +11,8 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     fit_with_out_of_fold,
 )
-from ensemblage.strata._choice import candidates, fused_error
-from ensemblage.strata._targets import Training
+from ensemblage.strata._choice import candidate_settings, out_of_fold_error
+from ensemblage.strata._members import Training
 
 
 def rows(y, folds, weights=None):
@@ -21,26 +21,26 @@ def rows(y, folds, weights=None):
 
 
 def test_a_stratifier_without_a_size():
-    assert candidates(MixtureStrata(), None, "auto", 1000) == [
+    assert candidate_settings(MixtureStrata(), None, "auto", 1000) == [
         {"n_strata": 10}, {"n_strata": 20}, {"n_strata": 40},
     ]  # fmt: skip
     with pytest.raises(ValueError, match=r"stratum_size=0.3 was given, but MixtureStrata has no"):
-        candidates(MixtureStrata(), 0.3, None, 1000)
+        candidate_settings(MixtureStrata(), 0.3, None, 1000)
 
 
 def test_few_rows_get_few_strata_that_hold_ten_rows():
-    assert candidates(HISS(), "auto", "auto", 20) == [{"n_strata": 2, "stratum_size": 0.5}]
-    assert candidates(HISS(), "auto", 2, 15) == [{"n_strata": 2, "stratum_size": 10 / 15}]
+    assert candidate_settings(HISS(), "auto", "auto", 20) == [{"n_strata": 2, "stratum_size": 0.5}]
+    assert candidate_settings(HISS(), "auto", 2, 15) == [{"n_strata": 2, "stratum_size": 10 / 15}]
 
 
 def test_the_error_of_a_fusion_is_itself_out_of_fold():
     y = np.arange(20) % 2
     right = np.where(y[:, None] == [0, 1], 1.0, 0.0)
     folds = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
-    assert fused_error(Mean(), np.stack([right, right]), rows(y, folds)) == 0.0
-    assert fused_error(Mean(), np.stack([1 - right]), rows(y, folds)) == 1.0
+    assert out_of_fold_error(Mean(), np.stack([right, right]), rows(y, folds)) == 0.0
+    assert out_of_fold_error(Mean(), np.stack([1 - right]), rows(y, folds)) == 1.0
     unknown = np.full((1, 20, 2), np.nan)
-    assert fused_error(Mean(), unknown, rows(y, folds)) == np.inf
+    assert out_of_fold_error(Mean(), unknown, rows(y, folds)) == np.inf
 
 
 def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
@@ -52,10 +52,12 @@ def test_the_error_of_a_fusion_leaves_out_rows_in_no_fold():
     folds = [(np.arange(20), np.arange(20, 40)), (np.arange(40), np.arange(40, 60))]
     moved = [(train, test - 20) for train, test in folds]
     few = rows(y[known], moved, weights[known])
-    alone = fused_error(AffinityGate(), outputs[:, known], few, FusionContext(affinity[known]))
+    alone = out_of_fold_error(
+        AffinityGate(), outputs[:, known], few, FusionContext(affinity[known])
+    )
     outputs[:, :20] = np.nan
     every = rows(y, folds, weights)
-    assert alone == fused_error(AffinityGate(), outputs, every, FusionContext(affinity))
+    assert alone == out_of_fold_error(AffinityGate(), outputs, every, FusionContext(affinity))
 
 
 def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():

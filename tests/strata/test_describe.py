@@ -147,7 +147,7 @@ def test_the_absence_of_something_rare_makes_no_name():
 
 
 def test_a_table_and_html():
-    told = TOLD.with_errors([0.1], 0.15, "held out")
+    told = TOLD.with_errors([0.1], 0.15, "out-of-fold")
     head, _, row = str(told).splitlines()
     assert head.split() == ["stratum", "name", "rows", "error", "differs", "in"]
     assert row.split()[:6] == ["0", "site", "=", "Basel", "25.0%", "10.0%"]
@@ -163,7 +163,7 @@ def test_rows_are_in_several_strata_only_where_shares_say_so():
 
 
 def test_errors_that_are_not_known_are_left_out():
-    assert TOLD.with_errors([None], None, "held out") == TOLD
+    assert TOLD.with_errors([None], None, "out-of-fold") == TOLD
 
 
 def test_it_goes_through_json():
@@ -278,9 +278,9 @@ def fitted():
 def test_an_ensemble_has_held_out_errors_of_its_own(fitted):
     X, y, _, model = fitted
     described = model.describe_strata(X)
-    assert described.error_rows == "held out"
+    assert described.error_rows == "out-of-fold"
     assert [each.error for each in described.strata] == model.stratum_errors_
-    assert described.error == model.held_out_error_
+    assert described.error == model.out_of_fold_error_
     given_rows = model.describe_strata(X, y)
     assert given_rows.error_rows == "given"
     assert given_rows.error == pytest.approx(1 - model.score(X, y))
@@ -308,6 +308,6 @@ def test_sources_keep_their_names(fitted):
 def test_without_folds_nothing_is_held_out(fitted):
     X, y, _, _ = fitted
     model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0).fit(X, y)
-    assert model.held_out_error_ is None
+    assert model.out_of_fold_error_ is None
     assert model.stratum_errors_ == [None, None]
     assert model.describe_strata(X).error is None

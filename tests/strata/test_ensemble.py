@@ -115,7 +115,7 @@ def test_the_spread_is_right_and_strata_differ_in_it():
 
 def test_members_with_a_spread_of_their_own_are_asked_for_it():
     model = fitted(STRATA, [BayesianRidge(), ScaledRidge()], anchor=PROCESS)
-    assert model.responses_ == ["predict_std"] * 3 + ["predict"] * 3 + ["predict_std"]
+    assert model.response_methods_ == ["predict_std"] * 3 + ["predict"] * 3 + ["predict_std"]
     assert isinstance(model.fusion_, AnchoredGate)
     assert isinstance(model.fusion_.gates_[0], AffinityGate)
     assert rmse(model) < 0.4
@@ -167,7 +167,7 @@ def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
     held_out = fit_with_out_of_fold(by_heart, X, noise)
     assert held_out.shape == (240, 2)
     assert np.mean((held_out[:, 0] - noise) ** 2) > 0.8
-    assert by_heart.held_out_error_ == pytest.approx(
+    assert by_heart.out_of_fold_error_ == pytest.approx(
         np.sqrt(np.mean((held_out[:, 0] - noise) ** 2))
     )
 
@@ -175,7 +175,7 @@ def test_what_is_held_out_was_seen_by_no_member_and_no_fusion():
 def test_in_sample_fits_have_no_intervals():
     model = fitted(STRATA, cv="in-sample")
     assert model.predict(X_NEW, return_std=True)[1].min() > 0
-    with pytest.raises(ValueError, match="cv='in-sample' holds out none"):
+    with pytest.raises(ValueError, match="there are none with cv='in-sample'"):
         model.predict_interval(X_NEW)
 
 
@@ -214,8 +214,8 @@ def test_a_stratum_of_one_value_has_a_constant_member():
 def test_the_member_report_and_a_row_explained():
     model = fitted(STRATA)
     report = model.member_report_[0]
-    assert [*report] == ["stratum", "estimator", "n_rows", "constant", "spread", "weight", "score"]
-    assert report["spread"] < 0.4
+    assert [*report] == ["stratum", "estimator", "n_rows", "constant", "rmse", "weight", "score"]
+    assert report["rmse"] < 0.4
     assert report["score"] > 0.9
     story = model.explain_row(X_NEW[0])
     assert story["prediction"] == pytest.approx(model.predict(X_NEW[:1])[0])
@@ -226,8 +226,8 @@ def test_the_member_report_and_a_row_explained():
 def test_strata_are_described_with_errors_in_the_targets_unit():
     model = fitted(STRATA)
     told = model.describe_strata(X)
-    assert told.error == model.held_out_error_
-    assert not told.of_classes
+    assert told.error == model.out_of_fold_error_
+    assert not told.is_classification
     assert "root of the mean squared error" in told.legend
     given = model.describe_strata(X_NEW, Y_NEW)
     assert given.error == pytest.approx(rmse(model))
@@ -259,7 +259,7 @@ def test_saved_and_loaded(fusion, tmp_path):
 
 def test_forged_residuals_are_refused(tmp_path):
     model = fitted(STRATA, cv=2)
-    model.held_out_scores_.strata[0] = 7
+    model.conformity_scores_["strata"][0] = 7
     save(model, tmp_path / "model.skops")
     with pytest.raises(ValueError, match="forged or damaged"):
         load(tmp_path / "model.skops")
@@ -275,4 +275,4 @@ def test_automatic_sizes_are_judged_by_their_error():
     assert len(model.trials_) > 1
     best = min(model.trials_, key=lambda each: each["error"])
     assert model.stratum_size_ == best["stratum_size"]
-    assert model.held_out_error_ == pytest.approx(best["error"])
+    assert model.out_of_fold_error_ == pytest.approx(best["error"])

@@ -15,7 +15,12 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     StrataEnsembleRegressor,
 )
-from ensemblage.strata._large_rows import LargeRows, rows_of_classes, rows_of_strata, some_rows
+from ensemblage.strata._large_rows import (
+    read_source,
+    sample_classes,
+    sample_rows,
+    sample_strata,
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +44,7 @@ class Halves:
 
 
 def drawn(X, most, weights=None, block_rows=64):
-    rows = LargeRows(MemoryBlocks(X, weights, block_rows=block_rows), np.zeros(len(X)), None, False)
-    return rows_of_strata(Halves(), rows, most, seed=3)
+    return sample_strata(Halves(), MemoryBlocks(X, weights, block_rows=block_rows), most, seed=3)
 
 
 def test_rows_are_drawn_from_their_strata_alone():
@@ -130,10 +134,10 @@ def test_as_many_classes_as_rows(stored):
 def test_rows_without_weight_are_drawn_for_nothing():
     X, y = np.arange(400.0)[:, None], np.repeat([0, 1], 200)
     weights = (np.arange(400) % 4 == 0).astype(float)
-    rows = LargeRows.read(small(), MemoryBlocks(X), y, weights)
+    source, _, classes = read_source(small(), MemoryBlocks(X), y, weights)
     for drawn in (
-        some_rows(rows, 500, seed=0),
-        rows_of_classes(rows.classes, np.random.default_rng(0)),
+        sample_rows(source.weights, classes, seed=0),
+        sample_classes(classes, np.random.default_rng(0)),
     ):
         assert len(drawn) == 100
         assert (drawn % 4 == 0).all()

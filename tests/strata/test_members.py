@@ -20,19 +20,16 @@ from ensemblage.strata import (
     StrataEnsembleClassifier,
     tuned_svm,
 )
-from ensemblage.strata._describe import count_errors
+from ensemblage.strata._describe import mean_losses
 from ensemblage.strata._members import (
+    Training,
     fit_member,
-    hard_rows,
-    held_out_outputs,
-    hold_out,
     is_mixed_frame,
-    make_recipe,
-    plan_jobs,
-    read_training,
-    reads_tables,
+    member_tasks,
+    out_of_fold_outputs,
+    resolve_parts,
+    strongest_rows,
 )
-from ensemblage.strata._targets import Training
 
 X = np.arange(24.0).reshape(12, 2)
 
@@ -42,7 +39,7 @@ Y = np.array(["b", "a", "a"] * 4)
 
 def read(X=X, y=Y, weights=None, sources=None, groups=None, encode="auto"):
     ensemble = StrataEnsembleClassifier(encode=encode)
-    return read_training(ensemble, X, y, weights, sources, groups)
+    return ensemble._read_training(X, y, weights, groups, sources)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -52,10 +49,12 @@ def test_words_make_a_frame_mixed_and_truth_values_do_not(frame):
     assert not is_mixed_frame(np.array([["x"]], dtype=object))
 
 
-def test_pipelines_and_networks_read_tables():
-    assert reads_tables(make_pipeline(GaussianNB()))
-    assert reads_tables(BayesNetClassifier())
-    assert not any(map(reads_tables, [None, "svm", GaussianNB(), HISS()]))
+def test_pipelines_and_networks_get_frames_as_they_are():
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
+    for member in (make_pipeline(GaussianNB()), BayesNetClassifier()):
+        assert StrataEnsembleClassifier(estimator=member)._encoder_for(frame) is None
+    plain = StrataEnsembleClassifier(HISS(), [GaussianNB()], anchor="svm")
+    assert plain._encoder_for(frame) is not None
 
 
 def test_classes_become_numbers_and_weights_are_ones():
@@ -82,15 +81,15 @@ def test_lengths_must_agree(name):
 def test_folds_are_fewer_where_a_class_is_rare():
     rare = read(y=np.array(["a"] * 9 + ["b"] * 3))
     with pytest.warns(UserWarning, match="'b'.* has 3 rows, fewer than cv=5 folds: using 3 folds"):
-        data = hold_out(rare, 5, seed=0)
+        data = rare.with_folds(5, seed=0)
     assert len(data.folds) == 3
 
 
 def test_folds_of_a_splitter_and_of_groups():
-    folds = hold_out(read(), KFold(4), seed=0).folds
+    folds = read().with_folds(KFold(4), seed=0).folds
     assert folds[0].test.tolist() == [0, 1, 2]
     groups = np.arange(12) // 4
-    for train, test in hold_out(read(groups=groups), 5, seed=0).folds:
+    for train, test in read(groups=groups).with_folds(5, seed=0).folds:
         assert not set(groups[train]) & set(groups[test])
 
 
@@ -102,39 +101,40 @@ def test_a_class_is_named_as_the_user_writes_it():
     X, y = np.zeros((7, 2)), np.array(["-2"] * 2 + ["3"] * 5)
     data = Training(X, np.array([0] * 2 + [1] * 5), ClassTarget(np.unique(y)), np.ones(7), None)
     with pytest.warns(UserWarning, match="Class '-2' has 2 rows, fewer than cv=5 folds: using 2"):
-        hold_out(data, 5, 0)
+        data.with_folds(5, seed=0)
 
 
 def test_the_default_is_one_kind_of_member_behind_the_fusion_itself():
     gate = AffinityGate()
-    recipe = make_recipe(None, None, gate)
-    assert [type(kind.blueprint.estimator) for kind in recipe.kinds] == [ScaledLogisticRegression]
-    assert recipe.anchors == ()
-    assert recipe.fusion is gate
+    parts = resolve_parts(ClassTarget, None, None, gate)
+    assert [type(member.estimator) for _, member in parts.members] == [ScaledLogisticRegression]
+    assert parts.anchors == []
+    assert parts.fusion is gate
 
 
 def test_each_kind_is_asked_for_the_best_that_it_has():
-    recipe = make_recipe([LogisticRegression(), SVC()], ["svm", LogisticRegression()], Mean())
-    assert [kind.response for kind in recipe.kinds] == ["predict_proba", "decision_function"]
-    assert [kind.response for kind in recipe.anchors] == ["decision_function", "predict_proba"]
+    linear = LogisticRegression()
+    parts = resolve_parts(ClassTarget, [linear, SVC()], ["svm", linear], Mean())
+    assert [name for name, _ in parts.members] == ["predict_proba", "decision_function"]
+    assert [name for name, _ in parts.anchors] == ["decision_function", "predict_proba"]
 
 
 @pytest.mark.parametrize(
     ("estimator", "anchor", "n_anchors"), [(None, "svm", 1), ([SVC(), SVC()], None, 0)]
 )
 def test_a_gate_beside_others_is_anchored(estimator, anchor, n_anchors):
-    fusion = make_recipe(estimator, anchor, AffinityGate(3.0)).fusion
+    fusion = resolve_parts(ClassTarget, estimator, anchor, AffinityGate(3.0)).fusion
     assert isinstance(fusion, AnchoredGate)
     assert (fusion.gate.temperature, fusion.n_anchors) == (3.0, n_anchors)
 
 
 def test_weights_are_asked_of_those_that_get_them():
     knn, linear = KNeighborsClassifier(), LogisticRegression()
-    make_recipe(linear, knn, Mean(), soft=True)
+    resolve_parts(ClassTarget, linear, knn, Mean(), soft=True)
     with pytest.raises(ValueError, match="membership='soft' needs members that take"):
-        make_recipe(knn, None, Mean(), soft=True)
+        resolve_parts(ClassTarget, knn, None, Mean(), soft=True)
     with pytest.raises(ValueError, match="sample_weight needs members that take"):
-        make_recipe(linear, knn, Mean(), weighted=True)
+        resolve_parts(ClassTarget, linear, knn, Mean(), weighted=True)
 
 
 def test_the_tuned_machine_tries_nine_settings():
@@ -143,59 +143,53 @@ def test_the_tuned_machine_tries_nine_settings():
 
 
 ROWS = np.array([[0.0], [1.0], [2.0], [3.0]])
-
-
 CLASSES = np.array([0, 1, 0, 1])
-
-
 TARGET = ClassTarget(np.array(["no", "yes"]))
-
-
 DATA = Training(ROWS, CLASSES, TARGET, np.ones(4))
-
-
 MEMBERSHIPS = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
 
 
 def test_the_strongest_rows_up_to_the_size_by_hand():
     # size 2: the first row, and the one of 0.6
-    assert hard_rows(MEMBERSHIPS[:, 0], np.ones(4)).tolist() == [0, 1]
+    assert strongest_rows(MEMBERSHIPS[:, 0], np.ones(4)).tolist() == [0, 1]
     # rows of weight 3, size 4.8: the second fits by more than half
-    assert hard_rows(np.array([1.0, 0.6, 0.0, 0.0]), np.full(4, 3.0)).tolist() == [0, 1]
-    assert hard_rows(np.array([0.1, 0.0, 0.0, 0.0]), np.ones(4)).tolist() == [0]
+    assert strongest_rows(np.array([1.0, 0.6, 0.0, 0.0]), np.full(4, 3.0)).tolist() == [0, 1]
+    assert strongest_rows(np.array([0.1, 0.0, 0.0, 0.0]), np.ones(4)).tolist() == [0]
 
 
-def test_jobs_go_kind_by_kind_and_anchors_get_all_rows():
-    recipe = make_recipe([GaussianNB(), LogisticRegression()], GaussianNB(), Mean())
-    jobs = plan_jobs(recipe, MEMBERSHIPS, DATA)
-    assert [job.stratum for job in jobs] == [0, 1, 0, 1, None]
-    assert [job.rows.tolist() for job in jobs] == [[0, 1], [2, 3], [0, 1], [2, 3], [0, 1, 2, 3]]
-    assert all(job.weights is None for job in jobs)
+def test_tasks_go_kind_by_kind_and_anchors_get_all_rows():
+    parts = resolve_parts(ClassTarget, [GaussianNB(), LogisticRegression()], GaussianNB(), Mean())
+    tasks = member_tasks(parts, MEMBERSHIPS, DATA)
+    assert [task.stratum for task in tasks] == [0, 1, 0, 1, None]
+    assert [task.rows.tolist() for task in tasks] == [[0, 1], [2, 3], [0, 1], [2, 3], [0, 1, 2, 3]]
+    assert all(task.weights is None for task in tasks)
 
 
 def test_soft_members_get_memberships_times_weights():
-    recipe = make_recipe(GaussianNB(), GaussianNB(), Mean(), soft=True)
+    parts = resolve_parts(ClassTarget, GaussianNB(), GaussianNB(), Mean(), soft=True)
     weights = np.array([1.0, 2.0, 3.0, 0.0])
-    jobs = plan_jobs(recipe, MEMBERSHIPS, DATA._replace(weights=weights, sample_weight=weights))
-    np.testing.assert_allclose(jobs[0].weights, [1.0, 1.2, 1.2, 0.0])
-    assert jobs[1].rows.tolist() == [1, 2]
-    assert jobs[2].rows.tolist() == [0, 1, 2]
-    assert jobs[2].weights is weights
+    tasks = member_tasks(parts, MEMBERSHIPS, DATA._replace(weights=weights, sample_weight=weights))
+    np.testing.assert_allclose(tasks[0].weights, [1.0, 1.2, 1.2, 0.0])
+    assert tasks[1].rows.tolist() == [1, 2]
+    assert tasks[2].rows.tolist() == [0, 1, 2]
+    assert tasks[2].weights is weights
 
 
 def test_one_class_makes_a_constant_member_and_a_search_gives_its_best():
-    jobs = plan_jobs(make_recipe(GaussianNB(), None, Mean()), np.eye(4)[:, :2], DATA)
-    assert isinstance(fit_member(jobs[0], ROWS, CLASSES, TARGET, []), DummyClassifier)
+    tasks = member_tasks(
+        resolve_parts(ClassTarget, GaussianNB(), None, Mean()), np.eye(4)[:, :2], DATA
+    )
+    assert isinstance(fit_member(tasks[0], ROWS, CLASSES, TARGET, []), DummyClassifier)
     search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
-    anchor = plan_jobs(make_recipe([], search, Mean()), np.empty((4, 0)), DATA)[0]
+    anchor = member_tasks(resolve_parts(ClassTarget, [], search, Mean()), np.empty((4, 0)), DATA)[0]
     assert isinstance(fit_member(anchor, ROWS, CLASSES, TARGET, [1]), LogisticRegression)
 
 
 def test_rows_in_no_test_part_have_no_outputs():
     folds = [Fold(np.array([0, 1]), np.array([2]))]
-    jobs = plan_jobs(make_recipe(GaussianNB(), None, Mean()), MEMBERSHIPS, DATA)
+    tasks = member_tasks(resolve_parts(ClassTarget, GaussianNB(), None, Mean()), MEMBERSHIPS, DATA)
     # the second stratum has no row in the fold's training part: its member learns all of that
-    outputs = held_out_outputs(jobs, DATA._replace(folds=folds), seed=0, n_jobs=1)
+    outputs = out_of_fold_outputs(tasks, DATA._replace(folds=folds), seed=0, n_jobs=1)
     assert np.isfinite(outputs).all(axis=(0, 2)).tolist() == [False, False, True, False]
     np.testing.assert_allclose(outputs[0, 2], outputs[1, 2])
 
@@ -203,8 +197,8 @@ def test_rows_in_no_test_part_have_no_outputs():
 def test_errors_by_hand():
     wrong = np.array([1.0, 0.0, np.nan, 1.0])
     memberships = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.2]])
-    assert count_errors(wrong, memberships) == ([1 / 1.5, None, 1.0], 2 / 3)
+    assert mean_losses(wrong, memberships) == ([1 / 1.5, None, 1.0], 2 / 3)
 
 
 def test_nothing_known():
-    assert count_errors(np.array([np.nan]), np.ones((1, 1))) == ([None], None)
+    assert mean_losses(np.array([np.nan]), np.ones((1, 1))) == ([None], None)

@@ -24,15 +24,16 @@ from ensemblage.strata import (
     ClassTarget,
     MixtureStrata,
     StrataEnsembleClassifier,
+    paper_ensemble,
 )
 from ensemblage.strata._members import (
+    Training,
     fit_members,
-    held_out_outputs,
-    make_recipe,
-    plan_jobs,
+    member_tasks,
+    out_of_fold_outputs,
     report_members,
+    resolve_parts,
 )
-from ensemblage.strata._targets import Training
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -157,7 +158,7 @@ def test_held_out_outputs_never_come_from_a_member_that_saw_the_row(groups):
     fusion = KeepsOutputs()
     ensemble = fitted(X, y, STRATA, Memory(), fusion=fusion, anchor=Memory(), cv=4)
     np.testing.assert_array_equal(ensemble.fusion_.outputs_, 0.5)
-    assert (ensemble._ask(X).outputs != 0.5).any()
+    assert (ensemble._member_outputs(X)[1] != 0.5).any()
 
 
 def test_rows_in_no_test_fold_are_left_out_of_the_fusion(groups):
@@ -165,7 +166,7 @@ def test_rows_in_no_test_fold_are_left_out_of_the_fusion(groups):
     folds = [(np.arange(60), np.arange(60, 90)), (np.arange(90), np.arange(90, 120))]
     ensemble = fitted(X, y, HISS(n_strata=2, stratum_size=0.6), fusion=KeepsOutputs(), cv=folds)
     assert ensemble.fusion_.outputs_.shape[1] == 60
-    assert ensemble.n_left_out_ == 60
+    assert ensemble.n_without_fold_ == 60
 
 
 def test_a_rare_class_reduces_the_folds():
@@ -277,11 +278,11 @@ def test_weights_reach_strata_members_and_fusion(groups):
 
 def test_the_papers_preset():
     X, y = iris()
-    scaler, ensemble = StrataEnsembleClassifier.paper(n_jobs=1, random_state=0)
+    scaler, ensemble = paper_ensemble(n_jobs=1, random_state=0)
     assert (ensemble.stratifier.n_strata, ensemble.stratifier.stratum_size) == (20, 0.4)
     assert (ensemble.estimator.kernel, ensemble.cv) == ("linear", "in-sample")
     assert scaler.feature_range == (0, 1)
-    model = StrataEnsembleClassifier.paper(random_state=0).fit(X, y)
+    model = paper_ensemble(random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
     assert len(model[-1].estimators_) == 20
 
@@ -291,9 +292,9 @@ def test_a_member_without_a_row_in_a_test_part_has_no_score():
     folds = [Fold(np.array([0, 1]), np.array([2]))]
     data = Training(X, y, ClassTarget(np.array(["no", "yes"])), np.ones(4), folds=folds)
     memberships = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
-    jobs = plan_jobs(make_recipe(GaussianNB(), None, Mean()), memberships, data)
-    outputs = held_out_outputs(jobs, data, seed=0, n_jobs=1)
-    members = fit_members(jobs, data, seed=0, n_jobs=1)
-    report = report_members(jobs, members, outputs, data, shares=None)
+    tasks = member_tasks(resolve_parts(ClassTarget, GaussianNB(), None, Mean()), memberships, data)
+    outputs = out_of_fold_outputs(tasks, data, seed=0, n_jobs=1)
+    members = fit_members(tasks, data, seed=0, n_jobs=1)
+    report = report_members(tasks, members, outputs, data, weights=None)
     assert [each["score"] for each in report] == [None, 0.0]
     assert report[0]["classes"] == ["no", "yes"]

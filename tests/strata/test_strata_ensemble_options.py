@@ -12,11 +12,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from ensemblage._core import make_folds
 from ensemblage.fusion import AnchoredGate, LocalCompetence
 from ensemblage.sources import SourceStrata
-from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier
-from ensemblage.strata import _ensemble as module
-from ensemblage.strata._members import hold_out
+from ensemblage.strata import HISS, BootstrapStrata, StrataEnsembleClassifier, _members
 from made_outputs import KeepsOutputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*hold one class only")
@@ -101,7 +100,7 @@ def test_rows_of_the_past_only(groups):
     X, y = groups
     order = np.random.default_rng(0).permutation(120)
     model = fitted(X[order], y[order], HISS(2, 0.6), cv=TimeSeriesSplit(4))
-    assert model.n_left_out_ == 24
+    assert model.n_without_fold_ == 24
     assert model.score(X, y) > 0.5
 
 
@@ -215,14 +214,16 @@ def test_a_fusion_that_needs_numbers_is_refused_with_words_before_any_work(group
     pd = pytest.importorskip("pandas")
     X, y = groups
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(site="x")
-    with pytest.raises(ValueError, match=r"LocalCompetence\(\) needs the rows as numbers"):
+    with pytest.raises(ValueError, match=r"LocalCompetence\(\) needs the rows"):
         fitted(frame, y, MustNotBeFitted(), fusion=LocalCompetence(), encode=None)
 
 
 def test_what_was_resolved_in_fit_is_kept(groups):
     X, y = groups
     model = fitted(X, y, STRATA, [LogisticRegression(), SVC()], anchor=GaussianNB())
-    assert model.responses_ == ["predict_proba"] * 3 + ["decision_function"] * 3 + ["predict_proba"]
+    assert model.response_methods_ == ["predict_proba"] * 3 + ["decision_function"] * 3 + [
+        "predict_proba"
+    ]
     before = model.predict_proba(X)
     model.set_params(estimator=None, anchor="svm", fusion="mean")
     np.testing.assert_array_equal(model.predict_proba(X), before)
@@ -232,11 +233,11 @@ def test_what_was_resolved_in_fit_is_kept(groups):
 def test_groups_beside_a_group_wise_cv_reach_the_members_without_a_request(piped, monkeypatch):
     seen = []
 
-    def record(data, cv, seed):
-        seen.append(data.groups)
-        return hold_out(data, cv, seed)
+    def record(labels, n_folds, seed, groups):
+        seen.append(groups)
+        return make_folds(labels, n_folds, seed, groups)
 
-    monkeypatch.setattr(module, "hold_out", record)
+    monkeypatch.setattr(_members, "make_folds", record)
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(90, 2)), np.repeat(np.arange(9), 10)
     y = (X[:, 0] > 0).astype(int)

@@ -12,19 +12,17 @@ from ensemblage.sources import SourceStrata
 from ensemblage.strata import (
     HISS,
     ClassTarget,
-    HeldOutScores,
     NumericTarget,
     StrataEnsembleClassifier,
+    StrataEnsembleRegressor,
 )
 from ensemblage.strata._targets import (
-    AS_FUSED,
-    HeldOutPair,
-    LastWord,
-    choose_pull,
-    interval_factors,
-    learn_last_word,
+    OutputCorrection,
+    choose_shrinkage,
+    conformal_factors,
+    fit_output_correction,
+    own_member_weights,
     own_outputs,
-    own_shares,
 )
 
 TWO = ClassTarget(np.array(["no", "yes"]))
@@ -46,7 +44,7 @@ def test_losses_and_likelihoods_of_classes_by_hand():
     assert TWO.losses(said, y).tolist() == [False, True]
     assert TWO.likelihoods(said, y).tolist() == [0.9, 0.4]
     assert TWO.likelihoods(said - 3, y) is None
-    assert TWO.as_error(0.25) == 0.25
+    assert TWO.error_from_loss(0.25) == 0.25
 
 
 def test_a_constant_member_says_its_class():
@@ -54,14 +52,14 @@ def test_a_constant_member_says_its_class():
     assert isinstance(member, DummyClassifier)
     assert TWO.is_constant(member)
     assert TWO.outputs(member, np.zeros((1, 3)), "predict_proba").tolist() == [[0.0, 1.0]]
-    assert TWO.report(member, None, np.array([]))["classes"] == ["yes"]
+    assert TWO.member_report(member, None, np.array([]))["classes"] == ["yes"]
 
 
 def test_losses_densities_and_mixtures_of_numbers_by_hand():
     target = NumericTarget(2.0)
     said, y = np.array([[1.0, 4.0], [3.0, 4.0]]), np.array([1.0, 5.0])
     assert target.losses(said, y).tolist() == [0.0, 4.0]
-    assert target.as_error(4.0) == 2.0
+    assert target.error_from_loss(4.0) == 2.0
     peak = 1 / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(target.likelihoods(said, y), [peak, peak * np.exp(-0.5)])
     mixed = target.mix(said[:1], said[1:], np.array([0.5]))
@@ -73,7 +71,7 @@ def test_a_constant_member_says_its_number_and_the_targets_variance():
     member = target.constant_member(np.array([7.0, 7.0]))
     assert isinstance(member, DummyRegressor)
     assert target.outputs(member, np.zeros((1, 3)), "predict_std").tolist() == [[7.0, 4.0]]
-    assert target.report(member, None, np.array([]))["score"] is None
+    assert target.member_report(member, None, np.array([]))["score"] is None
 
 
 @given(st.integers(2, 300))
@@ -102,33 +100,33 @@ def made(seed, n_rows=400):
 
 def test_a_correction_by_hand():
     fused, anchored = np.array([[1.0, 4.0]]), np.array([[9.0], [3.0]])
-    assert AS_FUSED.say(fused, anchored).tolist() == [[1.0, 4.0]]
-    assert LastWord(1, 0.5, 2.0, 1.0).say(fused, anchored).tolist() == [[2.0, 9.0]]
+    assert OutputCorrection().apply(fused, anchored).tolist() == [[1.0, 4.0]]
+    assert OutputCorrection(1, 0.5, 2.0, 1.0).apply(fused, anchored).tolist() == [[2.0, 9.0]]
 
 
 def test_a_spread_that_is_right_stays():
     fused, y = made(0, n_rows=20_000)
-    word = learn_last_word(fused, np.empty((0, 20_000)), y, np.ones(20_000))
-    assert word.share == 0
-    assert word.factor == pytest.approx(1.0, abs=0.15)
-    assert word.floor < 0.25
+    correction = fit_output_correction(fused, np.empty((0, 20_000)), y, np.ones(20_000))
+    assert correction.weight == 0
+    assert correction.factor == pytest.approx(1.0, abs=0.15)
+    assert correction.offset < 0.25
 
 
 def test_a_spread_that_tells_nothing_gives_way_to_one_for_all():
     fused, _ = made(1, n_rows=20_000)
     y = fused[:, 0] + 3 * np.random.default_rng(1).normal(size=20_000)
-    word = learn_last_word(fused, np.empty((0, 20_000)), y, np.ones(20_000))
-    assert word.factor < 0.5
-    assert word.floor == pytest.approx(9.0, rel=0.1)
+    correction = fit_output_correction(fused, np.empty((0, 20_000)), y, np.ones(20_000))
+    assert correction.factor < 0.5
+    assert correction.offset == pytest.approx(9.0, rel=0.1)
 
 
 def test_an_anchor_that_is_right_has_the_answer():
     fused, y = made(2)
     anchored = np.stack([fused[:, 0] + 1, y])
-    word = learn_last_word(fused, anchored, y, np.ones(400))
-    assert (word.anchor, word.share) == (1, 1.0)
-    np.testing.assert_allclose(word.say(fused, anchored)[:, 0], y)
-    assert word.say(fused, anchored)[:, 1].min() > 0
+    correction = fit_output_correction(fused, anchored, y, np.ones(400))
+    assert (correction.anchor, correction.weight) == (1, 1.0)
+    np.testing.assert_allclose(correction.apply(fused, anchored)[:, 0], y)
+    assert correction.apply(fused, anchored)[:, 1].min() > 0
 
 
 @settings(max_examples=25, deadline=None)
@@ -137,31 +135,21 @@ def test_neither_error_nor_log_score_is_worse_than_without(seed):
     fused, y = made(seed)
     rng = np.random.default_rng(seed)
     anchored = y + rng.uniform(0.1, 3.0) * rng.normal(size=(1, 400))
-    word = learn_last_word(fused, anchored, y, np.ones(400))
-    mean, variance = word.say(fused, anchored).T
+    correction = fit_output_correction(fused, anchored, y, np.ones(400))
+    mean, variance = correction.apply(fused, anchored).T
     errors = [np.mean((each - y) ** 2) for each in (mean, fused[:, 0], anchored[0])]
     assert errors[0] <= min(errors[1:]) + 1e-12
     one = Normals(mean, np.full(400, errors[0]))
     told = normal_log_density(Normals(mean, variance), y).sum()
     assert told >= normal_log_density(one, y).sum() - 1e-9
-    assert word.share in SHARE_GRID
+    assert correction.weight in SHARE_GRID
 
 
 TARGET = ClassTarget(np.array([0, 1]))
-
-
 RNG = np.random.default_rng(0)
-
-
 X = RNG.normal(size=(300, 2))
-
-
 SITES = np.array(["a", "b", "c"])[RNG.integers(0, 3, 300)]
-
-
 RULE = X[:, 0] * np.where(SITES == "c", -1.0, 1.0)
-
-
 Y = np.where(RULE + 0.3 * RNG.logistic(size=300) > 0, "ill", "well")
 
 
@@ -171,9 +159,9 @@ def model():
 
 
 def test_shares_by_hand():
-    assert own_shares(np.array([20.0, 60.0]), 20.0).tolist() == [0.5, 0.75]
-    assert own_shares(np.array([20.0]), np.inf).tolist() == [0.0]
-    assert own_shares(np.array([20.0]), 0.0).tolist() == [1.0]
+    assert own_member_weights(np.array([20.0, 60.0]), 20.0).tolist() == [0.5, 0.75]
+    assert own_member_weights(np.array([20.0]), np.inf).tolist() == [0.0]
+    assert own_member_weights(np.array([20.0]), 0.0).tolist() == [1.0]
     mixed = TARGET.mix(np.array([[1.0, 0.0]]), np.array([[0.2, 0.8]]), np.array([0.75]))
     np.testing.assert_allclose(mixed, [[0.8, 0.2]])
 
@@ -186,18 +174,18 @@ def test_own_members_of_several_kinds_are_averaged():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
-def test_the_chosen_pull_loses_no_more_than_any_other(seed):
+def test_the_chosen_shrinkage_loses_no_more_than_any_other(seed):
     rng = np.random.default_rng(seed)
     own, fused = rng.dirichlet([1, 1], (2, 50))
     y, each = rng.integers(0, 2, 50), np.arange(50)
-    pair = HeldOutPair(own[each, y], fused[each, y], rng.integers(0, 3, 50), np.ones(50))
-    counts = np.array([5.0, 20.0, 100.0])
+    strata, counts = rng.integers(0, 3, 50), np.array([5.0, 20.0, 100.0])
 
-    def loss(pull):
-        said = TARGET.mix(own, fused, own_shares(counts, pull)[pair.strata])
+    def loss(shrinkage):
+        said = TARGET.mix(own, fused, own_member_weights(counts, shrinkage)[strata])
         return -np.log(said[each, y]).sum()
 
-    assert loss(choose_pull(pair, counts)) <= min(loss(0.0), loss(20.0), loss(np.inf)) + 1e-9
+    chosen = choose_shrinkage(own[each, y], fused[each, y], strata, np.ones(50), counts)
+    assert loss(chosen) <= min(loss(0.0), loss(20.0), loss(np.inf)) + 1e-9
 
 
 def test_a_known_source_has_its_own_member_first(model):
@@ -207,7 +195,7 @@ def test_a_known_source_has_its_own_member_first(model):
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     own = SITES == "c"
     member = model.estimators_[2].predict_proba(X[own])
-    share = own.sum() / (own.sum() + model.source_pull_)
+    share = own.sum() / (own.sum() + model.source_shrinkage_)
     expected = share * member + (1 - share) * model.predict_proba(X)[own]
     np.testing.assert_allclose(proba[own], expected)
 
@@ -237,21 +225,32 @@ def test_who_does_not_know_sources_says_so(model):
         votes.predict(X, sources=SITES)
 
 
-def test_strata_have_their_own_reach_and_few_rows_borrow():
+def scored(scores, strata):
+    return {"scores": scores, "strata": strata, "weights": np.ones(len(scores))}
+
+
+def test_strata_have_their_own_factors_and_few_rows_borrow():
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.uniform(0, 1, 500), rng.uniform(0, 4, 500), [9.0]])
-    held_out = HeldOutScores(scores, np.repeat([0, 1, 2], [500, 500, 1]), np.ones(1001), 3)
-    narrow, wide, few = interval_factors(held_out, 0.9)
+    narrow, wide, few = conformal_factors(
+        scored(scores, np.repeat([0, 1, 2], [500, 500, 1])), 3, 0.9
+    )
     assert narrow == pytest.approx(0.94, abs=0.05)
     assert wide == pytest.approx(3.6, abs=0.15)
     assert narrow < few <= 9.0
 
 
 def test_a_coverage_beyond_the_rows_reaches_the_farthest():
-    held_out = HeldOutScores(np.array([1.0, 2.0, 3.0]), np.zeros(3, int), np.ones(3), 2)
-    assert interval_factors(held_out, 0.99).tolist() == [3.0, 3.0]
+    scores = scored(np.array([1.0, 2.0, 3.0]), np.zeros(3, int))
+    assert conformal_factors(scores, 2, 0.99).tolist() == [3.0, 3.0]
 
 
 def test_scores_of_no_stratum_are_refused():
+    model = StrataEnsembleRegressor(HISS(2, 0.5), cv=2, random_state=0).fit(X, RULE)
+    model._check_fitted()
+    model.conformity_scores_["strata"][0] = 5
     with pytest.raises(DamagedStateError):
-        HeldOutScores(np.ones(2), np.array([0, 5]), np.ones(2), 2)._check_fitted()
+        model._check_fitted()
+    model.conformity_scores_ = {"scores": np.ones(2)}
+    with pytest.raises(DamagedStateError, match="other fields"):
+        model._check_fitted()

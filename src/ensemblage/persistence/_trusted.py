@@ -238,7 +238,6 @@ TRUSTED_TYPES = (
     "ensemblage.pool.BySource",
     "ensemblage.strata.BootstrapStrata",
     "ensemblage.strata.HISS",
-    "ensemblage.strata.HeldOutScores",
     "ensemblage.strata.MixtureStrata",
     "ensemblage.sources.PartialPoolingClassifier",
     "ensemblage.sources.PartialPoolingRegressor",

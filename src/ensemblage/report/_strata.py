@@ -192,8 +192,8 @@ def _describe(context: ModelContext) -> StrataDescription | None:
         labels=getattr(final_step(ensemble.stratifier_), "stratum_names_", None),
         wrong=wrong,
     )  # fmt: skip
-    held_out = ensemble.stratum_errors_, ensemble.held_out_error_
-    return found.with_errors(*held_out, "held out", of_classes=of_classes)
+    held_out = ensemble.stratum_errors_, ensemble.out_of_fold_error_
+    return found.with_errors(*held_out, "out-of-fold", is_classification=of_classes)
 
 
 def explain(context: ModelContext) -> Explanation:
@@ -245,7 +245,7 @@ def strata_document(context: ModelContext) -> StrataDocument:
             score=report["score"],
             dominant_in=None if report["stratum"] is None else float(shares[report["stratum"]]),
             constant=report["constant"],
-            rmse=report.get("spread"),
+            rmse=report.get("rmse"),
         )
         for report, member in zip(
             ensemble.member_report_, [*ensemble.estimators_, *ensemble.anchors_], strict=True
@@ -458,7 +458,7 @@ def row_document(context: ModelContext) -> RowExplanation:
         members.append(
             MemberPrediction(
                 **_names(ensemble, description, stratum),
-                scores=scores(outputs, report.get("spread")),
+                scores=scores(outputs, report.get("rmse")),
                 weight=None if weights is None else float(weights[i]),
                 membership=None if stratum is None else float(found["strata"][stratum]),
                 reasons=stratum_reasons(description, stratum, fields),

@@ -7,18 +7,12 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "HISS",
     "BootstrapStrata",
-    "ColumnDifference",
-    "HeldOutScores",
     "MixtureStrata",
     "ScaledLogisticRegression",
     "ScaledRidge",
-    "StrataDescription",
     "StrataDisplay",
     "StrataEnsembleClassifier",
     "StrataEnsembleRegressor",
-    "StratumDescription",
     "describe_strata",
     "stratifier_checks",
-    "tuned_svm",
-    "tuned_svr",
 ]

@@ -1,6 +1,5 @@
 from ._bootstrap import BootstrapStrata as BootstrapStrata
 from ._checks import stratifier_checks as stratifier_checks
-from ._choice import fit_with_out_of_fold as fit_with_out_of_fold
 from ._describe import ColumnDifference as ColumnDifference
 from ._describe import StrataDescription as StrataDescription
 from ._describe import StratumDescription as StratumDescription
@@ -8,31 +7,26 @@ from ._describe import describe_strata as describe_strata
 from ._display import StrataDisplay as StrataDisplay
 from ._ensemble import StrataEnsembleClassifier as StrataEnsembleClassifier
 from ._ensemble import StrataEnsembleRegressor as StrataEnsembleRegressor
+from ._ensemble import fit_with_out_of_fold as fit_with_out_of_fold
+from ._ensemble import paper_ensemble as paper_ensemble
 from ._hiss import HISS as HISS
 from ._linear_members import ScaledLogisticRegression as ScaledLogisticRegression
 from ._linear_members import ScaledRidge as ScaledRidge
-from ._members import tuned_svm as tuned_svm
-from ._members import tuned_svr as tuned_svr
 from ._mixture import MixtureStrata as MixtureStrata
 from ._targets import ClassTarget as ClassTarget
-from ._targets import HeldOutScores as HeldOutScores
 from ._targets import NumericTarget as NumericTarget
+from ._targets import tuned_svm as tuned_svm
+from ._targets import tuned_svr as tuned_svr
 
 __all__ = [
     "HISS",
     "BootstrapStrata",
-    "ColumnDifference",
-    "HeldOutScores",
     "MixtureStrata",
     "ScaledLogisticRegression",
     "ScaledRidge",
-    "StrataDescription",
     "StrataDisplay",
     "StrataEnsembleClassifier",
     "StrataEnsembleRegressor",
-    "StratumDescription",
     "describe_strata",
     "stratifier_checks",
-    "tuned_svm",
-    "tuned_svr",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -26,23 +26,17 @@ from ensemblage.datasets import MISSING_CODE, Column, read_columns
 Doubles = NDArray[np.float64]
 
 
-class Errors(NamedTuple):
-    """Error on each stratum's rows and on all; None where it is not known."""
-
-    strata: list[float | None]
-    all_rows: float | None
-
-
-def count_errors(losses: Doubles, memberships: Doubles) -> Errors:
-    """Average losses, NaN if not known, over each stratum's rows by membership, and over all."""
+def mean_losses(
+    losses: Doubles, memberships: Doubles, error_from_loss: Callable[[float], float] = float
+) -> tuple[list[float | None], float | None]:
+    """Errors from mean losses, NaN if not known, of each stratum by membership, and of all rows."""
     known = np.isfinite(losses)
     shares, losses = memberships[known], losses[known]
-    totals = shares.sum(axis=0)
     strata = [
-        float(losses @ own / total) if total > 0 else None
-        for own, total in zip(shares.T, totals, strict=True)
+        error_from_loss(float(losses @ own / total)) if total > 0 else None
+        for own, total in zip(shares.T, shares.sum(axis=0), strict=True)
     ]
-    return Errors(strata, float(losses.mean()) if len(losses) > 0 else None)
+    return strata, error_from_loss(float(losses.mean())) if len(losses) > 0 else None
 
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -128,7 +122,7 @@ def _deviations(values: Doubles, weights: Doubles) -> Doubles:
     return np.asarray(np.sqrt((shares * centred**2).sum(axis=0)))
 
 
-ErrorRows = Literal["held out", "training", "given"]
+ErrorRows = Literal["out-of-fold", "training", "given"]
 DAY = 86_400
 """Seconds of a day."""
 WIDTH = 120
@@ -245,10 +239,10 @@ class StrataDescription:
         Number of rows that were looked at.
     error : float or None
         Error on all rows, in the same way; None where it is not known.
-    error_rows : {"held out", "training", "given"} or None
+    error_rows : {"out-of-fold", "training", "given"} or None
         Which rows errors are counted on: training rows that members and fusion had not seen, the
         training rows as they were learned, or the rows given.
-    of_classes : bool
+    is_classification : bool
         Whether errors are shares of wrong classes; those of numbers are roots of mean squared
         errors.
 
@@ -269,7 +263,7 @@ class StrataDescription:
     n_rows: int
     error: float | None = None
     error_rows: ErrorRows | None = None
-    of_classes: bool = True
+    is_classification: bool = True
 
     @property
     def names(self) -> list[str]:  # numpydoc ignore=RT01
@@ -282,7 +276,7 @@ class StrataDescription:
         error: float | None,
         error_rows: ErrorRows,
         *,
-        of_classes: bool = True,
+        is_classification: bool = True,
     ) -> StrataDescription:
         """Give the same with errors that were counted elsewhere.
 
@@ -292,9 +286,9 @@ class StrataDescription:
             Error of each stratum.
         error : float or None
             On all rows; None where none is known.
-        error_rows : {"held out", "training", "given"}
+        error_rows : {"out-of-fold", "training", "given"}
             Which rows these are.
-        of_classes : bool, default=True
+        is_classification : bool, default=True
             Whether errors are shares of wrong classes.
 
         Returns
@@ -306,7 +300,13 @@ class StrataDescription:
             return self
         pairs = zip(self.strata, strata, strict=True)
         told = tuple(replace(each, error=own) for each, own in pairs)
-        return replace(self, strata=told, error=error, error_rows=error_rows, of_classes=of_classes)
+        return replace(
+            self,
+            strata=told,
+            error=error,
+            error_rows=error_rows,
+            is_classification=is_classification,
+        )
 
     @property
     def block(self) -> TableBlock:  # numpydoc ignore=RT01
@@ -337,7 +337,7 @@ class StrataDescription:
         str
             A dash where there is none.
         """
-        if self.of_classes or error is None:
+        if self.is_classification or error is None:
             return share_field(error).text
         return write_number(error)
 
@@ -358,11 +358,15 @@ class StrataDescription:
         if self.error is None:
             return ""
         where = {
-            "held out": "training rows that members and fusion had not seen",
+            "out-of-fold": "training rows that members and fusion had not seen",
             "training": "the training rows themselves, which flatters",
             "given": "the rows given",
         }[self.error_rows or "given"]
-        what = "share of wrong predictions" if self.of_classes else "root of the mean squared error"
+        what = (
+            "share of wrong predictions"
+            if self.is_classification
+            else "root of the mean squared error"
+        )
         said = self.written_error(self.error)
         return f"Error: {what} on {where}; on all of them {said}."
 
@@ -487,7 +491,7 @@ def describe_strata(
     told = _assemble(ranked, shares, labels)
     if wrong is None:
         return told
-    return told.with_errors(*count_errors(np.asarray(wrong, dtype=float), shares), "given")
+    return told.with_errors(*mean_losses(np.asarray(wrong, dtype=float), shares), "given")
 
 
 def _assemble(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +14,15 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from ensemblage._core import (
-    UNKNOWN_SOURCE,
     CallbackSupportMixin,
     DocLinkMixin,
     HasMethods,
@@ -24,10 +31,12 @@ from ensemblage._core import (
     draw_seeds,
     expect,
     expect_array,
+    expect_fitted,
     final_step,
     fit_context,
     fit_progress,
     guarded_fit,
+    read_weights,
     rows_at_final_step,
     set_module,
     set_seed,
@@ -37,61 +46,71 @@ from ensemblage._core import (
 )
 from ensemblage.blocks import is_source
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin
-from ensemblage.fusion import SourcedClassifierMixin
-from ensemblage.strata._choice import (
-    Search,
-    candidates,
-    choose_strata,
-    closest_strata,
-    fuse_held_out,
-    rows_context,
+from ensemblage.fusion import (
+    AffinityGate,
+    FusionContext,
+    LocalCompetence,
+    LogLinearPool,
+    SourcedClassifierMixin,
 )
-from ensemblage.strata._describe import Errors, StrataDescription, describe_strata
+from ensemblage.strata._choice import (
+    candidate_settings,
+    cross_fit_fusion,
+    fusion_context,
+    log_affinity,
+    search_strata,
+)
+from ensemblage.strata._describe import StrataDescription, describe_strata, mean_losses
 from ensemblage.strata._hiss import HISS
 from ensemblage.strata._large_rows import fit_large
 from ensemblage.strata._members import (
-    CLASSIFIERS,
-    REGRESSORS,
-    Asked,
-    Recipe,
-    Role,
-    ask_members,
-    expect_members,
+    EnsembleParts,
+    StrataFit,
+    Training,
+    as_list,
     fit_members,
-    held_out_errors,
-    hold_out,
-    listed_parts,
-    make_recipe,
-    read_rows,
-    read_training,
-    reads_tables,
+    is_mixed_frame,
+    predict_members,
     report_members,
-    tell_errors,
+    resolve_parts,
 )
 from ensemblage.strata._targets import (
-    AS_FUSED,
     ClassTarget,
-    HeldOutScores,
-    LastWord,
     NumericTarget,
+    OutputCorrection,
     Target,
-    Training,
-    Trial,
-    answer_given,
-    given_strata,
-    interval_factors,
-    learn_last_word,
-    learn_pull,
-    mix_given,
+    conformal_factors,
+    conformity_scores,
+    fit_output_correction,
+    fit_source_shrinkage,
+    own_member_weights,
     own_outputs,
-    own_shares,
-    own_strata,
-    own_variances,
-    score_held_out,
+    stratum_variances,
 )
 
 Doubles = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
+# one layout in memory, so that a frame and an array of the same numbers give the same bits
+ARRAY_CHECKS = {"dtype": [np.float64, np.float32], "order": "C"}
+ENTRIES_PER_MEMBER: dict[Any, str] = {
+    AffinityGate: "variance_factors_",
+    LocalCompetence: "right_",
+    LogLinearPool: "weights_",
+}
+"""The attribute of a fusion with an entry for each member."""
+FITTED = {
+    "response_methods_": "words (members)",
+    "member_sizes_": "integer (strata) 0..",
+    "constant_strata_": "integer (*) 0..<strata",
+    "n_without_fold_": "count",
+    "feature_means_": "float (columns)",
+    "source_shrinkage_": "number 0..",
+    "stratum_errors_": "list (strata)",
+    "out_of_fold_error_": "optional number",
+    "member_report_": "list (*)",
+    "trials_": "list (*)",
+}
 
 STRATA_DOCS = """
 stratifier : stratifier, default=None
@@ -103,8 +122,8 @@ membership : {"hard", "soft"}, default="hard"
     rows with their memberships as weights.
 stratum_size : float, "auto" or None, default=None
     Sets the stratifier's parameter. ``"auto"`` tries 0.05, 0.1, 0.2 and 0.4 and takes the
-    size with the least error on rows that members have not seen. None leaves the
-    stratifier's own; without a stratifier, it means ``"auto"``.
+    size with the least out-of-fold error. None leaves the stratifier's own; without a
+    stratifier, it means ``"auto"``.
 n_strata : int, "auto" or None, default=None
     Sets the stratifier's parameter; ``"auto"`` tries 10, 20 and 40. None leaves the
     stratifier's own; without a stratifier, it means 20, or fewer where rows are few.
@@ -120,17 +139,20 @@ stratifier_ : stratifier
 fusion_ : Fusion
     Fitted.
 feature_means_ : ndarray of shape (n_features_in_,) or None
-    Means of the training rows' columns; None if these are not all numbers.
-held_out_error_ : float or None
-    The same on all training rows that were held out.
+    Means of the training rows' columns; None if these are not all numeric.
+source_shrinkage_ : float
+    How many rows of a source count as much as all members, where :class:`SourceStrata` know the
+    source at prediction: its own member has the weight n / (n + shrinkage).
+out_of_fold_error_ : float or None
+    The same on all training rows in a test fold.
 stratum_size_, n_strata_ : float, int or None
     What was chosen or set.
 trials_ : list of dict
     Settings tried and their errors.
-n_left_out_ : int
+n_without_fold_ : int
     Training rows in no test fold, which the fusion did not learn from.
 member_sizes_ : ndarray of shape (n_strata,)
-    Number of rows that each member learned from.
+    Number of rows that each member is fitted on.
 n_features_in_ : int
     Number of columns seen in ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -138,15 +160,27 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """
 
 
-class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
-    """Find strata, fit a member on each, and fuse what the members say.
+def fit_with_out_of_fold(ensemble: Any, X: Any, y: Any, sample_weight: Any = None) -> Doubles:
+    """Fit an ensemble; give its outputs on rows that neither members nor fusion were fitted on.
 
-    A class that uses it tells what its members are and how its target is read.
+    Only the fusion is fitted once more per fold: members have out-of-fold outputs anyway. A row in
+    no test part has NaN, (n_samples, n_outputs).
     """
+    fused: Doubles | None = ensemble._fit_in_memory(X, y, sample_weight)  # noqa: SLF001
+    if fused is None:
+        raise ValueError(
+            f"fusion={ensemble.fusion!r} with cv={ensemble.cv!r} needs no folds, so that nothing "
+            "is held out. Use a fusion that learns, and folds."
+        )
+    return fused
 
-    _role: ClassVar[Role]
 
-    # what keeps folds apart outside keeps members apart inside, without being asked for
+class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin, metaclass=ABCMeta):
+    """Find strata, fit a member on each, and fuse the members' outputs."""
+
+    _target_type: ClassVar[type[ClassTarget | NumericTarget]]
+
+    # groups that keep folds apart outside keep members apart inside, without a request
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -163,9 +197,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         "n_strata": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"in-sample"}), "cv_object"],
         "encode": ENCODE_CONSTRAINT,
+        "max_member_rows": [Interval(Integral, 2, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
-        "max_member_rows": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -181,9 +215,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         n_strata: Any = None,
         cv: Any = 5,
         encode: Any = "auto",
+        max_member_rows: int = 10_000,
         n_jobs: int | None = None,
         random_state: Any = None,
-        max_member_rows: int = 10_000,
     ) -> None:
         self.stratifier = stratifier
         self.estimator = estimator
@@ -195,9 +229,9 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         self.n_strata = n_strata
         self.cv = cv
         self.encode = encode
+        self.max_member_rows = max_member_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.max_member_rows = max_member_rows
 
     # prefer_skip_nested_validation=False: stratifier and members validate their own parameters
     @guarded_fit
@@ -207,30 +241,31 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         X: Any,
         y: Any,
         sample_weight: Any = None,
-        sources: Any = None,
+        *,
         groups: Any = None,
+        sources: Any = None,
     ) -> Self:
         """Find the strata, fit a member on each, and learn to fuse them.
 
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_features), path or Dask collection
-            Training rows. Words, dates and gaps are encoded, unless the stratifier or a member
-            is a pipeline or takes words itself: then a frame reaches all of them as it is. Of rows
-            on disk or on a cluster (:func:`ensemblage.blocks.open_blocks`) the strata are found on
-            all, and members learn ``max_member_rows`` of their stratum at most.
+            Training rows. Categories, dates and missing values are encoded, unless the stratifier
+            or a member is a pipeline or takes categories itself: then a frame reaches all of them
+            as it is. Of rows on disk or on a cluster (:func:`ensemblage.blocks.open_blocks`) the
+            strata are found on all, and members are fitted on ``max_member_rows`` at most.
         y : array-like of shape (n_samples,)
-            What to predict: classes of a classifier, numbers of a regressor.
+            Target: classes of a classifier, numbers of a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights; rows with weight zero are as good as absent.
-        sources : array-like of shape (n_samples,), default=None
-            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`); where
-            a prediction is told it too, a row listens to its source's own member first.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: a member never speaks in training about a row whose group
-            it has seen. Pass the sources here if predictions are for new sources. With
+            Rows that belong together: out-of-fold outputs of a row come from members that were
+            fitted without its group. Pass the sources here if predictions are for new sources. With
             scikit-learn's routing, groups given to ``cross_validate`` or a search beside a
             group-wise ``cv`` arrive here without a request.
+        sources : array-like of shape (n_samples,), default=None
+            Where each row comes from, for a stratifier that takes it (:class:`SourceStrata`); where
+            the source is known at prediction too, its own member counts more.
 
         Returns
         -------
@@ -240,86 +275,97 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         if is_source(X):
             fit_large(self, X, y, sample_weight, sources=sources, groups=groups)
         else:
-            self._fit_trial(X, y, sample_weight, sources, groups)
+            self._fit_in_memory(X, y, sample_weight, groups, sources)
         return self
 
     @with_callbacks
-    def _fit_trial(
-        self, X: Any, y: Any, sample_weight: Any, sources: Any, groups: Any, found: Any = None
-    ) -> tuple[Trial, Training]:
-        """Fit; give what was found out about the strata on the way, and the rows as read.
+    def _fit_in_memory(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        sources: Any = None,
+        fitted_stratifier: Any = None,
+    ) -> Doubles | None:
+        """Fit; give the fused out-of-fold outputs, where there are folds.
 
-        Strata that were ``found`` already stay as they are.
+        The strata of a stratifier that is fitted already stay as they are.
         """
-        choosing = found is None and self._asks_for_choice()
+        searches = fitted_stratifier is None and self._searches_sizes()
         as_given = X if self._encoder_for(X) is None else None
-        recipe = self._resolve(as_given, weighted=sample_weight is not None)
-        held_out = choosing or (recipe.requires_fit and not isinstance(self.cv, str))
+        parts = self._resolve_parts(as_given, weighted=sample_weight is not None)
         strata_seed, member_seed, fold_seed, fusion_seed = draw_seeds(self.random_state, 4)
-        recipe = recipe._replace(fusion=set_seed(clone(recipe.fusion), fusion_seed))
-        data = read_training(self, X, y, sample_weight, sources, groups)
-        self._keep_target(data.target)
-        if held_out:
-            cv = 5 if isinstance(self.cv, str) else self.cv
-            data = hold_out(data, cv, fold_seed)
-        stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
+        parts = parts._replace(fusion=set_seed(clone(parts.fusion), fusion_seed))
+        data = self._read_training(X, y, sample_weight, groups, sources)
+        if searches or (parts.requires_fit and not isinstance(self.cv, str)):
+            data = data.with_folds(5 if isinstance(self.cv, str) else self.cv, fold_seed)
         settings: list[dict[str, Any]] = [{}]
-        if found is not None:
-            stratifier = found
-        else:
-            settings = candidates(
+        stratifier = fitted_stratifier
+        if stratifier is None:
+            stratifier = clone(HISS() if self.stratifier is None else self.stratifier)
+            settings = candidate_settings(
                 final_step(stratifier), self.stratum_size, self.n_strata, len(data.y),
                 free=self.stratifier is None,
             )  # fmt: skip
-        search = Search(data, set_seed(stratifier, strata_seed), recipe, fold_seed, self.n_jobs)
+        stratifier = set_seed(stratifier, strata_seed)
         with fit_progress(self, "setting", len(settings) + 1) as step:
-            trial, tried = choose_strata(search, settings, step)
-            members = fit_members(trial.jobs, data, member_seed, self.n_jobs)
+            strata, tried = search_strata(
+                data, stratifier, parts, settings, seed=fold_seed, n_jobs=self.n_jobs, step=step
+            )
+            members = fit_members(strata.tasks, data, member_seed, self.n_jobs)
             step()
-        self._store(recipe, trial, tried, members)
-        self._fit_fusion(trial, data, members)
-        self.feature_means_ = (
-            np.average(data.X, axis=0, weights=data.weights)
-            if isinstance(data.X, np.ndarray)
-            else None
-        )
+        self.trials_ = [{**each.settings, "error": each.error} for each in tried]
+        self.fusion_ = parts.fusion
+        self._store_members(strata, members, n_anchors=len(parts.anchors), data=data)
+        self._fit_fusion(strata, members, data)
         fused = None
-        if trial.outputs is not None and data.folds is not None:
-            fused = fuse_held_out(self.fusion_, trial.outputs, data, trial.context)
-            fused = self._learn_held_out(fused, trial, data)
-        self.source_pull_ = learn_pull(fused, trial, data, self._target())
-        if fused is not None and data.sources is not None:
-            self._learn_told(fused, trial, data)
-        self.stratum_errors_, self.held_out_error_ = held_out_errors(fused, trial, data)
-        shares = self.fusion_.member_weights(len(members))
-        if shares is not None:
-            shares = np.ravel(self._correct_shares(shares[None]))
-        self.member_report_ = report_members(trial.jobs, members, trial.outputs, data, shares)
-        return trial, data
+        if strata.outputs is not None:
+            fused = cross_fit_fusion(self.fusion_, strata.outputs, data, strata.context)
+        self._fit_after_fusion(fused, strata, members, data)
+        return fused
 
-    def _check_fitted(self) -> None:
-        """Refuse members that do not go together as those of a fit do."""
-        expect_members(self, self._encoded_width(), self._target())
-        n_classes = len(getattr(self, "classes_", ()))
-        for each in [*self.estimators_, *self.anchors_] if n_classes else ():
-            known = each.classes_.tolist()
-            inside = each.classes_.dtype.kind in "iu" and 0 <= min(known) <= max(known) < n_classes
-            expect(inside, "a member knows other classes")
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, sources: Any = None
+    ) -> Training:
+        """Validate what ``fit`` was given; note number and names of the columns."""
+        if is_mixed_frame(X) and self._encoder_for(X) is None:
+            validate_data(self, X, y, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        else:
+            X, y = self._training_rows(X, y, sample_weight, **ARRAY_CHECKS, ensure_min_samples=2)
+        check_consistent_length(X, sources, groups)
+        weights: Doubles = read_weights(sample_weight, X)
+        y, target = self._target_type.read(y, weights)
+        given = None if sample_weight is None else weights
+        return Training(X, y, target, weights, given, sources, groups)
+
+    def _read_rows(self, X: Any) -> Any:
+        """Validate rows to predict; without an encoder, a frame with categories stays as it is."""
+        if is_mixed_frame(X) and not hasattr(self, "encoder_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return X
+        return self._new_rows(X, **ARRAY_CHECKS)
 
     def _encoder_for(self, X: Any) -> Any:
-        parts = [self.stratifier, *listed_parts(self.estimator), *listed_parts(self.anchor)]
-        if self.encode == "auto" and any(map(reads_tables, parts)):
-            return None
+        parts = [self.stratifier, *as_list(self.estimator), *as_list(self.anchor)]
+        for each in parts if self.encode == "auto" else []:
+            if each is None or isinstance(each, str):
+                continue
+            tags = get_tags(each).input_tags
+            if isinstance(each, Pipeline) or tags.string or tags.categorical:
+                return None
         return super()._encoder_for(X)
 
-    def _asks_for_choice(self) -> bool:
-        """Tell whether the strata's number or size is to be chosen."""
+    def _searches_sizes(self) -> bool:
+        """Whether the strata's number or size is to be chosen."""
         free = self.stratifier is None and self.stratum_size is None
         return free or "auto" in (self.stratum_size, self.n_strata)
 
-    def _resolve(self, X: Any = None, *, weighted: bool = False) -> Recipe:
-        """Make of the parameters what the ensemble is made of; refuse what cannot work on X."""
-        return make_recipe(
+    def _resolve_parts(self, X: Any = None, *, weighted: bool = False) -> EnsembleParts:
+        return resolve_parts(
+            self._target_type,
             self.estimator,
             self.anchor,
             self.fusion,
@@ -327,81 +373,143 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
             X=X,
             soft=self.membership == "soft",
             weighted=weighted,
-            role=self._role,
         )
 
-    def _store(self, recipe: Recipe, trial: Trial, tried: list[Trial], members: list[Any]) -> None:
-        """Keep strata and members, and warn of members that have nothing to tell apart."""
-        self.stratifier_, self.n_strata_ = trial.stratifier, trial.n_strata
-        self.stratum_size_ = trial.settings.get("stratum_size")
-        self.trials_ = [{**each.settings, "error": each.error} for each in tried]
-        n_own = len(members) - len(recipe.anchors)
+    def _store_members(
+        self, strata: StrataFit, members: list[Any], n_anchors: int, data: Training
+    ) -> None:
+        """Keep strata and members, and warn of members that are constant."""
+        self.stratifier_, self.n_strata_ = strata.stratifier, strata.n_strata
+        self.stratum_size_ = strata.settings.get("stratum_size")
+        n_own = len(members) - n_anchors
         self.estimators_, self.anchors_ = members[:n_own], members[n_own:]
-        self.responses_ = [job.response for job in trial.jobs]
-        self.fusion_ = recipe.fusion
-        self.member_sizes_ = np.array([len(job.rows) for job in trial.jobs[: trial.n_strata]])
-        target = self._target()
-        constant = [target.is_constant(member) for member in members[: trial.n_strata]]
+        self.response_methods_ = [task.response_method for task in strata.tasks]
+        self.member_sizes_ = np.array([len(task.rows) for task in strata.tasks[: self.n_strata_]])
+        constant = [data.target.is_constant(member) for member in members[: self.n_strata_]]
         self.constant_strata_ = np.flatnonzero(constant)
         if len(self.constant_strata_) > 0:
             warn_user(
-                f"{len(self.constant_strata_)} of {len(constant)} strata hold {target.one_value}",
+                f"{len(self.constant_strata_)} of {len(constant)} strata hold "
+                f"{data.target.constant_stratum_warning}",
             )
+        self.feature_means_ = None
+        if isinstance(data.X, np.ndarray):
+            self.feature_means_ = np.average(data.X, axis=0, weights=data.weights)
 
-    def _fit_fusion(self, trial: Trial, data: Training, members: list[Any]) -> None:
-        self.n_left_out_ = 0
-        numeric, outputs = not data.target.is_classification, trial.outputs
-        learns = self.fusion_.requires_fit(numeric=numeric)
-        if isinstance(self.cv, str) and learns:
-            outputs = ask_members(members, self.responses_, data.X, data.target)
+    def _fit_fusion(self, strata: StrataFit, members: list[Any], data: Training) -> None:
+        self.n_without_fold_ = 0
+        numeric, outputs = not data.target.is_classification, strata.outputs
+        requires_fit = self.fusion_.requires_fit(numeric=numeric)
+        if isinstance(self.cv, str) and requires_fit:
+            outputs = predict_members(members, self.response_methods_, data.X, data.target)
         usable = data.weights > 0
-        if outputs is not None and learns:
+        if outputs is not None and requires_fit:
             known = np.isfinite(outputs).all(axis=(0, 2))
-            self.n_left_out_ = int((~known).sum())
+            self.n_without_fold_ = int((~known).sum())
             usable &= known
         rows = np.flatnonzero(usable)
         self.fusion_.fit(
             None if outputs is None else outputs[:, rows],
             data.y[rows],
-            trial.context.take(rows),
+            strata.context.take(rows),
             numeric=numeric,
             sample_weight=None if data.sample_weight is None else data.weights[rows],
         )
 
+    def _fit_after_fusion(
+        self, fused: Doubles | None, strata: StrataFit, members: list[Any], data: Training
+    ) -> None:
+        """Learn from fused out-of-fold outputs, and report on strata and members."""
+        fused = self._fit_correction(fused, strata, data)
+        self.source_shrinkage_ = fit_source_shrinkage(fused, strata, data, self._target())
+        self._fit_source_scores(fused, strata, data)
+        losses = np.full(len(data.y), np.nan)
+        if fused is not None:
+            known = np.isfinite(fused).all(axis=1)
+            losses[known] = data.target.losses(fused[known], data.y[known])
+        self.stratum_errors_, self.out_of_fold_error_ = mean_losses(
+            losses, strata.memberships, data.target.error_from_loss
+        )
+        weights = self.fusion_.member_weights(len(members))
+        if weights is not None:
+            weights = np.ravel(self._correct_weights(weights[None]))
+        self.member_report_ = report_members(strata.tasks, members, strata.outputs, data, weights)
+
+    @abstractmethod
+    def _target(self) -> Target:
+        """Target strategy of the fitted attributes."""
+
+    @abstractmethod
+    def _fit_correction(
+        self, fused: Doubles | None, strata: StrataFit, data: Training
+    ) -> Doubles | None:
+        """Store the target's facts and a correction of fused outputs; give these corrected."""
+
+    def _fit_source_scores(self, fused: Doubles | None, strata: StrataFit, data: Training) -> None:
+        """Learn what is needed where the source is known at prediction."""
+
+    def _correct(self, fused: Doubles, outputs: Doubles) -> Doubles:
+        """Correct fused outputs, beside those of the members."""
+        return fused
+
+    def _correct_weights(self, weights: Doubles) -> Doubles:
+        """Correct the members' weights in rows, (n_rows, n_members), in the same way."""
+        return weights
+
     def _scores(self, X: Any, sources: Any = None) -> Doubles:
-        asked = self._ask(X)
-        fused = self._correct(self.fusion_.combine(asked.outputs, asked.context), asked.outputs)
+        _, outputs, context = self._member_outputs(X)
+        fused = self._correct(self.fusion_.combine(outputs, context), outputs)
         if sources is None:
             return fused
-        return answer_given(self, asked.outputs, fused, self._target(), sources)
+        target, strata = self._target(), self._strata_of_sources(sources, len(fused))
+        if not target.can_mix(fused, self.response_methods_[: len(self.estimators_)]):
+            raise ValueError(
+                "sources were given, but members or fusion give no probabilities. Leave them out, "
+                "or use members with predict_proba."
+            )
+        known = np.flatnonzero(strata >= 0)
+        own = own_outputs(outputs[:, known], strata[known], self.n_strata_)
+        fused[known] = self._mix_own_member(own, fused[known], strata[known], target)
+        return fused
 
-    def _ask(self, X: Any) -> Asked:
+    def _mix_own_member(
+        self, own: Doubles, fused: Doubles, strata: Indices, target: Target
+    ) -> Doubles:
+        """Mix outputs of the own member of rows' strata with the fused ones."""
+        weights = own_member_weights(self.member_sizes_.astype(float), self.source_shrinkage_)
+        return target.mix(target.own_member_output(own, strata), fused, weights[strata])
+
+    def _strata_of_sources(self, sources: Any, n_rows: int) -> Indices:
+        """Look up the strata of rows whose sources are given, -1 for those that are not known."""
+        last = final_step(self.stratifier_)
+        if not hasattr(last, "strata_of_sources"):
+            raise ValueError(
+                f"sources were given, but {type(last).__name__} does not know them. Leave them "
+                "out, or use SourceStrata."
+            )
+        return np.asarray(last.strata_of_sources(sources, n_rows))
+
+    def _member_outputs(self, X: Any) -> tuple[Any, Doubles, FusionContext]:
+        """Rows as read, outputs (n_members, n_samples, n_outputs), and the fusion's context."""
         check_is_fitted(self)
-        X = read_rows(self, X)
+        X = self._read_rows(X)
         members = [*self.estimators_, *self.anchors_]
-        outputs = ask_members(members, self.responses_, X, self._target())
-        return Asked(X, outputs, rows_context(self.stratifier_, X, self.fusion_.needs))
-
-    def _strata_of(self, X: Any, sources: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Give the strata that rows are closest to, and those of their sources, -1 if not known."""
-        closest = closest_strata(self.stratifier_, read_rows(self, X))
-        if sources is None:
-            return closest, np.full(len(closest), UNKNOWN_SOURCE)
-        return closest, given_strata(self, sources, len(closest))
+        outputs = predict_members(members, self.response_methods_, X, self._target())
+        return X, outputs, fusion_context(self.stratifier_, X, self.fusion_.needs)
 
     def describe_strata(self, X: Any, y: Any = None, *, table: Any = None) -> StrataDescription:
-        """Tell what each stratum is: the columns in which it differs most from all rows.
+        """Describe each stratum by the columns in which it differs most from all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows, as in ``predict``: best those of the training, and many.
         y : array-like of shape (n_samples,), default=None
-            What they truly are, to count errors on them. Without, errors are those on training
-            rows that had been held out, where the fit has such.
+            Their target, to count errors on them. Without, errors are the out-of-fold ones of the
+            training rows, where the fit has such.
         table : dataframe or array-like of shape (n_samples, n_columns), default=None
-            The same rows before they were encoded, to be told in their own units and words; X
-            if not given.
+            The same rows before they were encoded, with their own units and categories; X if not
+            given.
 
         Returns
         -------
@@ -413,19 +521,21 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         describe_strata : The same of any memberships, with names of columns.
         """
         check_is_fitted(self)
-        rows = read_rows(self, X)
-        memberships = np.asarray(self.stratifier_.transform(rows), dtype=float)
-        sources = getattr(final_step(self.stratifier_), "stratum_names_", None)
-        told = describe_strata(X if table is None else table, memberships, labels=sources)
+        memberships = np.asarray(self.stratifier_.transform(self._read_rows(X)), dtype=float)
+        names = getattr(final_step(self.stratifier_), "stratum_names_", None)
+        described = describe_strata(X if table is None else table, memberships, labels=names)
         target = self._target()
+        of_classes = target.is_classification
         if y is None:
-            errors = Errors(self.stratum_errors_, self.held_out_error_)
-            return told.with_errors(*errors, "held out", of_classes=target.is_classification)
-        errors = tell_errors(self._row_losses(X, y).astype(float), memberships, target)
-        return told.with_errors(*errors, "given", of_classes=target.is_classification)
+            errors = self.stratum_errors_, self.out_of_fold_error_
+            return described.with_errors(*errors, "out-of-fold", is_classification=of_classes)
+        predicted, true = self.predict(X), column_or_1d(y)
+        losses = predicted != true if of_classes else (predicted - true) ** 2
+        errors = mean_losses(losses.astype(float), memberships, target.error_from_loss)
+        return described.with_errors(*errors, "given", is_classification=of_classes)
 
     def explain_row(self, x: Any) -> dict[str, Any]:
-        """Tell which strata and members decided about one row.
+        """Give the memberships, member outputs and weights behind the prediction of one row.
 
         Parameters
         ----------
@@ -435,59 +545,48 @@ class StrataEnsembleMixin(EncodeMixin, CallbackSupportMixin):
         Returns
         -------
         dict
-            ``prediction``; ``scores`` (one per class, or mean and variance of a number);
+            ``prediction``; ``scores`` (one per class, or mean and variance of a numeric target);
             ``strata`` (memberships of the row); ``members`` (outputs of each member, as many,
-            anchors last); ``weights`` (share of each stratum's member and anchor for this row, or
-            None where there is no such number).
+            anchors last); ``weights`` (of each stratum's member and anchor for this row, or None
+            where the fusion has no such weights).
         """
         kept = object if hasattr(self, "encoder_") else None
         row = x if hasattr(x, "columns") else np.asarray(x, dtype=kept).reshape(1, -1)
-        X, outputs, context = self._ask(row)
+        X, outputs, context = self._member_outputs(row)
         scores = self._correct(self.fusion_.combine(outputs, context), outputs)[0]
         weights = self.fusion_.row_weights(outputs, context)
         strata = final_step(self.stratifier_).transform(rows_at_final_step(self.stratifier_, X))
         return {
-            "prediction": self._prediction(scores),
+            "prediction": self._target().prediction(scores),
             "scores": scores,
             "strata": np.asarray(strata)[0],
             "members": outputs[:, 0],
-            "weights": None if weights is None else self._correct_shares(weights)[0],
+            "weights": None if weights is None else self._correct_weights(weights)[0],
         }
 
-    def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], Target]:
-        """Validate what is to be predicted; give it as numbers, and what it is."""
-        raise NotImplementedError  # look: ok
-
-    def _keep_target(self, target: Any) -> None:
-        """Note what ``_target`` needs."""
-        raise NotImplementedError  # look: ok
-
-    def _target(self) -> Target:
-        """Give what was read in ``fit``."""
-        raise NotImplementedError  # look: ok
-
-    def _prediction(self, fused: Doubles) -> Any:
-        """Give what is predicted of one row, by its fused outputs."""
-        raise NotImplementedError  # look: ok
-
-    def _row_losses(self, X: Any, y: Any) -> NDArray[Any]:
-        """Give the loss of each row, whose truth is given as the user writes it."""
-        raise NotImplementedError  # look: ok
-
-    def _learn_held_out(self, fused: Doubles, trial: Trial, data: Training) -> Doubles:
-        """Learn what else there is to learn from rows that were held out; give them corrected."""
-        return fused
-
-    def _learn_told(self, fused: Doubles, trial: Trial, data: Training) -> None:
-        """Learn from held-out rows what there is to learn for rows whose source is told."""
-
-    def _correct(self, fused: Doubles, outputs: Doubles) -> Doubles:
-        """Correct fused outputs as held-out rows taught, beside what members say."""
-        return fused
-
-    def _correct_shares(self, shares: Doubles) -> Doubles:
-        """Correct the members' shares in rows, (n_rows, n_members), in the same way."""
-        return shares
+    def _check_fitted(self) -> None:
+        """Refuse members that do not go together as those of a fit do."""
+        members, n_columns = [*self.estimators_, *self.anchors_], self._encoded_width()
+        expect_fitted(self, FITTED, strata=self.n_strata_, members=len(members), columns=n_columns)
+        reports = all(isinstance(each, dict) for each in self.member_report_)
+        expect(reports, "member_report_ holds no reports")
+        for error in (each for each in self.stratum_errors_ if each is not None):
+            finite = isinstance(error, Real) and abs(float(error)) < np.inf
+            expect(finite, "stratum_errors_ holds none")
+        size = self.stratum_size_
+        for share in size if isinstance(size, tuple | list) else [] if size is None else [size]:
+            inside = isinstance(share, Real) and 0 < float(share) <= 1
+            expect(inside, "stratum_size_ is no share")
+        sized = getattr(self.fusion_, ENTRIES_PER_MEMBER.get(type(self.fusion_), ""), None)
+        expect(sized is None or len(sized) == len(members), "fusion_ is of other members")
+        several = len(self.estimators_) % self.n_strata_ == 0
+        expect(several and bool(self.estimators_), "estimators_ has not one per stratum")
+        strata = final_step(self.stratifier_).memberships_.shape[1]
+        expect(strata == self.n_strata_, "stratifier_ has another number of strata")
+        # a constant member has looked at no column
+        looking = [each for each in members if not self._target().is_constant(each)]
+        taken = {each.n_features_in_ for each in [*looking, self.stratifier_]}
+        expect(taken == {n_columns}, "members take another number of columns")
 
 
 @set_module("ensemblage.strata")
@@ -498,7 +597,7 @@ class StrataEnsembleClassifier(
     """An ensemble whose members each learn one stratum of the rows.
 
     Where data come from several sources, one model fits nobody well. This ensemble finds strata
-    of similar rows, fits a member on each, and fuses what the members say.
+    of similar rows, fits a member on each, and fuses the members' outputs.
 
     Parameters
     ----------
@@ -507,23 +606,22 @@ class StrataEnsembleClassifier(
         The member, or several kinds of member on each stratum; logistic regression on columns
         standardised within the stratum (:class:`ScaledLogisticRegression`) if not given.
     fusion : {"stacking", "gate", "log_linear", "mean", "vote"} or Fusion, default="gate"
-        How members' outputs become one. ``"gate"`` lets each row listen to the members whose
-        strata it is close to; with an anchor, what the gate says is pooled with the anchor.
+        How members' outputs become one. ``"gate"`` weighs the members by how close a row is to
+        their strata; with an anchor, the gate's output is pooled with the anchor's.
     final_estimator : classifier, default=None
         The classifier that stacking fits on the members' outputs; logistic regression if not
         given.
     {membership}
     anchor : None, "svm", classifier or list of these, default=None
-        Members that learn all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
+        Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
         vector machine.
     {stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
-        Folds from which a learning fusion gets outputs on rows that the members have not seen.
+        Folds from which a learning fusion gets out-of-fold outputs of the members.
         The strata stay as they are, since they know no labels; only members are fitted again.
         ``"in-sample"`` uses outputs on the training rows themselves, as the paper does.
     {encode}
-    {n_jobs}
-    {random_state, max_member_rows}
+    {max_member_rows, n_jobs, random_state}
 
     Attributes
     ----------
@@ -535,22 +633,20 @@ class StrataEnsembleClassifier(
     anchors_ : list of classifiers
         Fitted members on all rows.
     {fusion_}
-    responses_ : list of {"predict_proba", "decision_function", "predict"}
-        What each member is asked for, anchors last.
+    response_methods_ : list of {"predict_proba", "decision_function", "predict"}
+        The method that gives each member's outputs, anchors last.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``classes``,
-        ``constant``, ``weight`` (its share in the fusion, None where that differs by row) and
-        ``score`` (accuracy on rows of its stratum that it had not seen, None if not measured).
+        ``constant``, ``weight`` (in the fusion, None where that differs by row) and ``score``
+        (out-of-fold accuracy on rows of its stratum, None if not measured).
     {feature_means_}
-    source_pull_ : float
-        How many rows of a source count as much as all members, where :class:`SourceStrata` are told
-        the source at prediction: its own member has the share n / (n + pull) of the answer.
+    {source_shrinkage_}
     stratum_errors_ : list of float or None
-        Share of wrong predictions on each stratum's rows, by membership, where neither members
-        nor fusion had seen them; None where that is not known.
-    {held_out_error_, stratum_size_, n_strata_, trials_, n_left_out_, member_sizes_}
+        Out-of-fold error rate on each stratum's rows, weighted by membership; None where that is
+        not known.
+    {out_of_fold_error_, stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_}
     constant_strata_ : ndarray of int
-        Strata with one class only, whose member always says that class.
+        Strata with one class only, whose member always predicts that class.
     {encoder_}
     {n_features_in_}
     {feature_names_in_}
@@ -585,61 +681,52 @@ class StrataEnsembleClassifier(
     True
     """
 
-    _role = CLASSIFIERS
-
-    @classmethod
-    def paper(cls, *, n_jobs: int | None = None, random_state: Any = None) -> Pipeline:
-        """Give the ensemble of the paper's experiments.
-
-        Parameters
-        ----------
-        n_jobs : int, default=None
-            Members fitted at a time.
-        random_state : int, RandomState instance or None, default=None
-            For the strata.
-
-        Returns
-        -------
-        Pipeline
-            Columns scaled to [0, 1], 20 strata of 40 % of the rows with one variance each, a
-            linear support vector machine on each, and another, with an RBF kernel, on their
-            decision values for the training rows.
-        """
-        ensemble = cls(
-            HISS(20, 0.4, covariance_type="spherical", polish=False),
-            SVC(kernel="linear"),
-            fusion="stacking",
-            final_estimator=SVC(),
-            cv="in-sample",
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        return make_pipeline(MinMaxScaler(), ensemble)
-
-    def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], ClassTarget]:
-        return ClassTarget.read(y, weights)
-
-    def _keep_target(self, target: ClassTarget) -> None:
-        self.classes_ = target.classes
+    _target_type = ClassTarget
 
     def _target(self) -> ClassTarget:
         return ClassTarget(self.classes_)
 
-    def _prediction(self, fused: Doubles) -> Any:
-        return self.classes_[fused.argmax()]
-
-    def _row_losses(self, X: Any, y: Any) -> NDArray[np.bool_]:
-        return np.asarray(self.predict(X) != column_or_1d(y))
+    def _fit_correction(
+        self, fused: Doubles | None, strata: StrataFit, data: Training
+    ) -> Doubles | None:
+        self.classes_ = data.target.classes  # type: ignore[union-attr]
+        return fused
 
     def _returns_probabilities(self) -> bool:
-        if hasattr(self, "responses_"):
-            responses, fusion = self.responses_, self.fusion_
+        if hasattr(self, "response_methods_"):
+            methods, fusion = self.response_methods_, self.fusion_
         else:
-            recipe = self._resolve()
-            fusion = recipe.fusion
-            responses = [kind.response for kind in (*recipe.kinds, *recipe.anchors)]
-        probable = all(name == "predict_proba" for name in responses)
+            parts = self._resolve_parts()
+            fusion, methods = parts.fusion, [name for name, _ in (*parts.members, *parts.anchors)]
+        probable = all(name == "predict_proba" for name in methods)
         return bool(fusion.returns_probabilities(probable))
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        n_classes = len(self.classes_)
+        for each in [*self.estimators_, *self.anchors_]:
+            known = each.classes_.tolist()
+            inside = each.classes_.dtype.kind in "iu" and 0 <= min(known) <= max(known) < n_classes
+            expect(inside, "a member knows other classes")
+
+
+def paper_ensemble(*, n_jobs: int | None = None, random_state: Any = None) -> Pipeline:
+    """Make the ensemble of the paper's experiments.
+
+    Columns scaled to [0, 1], 20 strata of 40 % of the rows with one variance each, a linear support
+    vector machine on each, and another, with an RBF kernel, on their decision values for the
+    training rows.
+    """
+    ensemble = StrataEnsembleClassifier(
+        HISS(20, 0.4, covariance_type="spherical", polish=False),
+        SVC(kernel="linear"),
+        fusion="stacking",
+        final_estimator=SVC(),
+        cv="in-sample",
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    return make_pipeline(MinMaxScaler(), ensemble)
 
 
 @set_module("ensemblage.strata")
@@ -647,8 +734,8 @@ class StrataEnsembleClassifier(
 class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
     r"""An ensemble of regressors whose members each learn one stratum of the rows.
 
-    It finds strata of similar rows, fits a member on each, and fuses what the members say: not
-    numbers alone, but normal densities, so that it tells how far it may be off.
+    It finds strata of similar rows, fits a member on each, and fuses the members' normal densities,
+    so that a prediction has a standard deviation.
 
     Parameters
     ----------
@@ -658,23 +745,22 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         standardised within the stratum (:class:`ScaledRidge`) if not given.
     fusion : {"gate", "log_linear", "stacking", "mean"} or Fusion, default="gate"
         How members' densities become one. ``"gate"`` mixes those of the members whose strata a row
-        is close to; with an anchor, what the gate says is pooled with the anchor. ``"log_linear"``
-        is a product with learned importances.
+        is close to; with an anchor, the gate's density is pooled with the anchor's.
+        ``"log_linear"`` is a product with learned importances.
     final_estimator : regressor, default=None
         The regressor that stacking fits on the members' predictions; ridge regression if not
         given.
     {membership}
     anchor : None, "svm", regressor or list of these, default=None
-        Members that learn all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
+        Members fitted on all rows beside the strata; ``"svm"`` is a lightly tuned RBF support
         vector regressor.
     {stratum_size, n_strata}
     cv : int, "in-sample", splitter or iterable, default=5
-        Folds from which variances and fusion get outputs on rows that the members have not seen.
+        Folds from which variances and fusion get out-of-fold outputs of the members.
         The strata stay as they are. ``"in-sample"`` uses outputs on the training rows themselves:
         variances are then too small, and there are no intervals.
     {encode}
-    {n_jobs}
-    {random_state, max_member_rows}
+    {max_member_rows, n_jobs, random_state}
 
     Attributes
     ----------
@@ -686,51 +772,49 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     anchors_ : list of regressors
         Fitted members on all rows.
     {fusion_}
-    responses_ : list of {"predict", "predict_std"}
-        What each member is asked for, anchors last; the second tells its spread, too.
+    response_methods_ : list of {"predict", "predict_std"}
+        What gives each member's outputs, anchors last; the second includes a standard deviation.
     member_report_ : list of dict
         Per member: ``stratum`` (None for an anchor), ``estimator``, ``n_rows``, ``constant``,
-        ``spread`` (root of its mean squared error) and ``score`` (its share of explained variance)
-        on rows of its stratum that it had not seen, and ``weight`` (its share in the fusion, None
-        where that differs by row).
+        ``rmse`` and ``score`` (R²), both out of fold on rows of its stratum, and ``weight`` (in the
+        fusion, None where that differs by row).
     {feature_means_}
-    source_pull_ : float
-        How many rows of a source count as much as all members, where :class:`SourceStrata` are told
-        the source at prediction.
+    {source_shrinkage_}
     stratum_errors_ : list of float or None
-        Root of the mean squared error on each stratum's rows, by membership, where neither
-        members nor fusion had seen them; None where that is not known.
-    {held_out_error_}
-    anchor_, anchor_share_ : int, float
-        The anchor with the least error, and its share beside what is fused: that with the least
-        squared error on rows that neither members nor fusion had seen.
-    spread_factor_, spread_floor_ : float
-        By which the fused variance is multiplied, and what is added to it: as makes those rows most
-        likely, so that the spread is no worse than one for all where it tells nothing.
-    own_variances_ : ndarray of shape (n_strata,) or None
-        Mean squared residual of each stratum's member on the rows closest to it; None where
-        nothing was held out.
-    held_out_scores_ : HeldOutScores or None
-        Residuals of the rows held out, in units of the spread that was told, for intervals.
-    told_scores_ : HeldOutScores or None
-        The same where the source was told; None without sources.
-    {stratum_size_, n_strata_, trials_, n_left_out_, member_sizes_}
+        Out-of-fold RMSE on each stratum's rows, weighted by membership; None where that is not
+        known.
+    {out_of_fold_error_}
+    anchor_index_, anchor_weight_ : int, float
+        The anchor with the least error, and its weight beside the fused mean: that with the least
+        out-of-fold squared error.
+    variance_factor_, variance_offset_ : float
+        The fused variance is multiplied by the first and the second is added: as makes out-of-fold
+        residuals most likely, so that variances that carry no information become one for all rows.
+    stratum_variances_ : ndarray of shape (n_strata,) or None
+        Mean squared out-of-fold residual of each stratum's member on the rows closest to it; None
+        without folds.
+    conformity_scores_ : dict of ndarray or None
+        ``scores`` (absolute out-of-fold residuals in standard deviations), ``strata`` (the stratum
+        that each row is closest to) and ``weights``, each of shape (n_rows,), for intervals.
+    source_conformity_scores_ : dict of ndarray or None
+        The same where the source is known; None without sources.
+    {stratum_size_, n_strata_, trials_, n_without_fold_, member_sizes_}
     constant_strata_ : ndarray of int
-        Strata with one value of the target only, whose member always says it.
+        Strata with one value of the target only, whose member always predicts it.
     {encoder_}
     {n_features_in_}
     {feature_names_in_}
 
     See Also
     --------
-    StrataEnsembleClassifier : The same of classes.
+    StrataEnsembleClassifier : The same for classes.
     PartialPoolingRegressor : Where the source is known at prediction.
 
     Notes
     -----
-    A member says a normal density: its prediction, and a variance learned from its residuals on
-    rows that it had not seen (see :class:`~ensemblage.fusion.AffinityGate` and
-    :class:`~ensemblage.fusion.LogLinearPool`); a member whose ``predict`` takes ``return_std`` says
+    A member's output is a normal density: its prediction, and a variance learned from its
+    out-of-fold residuals (see :class:`~ensemblage.fusion.AffinityGate` and
+    :class:`~ensemblage.fusion.LogLinearPool`); a member whose ``predict`` takes ``return_std`` has
     its own, times a factor learned in the same way.
 
     Examples
@@ -747,7 +831,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"sources": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"sources": True}
 
-    _role = REGRESSORS
+    _target_type = NumericTarget
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StrataEnsembleMixin._parameter_constraints,  # noqa: SLF001
         "fusion": [
@@ -756,8 +840,8 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         ],
     }
 
-    def predict(self, X: Any, return_std: bool = False, sources: Any = None) -> Any:
-        """Predict numbers, and how far they may be off.
+    def predict(self, X: Any, *, return_std: bool = False, sources: Any = None) -> Any:
+        """Predict means, and their standard deviations.
 
         Parameters
         ----------
@@ -767,7 +851,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
             Also give the standard deviation of what is predicted.
         sources : array-like of shape (n_samples,), default=None
             Where each row comes from, for :class:`SourceStrata`. A row whose source is missing or
-            new is answered as if none had been given.
+            new is predicted as if none had been given.
 
         Returns
         -------
@@ -779,15 +863,15 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         mean, variance = self._scores(X, sources).T
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, sources: Any = None) -> Doubles:
-        r"""Give an interval that holds the truth for a share of the rows.
+    def predict_interval(self, X: Any, coverage: float = 0.9, *, sources: Any = None) -> Doubles:
+        r"""Predict intervals that hold the true value for a share of the rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         coverage : float, default=0.9
-            The share of rows whose truth is to be inside, between 0 and 1.
+            The share of rows whose true value is to be inside, between 0 and 1.
         sources : array-like of shape (n_samples,), default=None
             As in ``predict``; the interval is then the source's own.
 
@@ -799,26 +883,27 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         Notes
         -----
         Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, with q such that a share of the
-        residuals that had been held out, each in units of its :math:`s(x)`, is at most q. It is
-        of the stratum that the row is closest to; all other rows count as much as twenty of its
-        own. Where rows are too few for a coverage, q is the largest residual seen.
+        out-of-fold residuals, each in units of its :math:`s(x)`, is at most q. It is of the
+        stratum that the row is closest to; all other rows count as much as twenty of its own.
+        Where rows are too few for a coverage, q is the largest residual seen.
         """
         if not isinstance(coverage, Real) or isinstance(coverage, Integral | bool):
             raise TypeError(f"coverage={coverage!r} must be a number between 0 and 1, such as 0.9.")
         if not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage!r} must be between 0 and 1, such as 0.9.")
         mean, variance = self._scores(X, sources).T
-        if self.held_out_scores_ is None:
+        if self.conformity_scores_ is None:
             raise ValueError(
-                f"Intervals need rows that were held out, and cv={self.cv!r} holds out none. "
+                f"Intervals need out-of-fold residuals, and there are none with cv={self.cv!r}. "
                 "Fit with folds, such as cv=5."
             )
-        closest, given = self._strata_of(X, sources)
-        reach = interval_factors(self.held_out_scores_, coverage)[closest]
-        if self.told_scores_ is not None:
-            own = interval_factors(self.told_scores_, coverage)
-            reach = np.where(given >= 0, own[given], reach)
-        half = reach * np.sqrt(variance)
+        closest = log_affinity(self.stratifier_, self._read_rows(X)).argmax(axis=1)
+        factors = conformal_factors(self.conformity_scores_, self.n_strata_, coverage)[closest]
+        if self.source_conformity_scores_ is not None and sources is not None:
+            known = self._strata_of_sources(sources, len(mean))
+            own = conformal_factors(self.source_conformity_scores_, self.n_strata_, coverage)
+            factors = np.where(known >= 0, own[known], factors)
+        half = factors * np.sqrt(variance)
         return np.column_stack([mean - half, mean + half])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sources: Any = None) -> float:
@@ -829,7 +914,7 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            True numbers.
+            True values.
         sample_weight : array-like of shape (n_samples,), default=None
             Row weights.
         sources : array-like of shape (n_samples,), default=None
@@ -840,80 +925,84 @@ class StrataEnsembleRegressor(StrataEnsembleMixin, RegressorMixin, DocLinkMixin,
         float
             1 at best; 0 is the constant mean.
         """
-        said = self.predict(X, sources=sources)
-        return float(r2_score(y, said, sample_weight=sample_weight))
-
-    def _read_target(self, y: Any, weights: Doubles) -> tuple[NDArray[Any], NumericTarget]:
-        return NumericTarget.read(y, weights)
-
-    def _keep_target(self, target: NumericTarget) -> None:
-        self.target_scale_ = target.scale
-        # as it stays where nothing is held out
-        self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = AS_FUSED
-        self.own_variances_: Doubles | None = None
-        self.held_out_scores_: HeldOutScores | None = None
-        self.told_scores_: HeldOutScores | None = None
+        return float(r2_score(y, self.predict(X, sources=sources), sample_weight=sample_weight))
 
     def _target(self) -> NumericTarget:
-        return NumericTarget(self.target_scale_, self.own_variances_)
+        return NumericTarget(self.target_scale_, self.stratum_variances_)
 
-    def _prediction(self, fused: Doubles) -> float:
-        return float(fused[0])
-
-    def _row_losses(self, X: Any, y: Any) -> Doubles:
-        return np.asarray((self.predict(X) - column_or_1d(y)) ** 2)
-
-    def _learn_held_out(self, fused: Doubles, trial: Trial, data: Training) -> Doubles:
+    def _fit_correction(
+        self, fused: Doubles | None, strata: StrataFit, data: Training
+    ) -> Doubles | None:
+        self.target_scale_ = data.target.scale  # type: ignore[union-attr]
+        self.stratum_variances_: Doubles | None = None
+        self.conformity_scores_: dict[str, NDArray[Any]] | None = None
+        self._store_correction(OutputCorrection())
+        outputs = strata.outputs
+        if fused is None or outputs is None:
+            return fused
         known = np.flatnonzero(np.isfinite(fused).all(axis=1) & (data.weights > 0))
         if len(known) == 0:
             return fused
-        outputs, y, weights = np.asarray(trial.outputs), data.y[known], data.weights[known]
         anchored = self._anchored(outputs)
-        word = learn_last_word(fused[known], anchored[:, known], y, weights)
-        self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_ = word
-        self.own_variances_ = own_variances(outputs[:, known], trial, known, data)
-        fused = word.say(fused, anchored)
-        closest = closest_strata(trial.stratifier, data.X, in_training=True)
-        self.held_out_scores_ = score_held_out(fused, known, closest, trial.n_strata, data)
+        correction = fit_output_correction(
+            fused[known], anchored[:, known], data.y[known], data.weights[known]
+        )
+        self._store_correction(correction)
+        self.stratum_variances_ = stratum_variances(outputs[:, known], strata, known, data)
+        fused = correction.apply(fused, anchored)
+        closest = log_affinity(strata.stratifier, data.X, in_training=True).argmax(axis=1)
+        self.conformity_scores_ = conformity_scores(fused, known, closest, data)
         return fused
 
-    def _learn_told(self, fused: Doubles, trial: Trial, data: Training) -> None:
-        strata, outputs = own_strata(trial), np.asarray(trial.outputs)
-        own = own_outputs(outputs, strata, trial.n_strata)
-        shares = own_shares(self.member_sizes_.astype(float), self.source_pull_)
-        told = mix_given(own, fused, strata, self._target(), shares)
-        known = np.flatnonzero(np.isfinite(told).all(axis=1) & (data.weights > 0))
+    def _fit_source_scores(self, fused: Doubles | None, strata: StrataFit, data: Training) -> None:
+        self.source_conformity_scores_: dict[str, NDArray[Any]] | None = None
+        if fused is None or strata.outputs is None or data.sources is None:
+            return
+        of_rows = strata.strata_of_rows
+        own = own_outputs(strata.outputs, of_rows, strata.n_strata)
+        mixed = self._mix_own_member(own, fused, of_rows, self._target())
+        known = np.flatnonzero(np.isfinite(mixed).all(axis=1) & (data.weights > 0))
         if len(known) > 0:
-            self.told_scores_ = score_held_out(told, known, strata, trial.n_strata, data)
+            self.source_conformity_scores_ = conformity_scores(mixed, known, of_rows, data)
 
     def _anchored(self, outputs: Doubles) -> Doubles:
-        """Give the anchors' means."""
+        """Means of the anchors, (n_anchors, n_rows)."""
         return outputs[len(outputs) - len(self.anchors_) :, :, 0]
 
-    def _last_word(self) -> LastWord:
-        return LastWord(self.anchor_, self.anchor_share_, self.spread_factor_, self.spread_floor_)
+    def _store_correction(self, correction: OutputCorrection) -> None:
+        self.anchor_index_, self.anchor_weight_ = correction.anchor, correction.weight
+        self.variance_factor_, self.variance_offset_ = correction.factor, correction.offset
 
     def _correct(self, fused: Doubles, outputs: Doubles) -> Doubles:
-        return self._last_word().say(fused, self._anchored(outputs))
+        correction = OutputCorrection(
+            self.anchor_index_, self.anchor_weight_, self.variance_factor_, self.variance_offset_
+        )
+        return correction.apply(fused, self._anchored(outputs))
 
-    def _correct_shares(self, shares: Doubles) -> Doubles:
-        if self.anchor_share_ == 0:
-            return shares
-        shares = shares * (1 - self.anchor_share_)
-        shares[:, len(self.estimators_) + self.anchor_] += self.anchor_share_
-        return shares
+    def _correct_weights(self, weights: Doubles) -> Doubles:
+        if self.anchor_weight_ == 0:
+            return weights
+        weights = weights * (1 - self.anchor_weight_)
+        weights[:, len(self.estimators_) + self.anchor_index_] += self.anchor_weight_
+        return weights
 
     def _check_fitted(self) -> None:
-        """Refuse members and residuals that do not go together as those of a fit do."""
         super()._check_fitted()
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
-        expect(0 <= self.anchor_ < max(len(self.anchors_), 1), "anchor_ is none of the anchors")
-        expect(0 <= self.anchor_share_ <= 1, "anchor_share_ is no share")
-        spread = (self.spread_factor_, self.spread_floor_)
-        sound = all(0 <= each < np.inf for each in spread) and max(spread) > 0
-        expect(sound, "the spread is not above zero")
-        if self.own_variances_ is not None:
-            expect_array(self, "own_variances_", (self.n_strata_,), low=0)
-        for scores in (self.held_out_scores_, self.told_scores_):
-            known = scores is None or scores.n_strata == self.n_strata_
-            expect(known, "scores are of other strata")
+        n_anchors = max(len(self.anchors_), 1)
+        expect(0 <= self.anchor_index_ < n_anchors, "anchor_index_ is none of the anchors")
+        expect(0 <= self.anchor_weight_ <= 1, "anchor_weight_ is no weight")
+        variance = (self.variance_factor_, self.variance_offset_)
+        sound = all(0 <= each < np.inf for each in variance) and max(variance) > 0
+        expect(sound, "the variance is not above zero")
+        if self.stratum_variances_ is not None:
+            expect_array(self, "stratum_variances_", (self.n_strata_,), low=0)
+        for scores in (self.conformity_scores_, self.source_conformity_scores_):
+            if scores is None:
+                continue
+            named = isinstance(scores, dict) and scores.keys() == {"scores", "strata", "weights"}
+            expect(named, "conformity scores have other fields")
+            fields, shape = SimpleNamespace(**scores), np.shape(scores["scores"])
+            expect_array(fields, "scores", shape, low=0)
+            expect_array(fields, "strata", shape, "integer", low=0, high=self.n_strata_ - 1)
+            expect_array(fields, "weights", shape, low=0)

@@ -1,8 +1,8 @@
-"""Strata ensembles of rows on disk or on a cluster."""
+"""Strata ensembles of rows on disk or on a cluster: strata on all, members on a sample."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,46 +18,16 @@ from ensemblage.strata._hiss import HISS
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-
-CHOICE_ROWS = 20_000
+MAX_SEARCH_ROWS = 20_000
 """On so many rows at most the number and size of strata are chosen."""
-CLASS_ROWS = 50
+MIN_CLASS_ROWS = 50
 """So many rows of each class are taken in any case, where there are as many."""
-SLACK = 1.2
+OVERSAMPLING = 1.2
 """Somewhat more rows than wanted are drawn, of which the first count."""
 
 
-class LargeRows(NamedTuple):
-    """Rows behind blocks, with their weights, and what is to be predicted, in memory."""
-
-    source: BlockSource
-    y: NDArray[Any]
-    classes: NDArray[np.intp] | None
-    """Numbers of the rows' classes, -1 without weight; None where numbers are predicted."""
-    weighted: bool
-
-    @classmethod
-    def read(cls, ensemble: Any, X: Any, y: Any, sample_weight: Any) -> LargeRows:
-        """Open the rows; check that everything is of as many, and what is to be predicted."""
-        source = open_blocks(X)
-        note_columns(ensemble, source, min_rows=2)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(source.placeholder, y)
-        weighted = sample_weight is not None
-        weights = read_weights(sample_weight, source.placeholder) if weighted else None
-        rows = source.begin(weights)
-        codes, target = ensemble._read_target(y, rows.weights)  # noqa: SLF001
-        if weighted and target.is_classification:
-            codes = np.where(rows.weights > 0, codes, -1)
-        return cls(rows, y, codes if target.is_classification else None, weighted)
-
-    def take(self, numbers: Indices) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Read some rows, by rising numbers, with what is to be predicted of them."""
-        return pick_rows(self.source, numbers), self.y[numbers]
-
-
-class FoundStrata(BaseEstimator):
-    """A stratifier whose strata were found elsewhere: ``fit`` asks for memberships only.
+class PrefittedStrata(BaseEstimator):
+    """A stratifier that was fitted on other rows: ``fit`` gives memberships only.
 
     A row counts in the strata that it was drawn for, by ``drawn`` of shape (n_rows, n_strata).
     """
@@ -67,16 +37,13 @@ class FoundStrata(BaseEstimator):
         self.drawn = drawn
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Give the rows their memberships."""
         self.memberships_ = np.where(self.drawn, self.transform(X), 0.0)
         return self
 
     def transform(self, X: Any) -> Doubles:
-        """Ask the strata for memberships."""
         return np.asarray(self.strata.transform(X), dtype=float)
 
     def log_affinity(self, X: Any) -> Doubles:
-        """Ask the strata for log weights."""
         return np.asarray(self.strata.log_affinity(X), dtype=float)
 
 
@@ -89,106 +56,115 @@ def fit_large(
             "sources and groups are for rows in memory: leave them out where X is a file or a "
             "Dask collection."
         )
-    rows = LargeRows.read(ensemble, X, y, sample_weight)
-    choice_seed, strata_seed, row_seed = draw_seeds(ensemble.random_state, 3)
-    settings, trials = _choose(ensemble, rows, choice_seed)
-    found = _find_strata(ensemble.stratifier, rows, settings, strata_seed)
-    drawn = rows_of_strata(found, rows, ensemble.max_member_rows, row_seed)
-    others = rows_of_classes(rows.classes, np.random.default_rng(row_seed))
-    numbers = np.unique(np.concatenate([*drawn, others]))
-    inside = np.column_stack([np.isin(numbers, own) for own in drawn])
-    in_memory = rows.take(numbers)
-    strata = FoundStrata(FrozenEstimator(found), inside)
-    ensemble._fit_trial(*in_memory, None, None, None, strata)  # noqa: SLF001
-    found.memberships_ = strata.transform(in_memory[0])
-    ensemble.stratifier_, ensemble.trials_ = found, trials
-    ensemble.stratum_size_ = found.get_params().get("stratum_size")
-    note_columns(ensemble, rows.source)
+    source, y, classes = read_source(ensemble, X, y, sample_weight)
+    search_seed, strata_seed, row_seed = draw_seeds(ensemble.random_state, 3)
+    settings = {"n_strata": ensemble.n_strata, "stratum_size": ensemble.stratum_size}
+    trials: list[Any] = []
+    if ensemble._searches_sizes():  # noqa: SLF001
+        some = sample_rows(source.weights, classes, search_seed)
+        searched = clone(ensemble).set_params(random_state=search_seed)
+        searched.fit(pick_rows(source, some), y[some])
+        settings = {"n_strata": searched.n_strata_, "stratum_size": searched.stratum_size_}
+        trials = searched.trials_
+    fitted = _stratifier(ensemble, settings, strata_seed)
+    with source:
+        passed = {} if sample_weight is None else {"sample_weight": source.weights}
+        fitted.fit(source, y, **passed)
+    fitted.__dict__.pop("feature_names_in_", None)  # the ensemble hands it arrays
+    drawn = sample_strata(fitted, source, ensemble.max_member_rows, row_seed)
+    others = sample_classes(classes, np.random.default_rng(row_seed))
+    indices = np.unique(np.concatenate([*drawn, others]))
+    inside = np.column_stack([np.isin(indices, own) for own in drawn])
+    rows = pick_rows(source, indices)
+    strata = PrefittedStrata(FrozenEstimator(fitted), inside)
+    ensemble._fit_in_memory(rows, y[indices], fitted_stratifier=strata)  # noqa: SLF001
+    fitted.memberships_ = strata.transform(rows)
+    ensemble.stratifier_, ensemble.trials_ = fitted, trials
+    ensemble.stratum_size_ = fitted.get_params().get("stratum_size")
+    note_columns(ensemble, source)
 
 
-def _choose(ensemble: Any, rows: LargeRows, seed: int) -> tuple[dict[str, Any], list[Any]]:
-    """Give the number and size of strata, chosen on some of the rows if that is asked for."""
-    settings, trials = {"n_strata": ensemble.n_strata, "stratum_size": ensemble.stratum_size}, []
-    if ensemble._asks_for_choice():  # noqa: SLF001
-        tried = clone(ensemble).set_params(random_state=seed)
-        tried.fit(*rows.take(some_rows(rows, CHOICE_ROWS, seed)))
-        settings = {"n_strata": tried.n_strata_, "stratum_size": tried.stratum_size_}
-        trials = tried.trials_
-    return {name: value for name, value in settings.items() if value is not None}, trials
+def read_source(
+    ensemble: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[BlockSource, NDArray[Any], Indices | None]:
+    """Open the rows; give them with the target, and codes of classes, -1 without weight."""
+    source = open_blocks(X)
+    note_columns(ensemble, source, min_rows=2)
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(source.placeholder, y)
+    weights = None if sample_weight is None else read_weights(sample_weight, source.placeholder)
+    source = source.begin(weights)
+    codes, target = ensemble._target_type.read(y, source.weights)  # noqa: SLF001
+    if not target.is_classification:
+        return source, y, None
+    return source, y, codes if weights is None else np.where(source.weights > 0, codes, -1)
 
 
-def _find_strata(stratifier: Any, rows: LargeRows, settings: dict[str, Any], seed: int) -> Any:
-    """Fit a fresh stratifier to all rows, to be asked for new rows' memberships only."""
-    fresh = set_seed(clone(HISS() if stratifier is None else stratifier), seed)
+def _stratifier(ensemble: Any, settings: dict[str, Any], seed: int) -> Any:
+    """Make the stratifier that is fitted to all rows."""
+    given = ensemble.stratifier
+    fresh = set_seed(clone(HISS() if given is None else given), seed)
     if not isinstance(fresh, GaussianStrata):
         raise TypeError(
-            f"stratifier={stratifier!r} takes rows in memory only. Rows on disk or on a cluster "
+            f"stratifier={given!r} takes rows in memory only. Rows on disk or on a cluster "
             "are divided by HISS or MixtureStrata; write them as a pipeline would make them."
         )
-    fresh.set_params(**settings)
-    weights = {"sample_weight": rows.source.weights} if rows.weighted else {}
-    with rows.source as source:
-        fresh.fit(source, rows.y, **weights)
-    fresh.__dict__.pop("feature_names_in_", None)  # the ensemble hands it arrays
-    return fresh
+    return fresh.set_params(
+        **{name: value for name, value in settings.items() if value is not None}
+    )
 
 
-def some_rows(rows: LargeRows, most: int, seed: int) -> Indices:
-    """Draw so many rows at most, each as likely as any other, and some of each class."""
+def sample_rows(weights: Doubles, classes: Indices | None, seed: int) -> Indices:
+    """Draw MAX_SEARCH_ROWS rows at most, all with the same probability, and some of each class."""
     generator = np.random.default_rng(seed)
-    present = np.flatnonzero(rows.source.weights) if rows.weighted else np.arange(len(rows.y))
-    drawn = generator.choice(present, min(most, len(present)), replace=False)
-    return np.union1d(drawn, rows_of_classes(rows.classes, generator))
+    present = np.flatnonzero(weights)
+    n_drawn = min(MAX_SEARCH_ROWS, len(present))
+    drawn = generator.choice(present, n_drawn, replace=False)
+    return np.union1d(drawn, sample_classes(classes, generator))
 
 
-def rows_of_classes(classes: Indices | None, generator: np.random.Generator) -> Indices:
-    """Draw some rows of each class, so that no rare one is lost; of numbers none."""
+def sample_classes(classes: Indices | None, generator: np.random.Generator) -> Indices:
+    """Draw some rows of each class, so that no rare one is lost; none for a numeric target."""
     if classes is None:
         return np.empty(0, dtype=np.intp)
     own = [np.flatnonzero(classes == code) for code in range(int(classes.max()) + 1)]
-    drawn = [generator.choice(each, min(CLASS_ROWS, len(each)), replace=False) for each in own]
+    drawn = [generator.choice(each, min(MIN_CLASS_ROWS, len(each)), replace=False) for each in own]
     return np.concatenate(drawn)
 
 
-def rows_of_strata(stratifier: Any, rows: LargeRows, most: int, seed: int) -> list[Indices]:
+def sample_strata(stratifier: Any, source: BlockSource, most: int, seed: int) -> list[Indices]:
     r"""Draw so many rows of each stratum at most, without replacement, by their memberships.
 
-    A row of membership m and weight w waits for :math:`e / (m w)`, with e from the exponential
-    distribution; of each stratum those rows are taken that wait the least.
+    Weighted sampling of Efraimidis and Spirakis: a row of membership m and weight w has the key
+    :math:`e / (m w)`, with e from the exponential distribution; the smallest keys are taken.
     """
     frozen = FrozenEstimator(stratifier)
-    (sizes,) = rows.source.reduce(_stratum_sizes, frozen)
-    shares = np.minimum(SLACK * most / sizes, 1.0)
-    latest = np.where(shares < 1, -np.log1p(-np.minimum(shares, 1 - 1e-9)), np.inf)
-    drawn = list(rows.source.map(_draw, frozen, latest, seed))
+    (sizes,) = source.reduce(_stratum_sizes, frozen)
+    shares = np.minimum(OVERSAMPLING * most / sizes, 1.0)
+    limits = np.where(shares < 1, -np.log1p(-np.minimum(shares, 1 - 1e-9)), np.inf)
+    drawn = list(source.map(_sample_keys, frozen, limits, seed))
     taken: list[Indices] = []
     for k in range(len(sizes)):
-        waits = np.concatenate([each.waits[k] for each in drawn])
-        numbers = np.concatenate([each.numbers[k] for each in drawn])
-        taken.append(numbers[np.argsort(waits, kind="stable")[:most]])
+        keys = np.concatenate([block[k][0] for block in drawn])
+        rows = np.concatenate([block[k][1] for block in drawn])
+        taken.append(rows[np.argsort(keys, kind="stable")[:most]])
     return taken
-
-
-class _Drawn(NamedTuple):
-    """For each stratum, how long rows of a block wait, and their numbers."""
-
-    waits: list[Doubles]
-    numbers: list[Indices]
 
 
 def _stratum_sizes(block: Block, stratifier: Any) -> tuple[Doubles]:
     return (block.weights @ np.asarray(stratifier.transform(block.rows), dtype=float),)
 
 
-def _draw(block: Block, stratifier: Any, latest: Doubles, seed: int) -> _Drawn:
+def _sample_keys(
+    block: Block, stratifier: Any, limits: Doubles, seed: int
+) -> list[tuple[Doubles, Indices]]:
+    """For each stratum, keys up to its limit and the indices of their rows."""
     shares = np.asarray(stratifier.transform(block.rows), dtype=float) * block.weights[:, None]
-    waits = np.full(shares.shape, np.inf)
-    lots = np.random.default_rng([seed, block.start]).exponential(size=shares.shape)
-    np.divide(lots, shares, out=waits, where=shares > 0)
-    early = [
-        np.flatnonzero(np.isfinite(w) & (w <= last))
-        for w, last in zip(waits.T, latest, strict=True)
-    ]
-    return _Drawn(
-        [waits[own, k] for k, own in enumerate(early)], [block.start + own for own in early]
-    )
+    keys = np.full(shares.shape, np.inf)
+    draws = np.random.default_rng([seed, block.start]).exponential(size=shares.shape)
+    np.divide(draws, shares, out=keys, where=shares > 0)
+    pairs = []
+    for own, limit in zip(keys.T, limits, strict=True):
+        early = np.flatnonzero(np.isfinite(own) & (own <= limit))
+        pairs.append((own[early], block.start + early))
+    return pairs

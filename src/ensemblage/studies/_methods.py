@@ -222,9 +222,9 @@ def _strata_sources(seed: int, n_jobs: int | None) -> Any:
 
 
 def _strata_paper(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
+    from ensemblage.strata import paper_ensemble  # noqa: PLC0415
 
-    return StrataEnsembleClassifier.paper(random_state=seed, n_jobs=n_jobs)
+    return paper_ensemble(random_state=seed, n_jobs=n_jobs)
 
 
 def _subspace(seed: int, n_jobs: int | None) -> Any:

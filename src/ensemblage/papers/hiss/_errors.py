@@ -36,7 +36,7 @@ from ensemblage.papers._summaries import (
     mean_rows,
     who_wins,
 )
-from ensemblage.strata import MixtureStrata, StrataEnsembleClassifier
+from ensemblage.strata import MixtureStrata, StrataEnsembleClassifier, paper_ensemble
 from ensemblage.studies import CellResult, ResultTable, recorded_warnings
 
 Array = NDArray[Any]
@@ -79,7 +79,7 @@ def make_methods(seed: int, n_rows: int) -> dict[str, Any]:
         "svm": linear,
         "adaboost": adaboost,
         "bagging": bagging,
-        "hiss": StrataEnsembleClassifier.paper(random_state=seed)[-1],
+        "hiss": paper_ensemble(random_state=seed)[-1],
         "bagging-stacked": MemberStackingClassifier(bagging, SVC()),
         "adaboost-stacked": MemberStackingClassifier(adaboost, SVC()),
         "em-3": clusters(3),
