@@ -15,39 +15,31 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ensemblage._core import deal_folds
 from ensemblage.datasets import Column, TableEncoder, feature_categories
-from ensemblage.datasets._encoder import (
-    Split,
-    group_codes,
-    means_of_other_folds,
-    split_rare,
-    write_words,
-)
+from ensemblage.datasets._encoder import feature_codes, means_of_other_folds, one_hot, split_rare
 from ensemblage.persistence import load, save
 
-WORDS = Column("job", values=["b", "a", None, "a", "c", "a", "b"])
+JOBS = Column("job", values=["b", "a", None, "a", "c", "a", "b"])
 
 
-def test_all_categories_have_a_feature_and_a_gap_is_one():
-    assert split_rare(WORDS, None, None) == Split(["a", "b", "c", "missing"], [])
+def test_all_categories_have_a_feature_and_missing_is_one():
+    assert split_rare(JOBS, None, None) == (["a", "b", "c", "missing"], [])
 
 
 @pytest.mark.parametrize(
-    ("min_frequency", "max_categories", "own"),
+    ("min_frequency", "max_categories", "expected"),
     [(2, None, ["a", "b"]), (0.3, None, ["a"]), (None, 2, ["a"]), (None, 3, ["a", "b"])],
 )
-def test_rare_categories_are_put_together(min_frequency, max_categories, own):
-    split = split_rare(WORDS, min_frequency, max_categories)
-    assert split.own == own
-    assert sorted(split.own + split.rare) == ["a", "b", "c", "missing"]
-    assert split.labels == [*own, "other"]
+def test_rare_categories_are_put_together(min_frequency, max_categories, expected):
+    own, rare = split_rare(JOBS, min_frequency, max_categories)
+    assert own == expected
+    assert sorted(own + rare) == ["a", "b", "c", "missing"]
 
 
-def test_unseen_categories_and_gaps_by_hand():
-    out = np.zeros((5, 3))
-    split = Split(["a", "missing"], ["b", "c"])
-    write_words(Column("job", values=["c", "z", None, "a", "b"]), split, out)
+def test_unseen_categories_and_missing_values_by_hand():
+    column = Column("job", values=["c", "z", None, "a", "b"])
+    out = one_hot(column, ["a", "missing"], ["b", "c"])
     assert out.tolist() == [[0, 0, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
-    assert group_codes(Column("job", values=[None]), Split(["a"], [])).tolist() == [1]
+    assert feature_codes(Column("job", values=[None]), ["a"], []).tolist() == [1]
 
 
 @given(
@@ -57,20 +49,14 @@ def test_unseen_categories_and_gaps_by_hand():
 )
 def test_every_training_row_has_a_single_one(values, min_frequency, max_categories):
     column = Column("x", values=values)
-    split = split_rare(column, min_frequency, max_categories)
-    out = np.zeros((len(values), split.n_features))
-    write_words(column, split, out)
+    out = one_hot(column, *split_rare(column, min_frequency, max_categories))
     assert (out.sum(axis=1) == 1).all()
     assert (out.sum(axis=0) > 0).all()
-    assert max_categories is None or split.n_features <= max_categories
+    assert max_categories is None or out.shape[1] <= max_categories
 
 
 RNG = np.random.default_rng(0)
-
-
 CODES = RNG.integers(12, size=(90, 2)).astype(np.int32)
-
-
 TARGETS = {
     "numbers": RNG.normal(size=90),
     "two classes": RNG.choice(["no", "yes"], size=90),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,75 +35,57 @@ from ensemblage.datasets._columns import MISSING_CODE, Column, as_kind, per_colu
 from ensemblage.datasets._table import CATEGORICAL, KINDS
 
 Doubles = NDArray[np.float64]
-GAP = "missing"
+
+# The category of missing values, where there were some in training.
+MISSING_CATEGORY = "missing"
+# The name of what rare categories are put together under.
 OTHER = "other"
 
-"""The category of a gap, where there were gaps in training."""
-"""The name of what rare categories are put together under."""
 
-
-class Split(NamedTuple):
-    """Categories with a feature each, and rare ones that share one more."""
-
-    own: list[Any]
-    rare: list[Any]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of zeros and ones."""
-        return len(self.own) + bool(self.rare)
-
-    @property
-    def labels(self) -> list[Any]:
-        """What each of them stands for."""
-        return [*self.own, OTHER] if self.rare else self.own
-
-
-def _seen_categories(column: Column) -> list[Any]:
-    """Categories that occur, sorted, a gap as one of them."""
-    seen = column.occurring()
-    if (column.match(seen) == MISSING_CODE).any() and GAP not in seen:
-        return Column(column.name, values=[*seen, GAP]).occurring()
-    return seen
-
-
-def _word_codes(column: Column, known: Sequence[Any]) -> NDArray[np.int32]:
-    """Code by known categories; ``len(known)`` for any other, and for a gap if none was known."""
+def _category_codes(column: Column, known: Sequence[Any]) -> NDArray[np.int32]:
+    """Code by known categories; ``len(known)`` for others, and for missing if that is not known."""
     codes = column.match(known)
-    codes[codes == MISSING_CODE] = known.index(GAP) if GAP in known else len(known)
+    missing = known.index(MISSING_CATEGORY) if MISSING_CATEGORY in known else len(known)
+    codes[codes == MISSING_CODE] = missing
     return codes
 
 
-def split_rare(column: Column, min_frequency: float | None, max_categories: int | None) -> Split:
-    """Put together categories with too few rows, and the rarest of too many."""
-    seen = _seen_categories(column)
-    counts = np.bincount(_word_codes(column, seen), minlength=len(seen))
+def split_rare(
+    column: Column, min_frequency: float | None, max_categories: int | None
+) -> tuple[list[Any], list[Any]]:
+    """Part categories from those with too few rows, and from the rarest of too many."""
+    seen = column.occurring()
+    if (column.match(seen) == MISSING_CODE).any() and MISSING_CATEGORY not in seen:
+        seen = Column(column.name, values=[*seen, MISSING_CATEGORY]).occurring()
+    counts = np.bincount(_category_codes(column, seen), minlength=len(seen))
     is_count = min_frequency is None or isinstance(min_frequency, Integral)
     least = (min_frequency or 0) * (1 if is_count else column.n_rows)
     rare = counts < least
     if max_categories is not None and len(seen) - rare.sum() + rare.any() > max_categories:
         rare |= np.argsort(np.argsort(-counts, kind="stable")) >= max_categories - 1
     own = [category for category, few in zip(seen, rare, strict=True) if not few]
-    return Split(own, [category for category, few in zip(seen, rare, strict=True) if few])
+    return own, [category for category, few in zip(seen, rare, strict=True) if few]
 
 
-def group_codes(column: Column, split: Split) -> NDArray[np.int32]:
+def feature_codes(column: Column, own: list[Any], rare: list[Any]) -> NDArray[np.int32]:
     """Code by features: rare categories share the last, and unseen ones have one more."""
-    codes = _word_codes(column, [*split.own, *split.rare])
-    unseen = codes == len(split.own) + len(split.rare)
-    return np.where(unseen, split.n_features, np.minimum(codes, len(split.own)))
+    codes = _category_codes(column, [*own, *rare])
+    unseen = codes == len(own) + len(rare)
+    return np.where(unseen, len(own) + bool(rare), np.minimum(codes, len(own)))
 
 
-def write_words(column: Column, split: Split, out: NDArray[np.float64]) -> None:
-    """Set ones in ``out``, zeros of shape (n_rows, n_features); unseen categories have none."""
-    codes = group_codes(column, split)
-    rows = np.flatnonzero(codes < split.n_features)
+def one_hot(column: Column, own: list[Any], rare: list[Any]) -> Doubles:
+    """Give zeros and ones, (n_rows, n_features); unseen categories have no one."""
+    codes = feature_codes(column, own, rare)
+    out = np.zeros((column.n_rows, len(own) + bool(rare)), order="F")
+    rows = np.flatnonzero(codes < out.shape[1])
     out[rows, codes[rows]] = 1.0
+    return out
 
 
 def means_of_other_folds(
     encoder: TargetEncoder, codes: NDArray[np.int32], y: NDArray[Any], folds: Sequence[Fold]
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Give each row the means that a fitted encoder would have learnt from the other folds.
 
     This is what scikit-learn's ``fit_transform`` gives, which takes folds from 1.9 on only.
@@ -119,26 +101,15 @@ def means_of_other_folds(
     return means.reshape(len(codes), -1)
 
 
-class Feature(NamedTuple):
-    """One column of the result: the table's column that it comes from, and its name's ending.
-
-    A feature of zeros and ones stands for a category.
-    """
-
-    column: int
-    ending: str = ""
-    category: str | None = None
-
-
 @set_module("ensemblage.datasets")
 class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
-    r"""Turn a table of numbers, words, dates and gaps into numbers.
+    r"""Turn a table of numbers, categories, dates and missing values into numbers.
 
-    Numbers and dates: a gap becomes the median, with a feature that marks it, and features are
-    standardised. Words and truth values: each category becomes a feature of zeros and ones, a
-    gap being a category too. Columns of very many categories become smoothed means of the target.
-    What does not vary in training is left out. This is what the commands ``fit``, ``compare`` and
-    ``cluster`` do with a file.
+    Numeric and date columns: a missing value becomes the median, with a feature that marks it, and
+    features are standardised. Categorical columns and truth values: each category becomes a feature
+    of zeros and ones, a missing value being a category too. Columns of very many categories become
+    smoothed means of the target. What does not vary in training is left out. This is what the
+    commands ``fit``, ``compare`` and ``cluster`` do with a file.
 
     Parameters
     ----------
@@ -147,8 +118,8 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         some of them; None, and all others, as their type says.
     categories : "auto", list or dict, default="auto"
         Lists of categories for columns that have them, in a list with None for the others, or by
-        name. Such a column holds categories even if they are numbers, and ``fit`` refuses any
-        other value in it.
+        name. Such a column is categorical even if it holds numbers, and ``fit`` refuses any other
+        value in it.
     max_categories : int, default=100
         A column of more categories is encoded as ``high_cardinality`` says.
     min_frequency : int or float, default=None
@@ -158,10 +129,10 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         target in each, or by putting the rarest together. Without a target it is always the
         second.
     missing_values : {"median", "keep"}, default="median"
-        Fill gaps of numbers with the median and mark them, or leave them as NaN for an estimator
-        that knows what to do with them.
+        Impute missing numbers by the median and mark them, or leave them as NaN for an estimator
+        that handles them.
     scale : bool, default=True
-        Whether numbers, marks of gaps and means of the target are standardised.
+        Whether numbers, marks of missing values and means of the target are standardised.
     cv : int, default=5
         Folds from which means of the target are taken in ``fit_transform``.
     random_state : int, RandomState instance or None, default=None
@@ -172,17 +143,17 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     kinds_ : list of {"numeric", "categorical", "date"}
         Kind of each column.
     categories_ : list of list or None
-        For each column of words the categories known from training and not rare, ``"missing"``
-        among them if there were gaps.
-    numbers_ : Pipeline or None
-        What fills gaps and standardises; None if all columns hold words.
+        For each categorical column the categories known from training and not rare, ``"missing"``
+        among them if there were missing values.
     rare_categories_ : list of list or None
         Those that are put together as ``other``.
+    numeric_steps_ : Pipeline or None
+        What imputes and standardises; None if all columns are categorical.
     target_columns_ : ndarray of int
         Positions of the columns that have too many categories, and become means of the target.
-    target_means_ : TargetEncoder or None
+    target_encoder_ : TargetEncoder or None
         What holds these means.
-    means_scale_ : StandardScaler or None
+    target_scaler_ : StandardScaler or None
         What standardises them.
     varying_ : ndarray of bool
         Which of the features that could be made vary in training and are there.
@@ -196,7 +167,7 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
     Notes
     -----
     A category that was not seen in training has only zeros, or the mean of the target. The mean
-    of a category with :math:`n` rows is pulled towards that of all rows as scikit-learn's
+    of a category with :math:`n` rows is shrunk towards that of all rows as scikit-learn's
     :class:`~sklearn.preprocessing.TargetEncoder` does.
 
     ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)`` on purpose where there are
@@ -264,9 +235,9 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         Parameters
         ----------
         X : dataframe or array-like of shape (n_samples, n_columns)
-            Numbers, words, dates and truth values, with gaps.
+            Numbers, categories, dates and truth values; any may be missing.
         y : array-like of shape (n_samples,), default=None
-            Classes, or numbers to estimate; only columns of very many categories need it.
+            Classes or a numeric target; only columns of very many categories need it.
 
         Returns
         -------
@@ -311,9 +282,9 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         found = read_features(self, X, reset=False)
         columns = [as_kind(*each) for each in zip(found, self.kinds_, strict=True)]
         means = None
-        if self.target_means_ is not None:
-            means = self.target_means_.transform(self._wide_codes(columns))
-        return self._varying(self._encode(columns, means))
+        if self.target_encoder_ is not None:
+            means = self.target_encoder_.transform(self._target_codes(columns))
+        return np.asfortranarray(self._encode(columns, means)[:, self.varying_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the features as a reader would: ``age``, ``age missing``, ``job = cook``.
@@ -330,8 +301,8 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = check_feature_names_in(self, input_features)
-        said = [f"{names[each.column]}{each.ending}" for each in self._features()]
-        return np.asarray(np.array(said, dtype=object)[self.varying_])
+        features = [f"{names[column]}{ending}" for column, ending, _ in self._features()]
+        return np.asarray(np.array(features, dtype=object)[self.varying_])
 
     def _learn(self, X: Any, y: Any) -> Doubles:
         """Set the fitted attributes, and give the training rows encoded."""
@@ -339,17 +310,21 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         if y is not None:
             check_consistent_length(X, y)
         numbers = self._numbers(columns)
-        with np.errstate(invalid="ignore"):  # the mean of a column that is all gaps
-            self.numbers_ = self._number_steps().fit(numbers) if numbers.size else None
+        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        steps = make_pipeline(
+            fill if self.missing_values == "median" else "passthrough",
+            StandardScaler() if self.scale else "passthrough",
+        )
+        with np.errstate(invalid="ignore"):  # the mean of a column without values
+            self.numeric_steps_ = steps.fit(numbers) if numbers.size else None
         self._learn_categories(columns, by_target=y is not None)
         encoded = self._encode(columns, self._learn_means(columns, y))
         known = ~np.isnan(encoded).all(axis=0)
         varying = known & (encoded != encoded[0]).any(axis=0)
         # where nothing varies, something must stay for an estimator to take
         self.varying_ = varying if varying.any() else np.ones_like(varying)
-        origins = [each.column for each in self._features()]
-        self.feature_columns_ = np.array(origins)[self.varying_]
-        return self._varying(encoded)
+        self.feature_columns_ = np.array([each[0] for each in self._features()])[self.varying_]
+        return np.asfortranarray(encoded[:, self.varying_])
 
     def _learn_kinds(self, columns: list[Column]) -> list[Column]:
         names = [column.name for column in columns]
@@ -374,96 +349,81 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         wide = [
             j
             for j, split in enumerate(splits)
-            if split is not None and split.n_features > self.max_categories
+            if split is not None and len(split[0]) + bool(split[1]) > self.max_categories
         ]
         self.target_columns_ = np.array(wide, dtype=np.intp)
-        self.categories_ = [None if split is None else split.own for split in splits]
-        self.rare_categories_ = [None if split is None else split.rare for split in splits]
+        self.categories_ = [None if split is None else split[0] for split in splits]
+        self.rare_categories_ = [None if split is None else split[1] for split in splits]
 
     def _learn_means(self, columns: list[Column], y: Any) -> Doubles | None:
         """Learn means of the target, and give each row those of other folds."""
-        self.target_means_, self.means_scale_ = None, None
+        self.target_encoder_, self.target_scaler_ = None, None
         if not len(self.target_columns_):
             return None
         y = column_or_1d(y, warn=True)
-        measured = type_of_target(y, input_name="y") == "continuous"
-        labels = (
-            np.zeros(len(y), dtype=np.intp) if measured else np.unique(y, return_inverse=True)[1]
-        )
+        if type_of_target(y, input_name="y") == "continuous":
+            labels = np.zeros(len(y), dtype=np.intp)
+        else:
+            labels = np.unique(y, return_inverse=True)[1]
         rng = np.random.default_rng(draw_seeds(self.random_state, 1)[0])
-        codes = self._wide_codes(columns)
-        self.target_means_ = TargetEncoder(cv=self.cv).fit(codes, y)
+        codes = self._target_codes(columns)
+        self.target_encoder_ = TargetEncoder(cv=self.cv).fit(codes, y)
         folds = deal_folds(labels, self.cv, rng)
-        means = means_of_other_folds(self.target_means_, codes, y, folds)
-        self.means_scale_ = StandardScaler().fit(means) if self.scale else None
+        means = means_of_other_folds(self.target_encoder_, codes, y, folds)
+        self.target_scaler_ = StandardScaler().fit(means) if self.scale else None
         return means
 
-    def _number_steps(self) -> Pipeline:
-        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        return make_pipeline(
-            fill if self.missing_values == "median" else "passthrough",
-            StandardScaler() if self.scale else "passthrough",
-        )
-
     def _numbers(self, columns: list[Column]) -> Doubles:
-        measured = [column.as_numbers() for column in columns if column.kind != CATEGORICAL]
-        numbers = np.array(measured, dtype=np.float64).reshape(-1, columns[0].n_rows).T
+        """Give the columns that are not categorical, (n_rows, n_columns)."""
+        found = [column.as_numbers() for column in columns if column.kind != CATEGORICAL]
+        numbers = np.array(found, dtype=np.float64).reshape(-1, columns[0].n_rows).T
         if self.scale:
             refuse_overflow(numbers)
         return numbers
 
-    def _splits(self) -> Iterator[tuple[int, Split]]:
-        """Give each column of words that has features of zeros and ones, with its categories."""
+    def _split(self, column: int) -> tuple[list[Any], list[Any]]:
+        return self.categories_[column] or [], self.rare_categories_[column] or []
+
+    def _one_hot_columns(self) -> Iterator[int]:
         for j, kind in enumerate(self.kinds_):
             if kind == CATEGORICAL and j not in self.target_columns_:
-                yield j, self._split(j)
+                yield j
 
-    def _split(self, column: int) -> Split:
-        return Split(self.categories_[column] or [], self.rare_categories_[column] or [])
-
-    def _wide_codes(self, columns: list[Column]) -> NDArray[np.int32]:
+    def _target_codes(self, columns: list[Column]) -> NDArray[np.int32]:
         """Codes of the columns with too many categories, (n_rows, n_columns)."""
         return np.column_stack(
-            [group_codes(columns[j], self._split(j)) for j in self.target_columns_]
+            [feature_codes(columns[j], *self._split(j)) for j in self.target_columns_]
         )
 
-    def _features(self) -> Iterator[Feature]:
-        """Tell all features in their order, also those that do not vary."""
-        measured = [j for j, kind in enumerate(self.kinds_) if kind != CATEGORICAL]
-        yield from map(Feature, measured)
-        if self.numbers_ is not None and self.missing_values == "median":
-            for k in self.numbers_[0].indicator_.features_:
-                yield Feature(measured[k], " missing")
-        for j, split in self._splits():
-            for label in split.labels:
-                yield Feature(j, f" = {_written(label)}", _written(label))
-        if self.target_means_ is not None:
-            classes = self.target_means_.classes_
-            if classes is None:
-                endings = [": mean of the target"]
-            else:
-                said = classes[1:] if len(classes) == 2 else classes
-                endings = [f": share of {_written(label)}" for label in said]
+    def _features(self) -> Iterator[tuple[int, str, str | None]]:
+        """Tell column, ending of the name and category of all features, varying or not."""
+        numeric = [j for j, kind in enumerate(self.kinds_) if kind != CATEGORICAL]
+        yield from ((j, "", None) for j in numeric)
+        if self.numeric_steps_ is not None and self.missing_values == "median":
+            for k in self.numeric_steps_[0].indicator_.features_:
+                yield numeric[k], " missing", None
+        for j in self._one_hot_columns():
+            own, rare = self._split(j)
+            for label in map(_label_text, [*own, OTHER] if rare else own):
+                yield j, f" = {label}", label
+        if self.target_encoder_ is not None:
+            endings = [": mean of the target"]
+            if (classes := self.target_encoder_.classes_) is not None:
+                shown = classes[1:] if len(classes) == 2 else classes
+                endings = [f": share of {_label_text(label)}" for label in shown]
             for j in self.target_columns_:
-                yield from (Feature(int(j), ending) for ending in endings)
+                yield from ((int(j), ending, None) for ending in endings)
 
     def _encode(self, columns: list[Column], means: Doubles | None) -> Doubles:
-        """Make all features, numbers first, then words, then means of the target."""
+        """Make all features, numbers first, then categories, then means of the target."""
         parts = []
-        if self.numbers_ is not None:
-            parts.append(self.numbers_.transform(self._numbers(columns)))
-        n_rows = columns[0].n_rows
-        for j, split in self._splits():
-            ones = np.zeros((n_rows, split.n_features), order="F")
-            write_words(columns[j], split, ones)
-            parts.append(ones)
+        if self.numeric_steps_ is not None:
+            parts.append(self.numeric_steps_.transform(self._numbers(columns)))
+        parts += [one_hot(columns[j], *self._split(j)) for j in self._one_hot_columns()]
         if means is not None:
-            scaled = means if self.means_scale_ is None else self.means_scale_.transform(means)
-            parts.append(scaled)
+            scaler = self.target_scaler_
+            parts.append(means if scaler is None else scaler.transform(means))
         return np.hstack(parts)
-
-    def _varying(self, encoded: Doubles) -> Doubles:
-        return np.asfortranarray(encoded[:, self.varying_])
 
     def _check_fitted(self) -> None:
         """Refuse attributes that do not belong together."""
@@ -472,17 +432,20 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
         columns = [self.kinds_, self.categories_, self.rare_categories_]
         for kind, *listed in zip(*columns, strict=True):
             expect(kind in KINDS, "kinds_ names none")
-            for words in listed:
-                expect(words is None or isinstance(words, list), "categories_ are no lists")
-                plain = all(isinstance(each, str | int | float) for each in words or [])
-                expect(plain, "categories_ hold more than words")
+            for values in listed:
+                expect(values is None or isinstance(values, list), "categories_ are no lists")
+                plain = all(isinstance(each, str | int | float) for each in values or [])
+                expect(plain, "categories_ hold more than texts and numbers")
         high = self.n_features_in_ - 1
         expect_array(self, "target_columns_", [None], "integer", low=0, high=high)
-        owners = [feature.column for feature in self._features()]
+        owners = [column for column, _, _ in self._features()]
         expect_array(self, "varying_", [len(owners)], "truth")
-        measured = any(kind != CATEGORICAL for kind in self.kinds_)
-        filled = isinstance(self.numbers_, Pipeline) and len(self.numbers_) == 2
-        expect(filled if measured else self.numbers_ is None, "numbers_ is no pipeline")
+        steps = self.numeric_steps_
+        if any(kind != CATEGORICAL for kind in self.kinds_):
+            valid = isinstance(steps, Pipeline) and len(steps) == 2
+        else:
+            valid = steps is None
+        expect(valid, "numeric_steps_ is no pipeline")
         expect_array(self, "feature_columns_", [None], "integer")
         own = [each for each, varies in zip(owners, self.varying_, strict=True) if varies]
         expect(self.feature_columns_.tolist() == own, "feature_columns_ are others")
@@ -498,17 +461,17 @@ class TableEncoder(TransformerMixin, DocLinkMixin, BaseEstimator):
 
 
 def feature_categories(encoder: Any) -> list[str | None]:
-    """Tell the category behind each feature ``column = category`` of zeros and ones, or None.
+    """Tell the category behind each feature of zeros and ones, or None.
 
     Of other encoders nothing is known: then the list is empty.
     """
     if not isinstance(encoder, TableEncoder):
         return []
-    found = [feature.category for feature in encoder._features()]  # noqa: SLF001
+    found = [category for _, _, category in encoder._features()]  # noqa: SLF001
     return [each for each, varies in zip(found, encoder.varying_, strict=True) if varies]
 
 
-def _written(label: Any) -> str:
+def _label_text(label: Any) -> str:
     """Write a category; a whole number without its decimal point."""
     whole = isinstance(label, float) and label.is_integer()
     return str(int(label) if whole else label)
