@@ -29,7 +29,6 @@ from ensemblage.datasets._value_types import moment, read_dates
 Array = NDArray[Any]
 Row = list[str | None]
 
-
 QUOTED = r"""'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)\""""
 NAME = re.compile(rf"""{QUOTED}|([^\s{{'"][^\s{{]*)""")
 # By commas: quoted, with blanks around it, or all up to the next comma.
@@ -37,12 +36,8 @@ VALUE = re.compile(rf"[ \t]*(?:(?:{QUOTED})[ \t]*(?=,|$)|([^,]*))(?:,|$)")
 # By Weka's own rule: quoted, or all up to a comma or a blank; what follows % is a comment.
 TOKEN = re.compile(rf"""{QUOTED}|([^\s,%'"][^\s,%]*)|(%.*)|(['"])""")
 TYPES = {
-    "numeric": NUMERIC,
-    "real": NUMERIC,
-    "integer": NUMERIC,
-    "string": CATEGORICAL,
-    "date": DATE,
-}
+    "numeric": NUMERIC, "real": NUMERIC, "integer": NUMERIC, "string": CATEGORICAL, "date": DATE,
+}  # fmt: skip
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 ISO = "yyyy-MM-dd'T'HH:mm:ss"
 # The letters of Java's date formats, with what they stand for.

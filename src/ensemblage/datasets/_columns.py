@@ -158,7 +158,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
     from sklearn.utils import check_array  # noqa: PLC0415
     from sklearn.utils.validation import validate_data  # noqa: PLC0415
 
-    if is_frame(X) or _kept_by_column(X) is not None:
+    if is_frame(X) or hasattr(X, "by_column"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if min(X.shape) == 0:
             check_array(np.empty(X.shape))  # says what is missing
@@ -170,18 +170,12 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> list[Column]:
 
 def read_columns(X: Any, names: Sequence[str]) -> list[Column]:
     """Read a frame or a two-dimensional array column by column."""
-    kept = _kept_by_column(X)
-    if kept is not None:
-        return [_read_array(one, name) for one, name in zip(kept, names, strict=True)]
+    if hasattr(X, "by_column"):  # as rows of files are kept
+        return [_read_array(one, name) for one, name in zip(X.by_column, names, strict=True)]
     if is_frame(X):
         series = nw.from_native(X, eager_only=True).iter_columns()
         return [_read_series(one, name) for one, name in zip(series, names, strict=True)]
     return [_read_array(X[:, j], name) for j, name in enumerate(names)]
-
-
-def _kept_by_column(X: Any) -> Sequence[NDArray[Any]] | None:
-    """Give the columns of rows that are kept so, as those of files are; None for any others."""
-    return getattr(X, "by_column", None)
 
 
 def per_column(given: Any, names: Sequence[str], parameter: str) -> list[Any]:
@@ -295,11 +289,6 @@ def _days(moments: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MILLISECONDS_PER_DAY)
 
 
-def _is_missing(value: Any) -> bool:
-    # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
-    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
-
-
 def _read_objects(values: list[Any], name: str) -> Column:
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {float}:  # by far the most common; a missing value is NaN or None
@@ -312,7 +301,7 @@ def _read_objects(values: list[Any], name: str) -> Column:
     if kinds and all(issubclass(kind, Real) for kind in kinds):
         return _read_array(np.array(values, dtype=np.float64), name)
     if kinds and all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
-        moments = np.array([_universal(value) for value in values], dtype="datetime64[ms]")
+        moments = np.array([*map(_in_universal_time, values)], dtype="datetime64[ms]")
         return Column(name, _days(moments), dated=True)
     return Column(name, values=values)
 
@@ -320,7 +309,12 @@ def _read_objects(values: list[Any], name: str) -> Column:
 def _with_none(values: list[Any], name: str) -> list[Any]:
     """Put None for every missing value; only different values are looked at one by one."""
     try:
-        missing = {value for value in set(values) if _is_missing(value)}
+        # pandas' NA is neither equal to itself nor unequal; NaN and NaT are unequal to themselves
+        missing = {
+            value
+            for value in set(values)
+            if value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
+        }
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values if type(value).__hash__ is None})
         raise TypeError(
@@ -330,7 +324,6 @@ def _with_none(values: list[Any], name: str) -> list[Any]:
     return [None if value in missing else value for value in values] if missing - {None} else values
 
 
-def _universal(moment: Any) -> Any:
-    """Give a moment in universal time, without its zone."""
+def _in_universal_time(moment: Any) -> Any:
     zoned = getattr(moment, "tzinfo", None) is not None
     return moment.astimezone(UTC).replace(tzinfo=None) if zoned else moment

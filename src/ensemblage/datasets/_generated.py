@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,40 +16,25 @@ Doubles = NDArray[np.float64]
 
 # Half of a normal variable's values are nearer to zero than this.
 HALF = 0.6744897501960817
+# By kind: the number of relevant features.
+KINDS = {"linear": 3, "proxies": 3, "copies": 3, "xor": 2, "band": 3}
 
 
-def _linear(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
-    return np.asarray(X[:, :3].sum(axis=1) > 0)
-
-
-def _proxies(X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    noise = rng.normal(size=(len(X), 6))
-    X[:, 3:9] = 0.9 * np.tile(X[:, :3], 2) + np.sqrt(1 - 0.9**2) * noise
-    return np.asarray(X[:, :3].sum(axis=1) > 0)
-
-
-def _copies(X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    labels = X[:, 0] > 0
-    X[:, :3] = X[:, :1] + 0.05 * rng.normal(size=(len(X), 3))
+def _labels(kind: str, X: Doubles, rng: np.random.RandomState) -> NDArray[np.bool_]:
+    """Make labels of the first features; proxies or copies of these are written into ``X``."""
+    if kind == "xor":
+        labels = X[:, 0] * X[:, 1] > 0
+    elif kind == "band":
+        labels = (np.abs(X[:, :3]) < HALF).sum(axis=1) >= 2
+    elif kind == "copies":
+        labels = X[:, 0] > 0
+        X[:, :3] = X[:, :1] + 0.05 * rng.normal(size=(len(X), 3))
+    else:
+        if kind == "proxies":
+            noise = rng.normal(size=(len(X), 6))
+            X[:, 3:9] = 0.9 * np.tile(X[:, :3], 2) + np.sqrt(1 - 0.9**2) * noise
+        labels = X[:, :3].sum(axis=1) > 0
     return np.asarray(labels)
-
-
-def _xor(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
-    return np.asarray(X[:, 0] * X[:, 1] > 0)
-
-
-def _band(X: Doubles, _rng: np.random.RandomState) -> NDArray[np.bool_]:
-    return np.asarray((np.abs(X[:, :3]) < HALF).sum(axis=1) >= 2)
-
-
-# By kind: the number of relevant features, and the rule that makes labels of the first ones.
-KINDS: dict[str, tuple[int, Callable[[Doubles, np.random.RandomState], NDArray[np.bool_]]]] = {
-    "linear": (3, _linear),
-    "proxies": (3, _proxies),
-    "copies": (3, _copies),
-    "xor": (2, _xor),
-    "band": (3, _band),
-}
 
 
 def make_hidden_features(
@@ -105,9 +89,8 @@ def make_hidden_features(
         raise ValueError(f"flips={flips!r}; expected a share from 0 to 1.")
     rng = check_random_state(random_state)
     X = rng.normal(size=(n_samples, n_features))
-    n_relevant, label = KINDS[kind]
-    y = label(X, rng) ^ (rng.uniform(size=n_samples) < flips)
-    relevant = np.arange(n_features) < n_relevant
+    y = _labels(kind, X, rng) ^ (rng.uniform(size=n_samples) < flips)
+    relevant = np.arange(n_features) < KINDS[kind]
     order = rng.permutation(n_features)
     return X[:, order], y.astype(int), relevant[order]
 

@@ -27,32 +27,16 @@ Array = NDArray[Any]
 
 # By name: the number at OpenML, rows and features.
 PAPER_DATASETS: dict[str, tuple[int | None, int, int]] = {
-    "abalone": (183, 4177, 8),
-    "breast-w": (15, 699, 9),
-    "credit-a": (29, 690, 15),
-    "ecoli": (39, 336, 7),
-    "glass": (41, 214, 9),
-    "heart-c": (49, 303, 13),
-    "heart-statlog": (53, 270, 13),
-    "hepatitis": (55, 155, 19),
-    "iris": (61, 150, 4),
-    "labor": (4, 57, 16),
-    "letter": (6, 20000, 16),
-    "liver": (None, 345, 6),
-    "lymph": (10, 148, 18),
-    "optdigits": (28, 5620, 64),
-    "pendigits": (32, 10992, 16),
-    "pima": (37, 768, 8),
-    "segment": (36, 2310, 19),
-    "sonar": (40, 208, 60),
-    "tic-tac-toe": (50, 958, 9),
-    "vehicle": (54, 846, 18),
-    "vote": (56, 435, 16),
-    "vowel": (307, 990, 13),
-    "waveform": (60, 5000, 40),
-    "wine": (187, 178, 13),
+    "abalone": (183, 4177, 8), "breast-w": (15, 699, 9), "credit-a": (29, 690, 15),
+    "ecoli": (39, 336, 7), "glass": (41, 214, 9), "heart-c": (49, 303, 13),
+    "heart-statlog": (53, 270, 13), "hepatitis": (55, 155, 19), "iris": (61, 150, 4),
+    "labor": (4, 57, 16), "letter": (6, 20000, 16), "liver": (None, 345, 6),
+    "lymph": (10, 148, 18), "optdigits": (28, 5620, 64), "pendigits": (32, 10992, 16),
+    "pima": (37, 768, 8), "segment": (36, 2310, 19), "sonar": (40, 208, 60),
+    "tic-tac-toe": (50, 958, 9), "vehicle": (54, 846, 18), "vote": (56, 435, 16),
+    "vowel": (307, 990, 13), "waveform": (60, 5000, 40), "wine": (187, 178, 13),
     "yeast": (181, 1484, 8),
-}
+}  # fmt: skip
 # By name: scikit-learn's loader, rows, features, and the column of a numeric target.
 BUNDLED: dict[str, tuple[str, int, int, str | None]] = {
     "iris": ("load_iris", 150, 4, None),

@@ -26,6 +26,8 @@ from ensemblage.evaluation import REGRESSION
 
 Array = NDArray[Any]
 Count = Annotated[int, Meta(ge=0)]
+Counts = dict[str, Count]
+Value = float | str | None
 
 # Categories that are listed for a column.
 N_TOP_CATEGORIES = 3
@@ -37,24 +39,16 @@ class ColumnSummary(Struct, frozen=True, forbid_unknown_fields=True):
     """What one column holds."""
 
     name: Annotated[str, Meta(description="Its name.")]
-    kind: Annotated[
-        Literal["numeric", "categorical", "date"], Meta(description="What its values are.")
-    ]
+    kind: Annotated[Literal["numeric", "categorical", "date"], Meta(description="Its type.")]
     missing: Annotated[Count, Meta(description="Rows without a value.")]
     n_unique: Annotated[Count, Meta(description="Number of distinct values.")]
-    min: Annotated[
-        float | str | None, Meta(description="The least number or date; null for categories.")
-    ] = None
-    median: Annotated[
-        float | str | None,
-        Meta(description="The median, of two the lower; null for categories."),
-    ] = None
-    max: Annotated[
-        float | str | None, Meta(description="The greatest number or date; null for categories.")
-    ] = None
+    min: Annotated[Value, Meta(description="Least number or date; else null.")] = None
+    median: Annotated[Value, Meta(description="Median, of two the lower; null if no number.")] = (
+        None
+    )
+    max: Annotated[Value, Meta(description="Greatest number or date; else null.")] = None
     top_categories: Annotated[
-        dict[str, Count],
-        Meta(description="Rows of the most frequent categories, of those in two rows or more."),
+        Counts, Meta(description="Rows of the most frequent categories with two rows or more.")
     ] = {}
 
 
@@ -63,31 +57,20 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     name: Annotated[str, Meta(description="Name of the data.")]
     n_rows: Annotated[Count, Meta(description="Rows.")]
-    columns: Annotated[
-        tuple[ColumnSummary, ...], Meta(description="The columns learned from, in their order.")
-    ]
+    columns: Annotated[tuple[ColumnSummary, ...], Meta(description="Features, in their order.")]
     target: Annotated[str | None, Meta(description="The column that is predicted.")] = None
-    classes: Annotated[
-        dict[str, Count],
-        Meta(description="Rows of each class; empty without a target, or if it is numeric."),
-    ] = {}
+    classes: Annotated[Counts, Meta(description="Rows of each class; none in a regression.")] = {}
     target_summary: Annotated[
         ColumnSummary | None, Meta(description="The target of a regression; else null.")
     ] = None
-    task_reason: Annotated[
-        str, Meta(description="Why it is classification or regression; empty without a target.")
-    ] = ""
-    sources: Annotated[
-        dict[str, Count], Meta(description="Rows of each source; empty where none are known.")
-    ] = {}
+    task_reason: Annotated[str, Meta(description="Why it is classification or regression.")] = ""
+    sources: Annotated[Counts, Meta(description="Rows of each source, where it is known.")] = {}
     notes: Annotated[
-        tuple[str, ...],
-        Meta(description="How the file was read, what was left out, what looks odd."),
+        tuple[str, ...], Meta(description="How it was read, what was left out, what looks odd.")
     ] = ()
 
     @classmethod
     def of_dataset(cls, dataset: Dataset) -> DataSummary:
-        """Describe a dataset."""
         columns = [
             column
             if kind == CATEGORICAL
@@ -102,35 +85,26 @@ class DataSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             sources = dict(zip(names.tolist(), counts.tolist(), strict=True))
         regression = dataset.task is REGRESSION
         return cls(
-            name=dataset.name,
-            n_rows=len(dataset.y),
-            columns=_summarise(dataset.feature_names, columns),
-            target=dataset.target,
-            classes=dataset.classes,
+            name=dataset.name, n_rows=len(dataset.y), target=dataset.target,
+            columns=_summarise(dataset.feature_names, columns), classes=dataset.classes,
             target_summary=_summarise_column(dataset.target, dataset.y) if regression else None,
-            task_reason=dataset.task_reason,
-            sources=sources,
-            notes=tuple(dataset.notes),
-        )
+            task_reason=dataset.task_reason, sources=sources, notes=tuple(dataset.notes),
+        )  # fmt: skip
 
     @classmethod
     def of_table(cls, table: Table, name: str) -> DataSummary:
         """Describe a table that has no target."""
         return cls(
-            name=name,
-            n_rows=table.n_rows,
-            columns=_summarise(table.names, table.columns),
+            name=name, n_rows=table.n_rows, columns=_summarise(table.names, table.columns),
             notes=tuple(table.notes),
-        )
+        )  # fmt: skip
 
     @property
     def n_missing(self) -> int:
-        """Missing values in all columns."""
         return sum(column.missing for column in self.columns)
 
     @property
     def n_incomplete(self) -> int:
-        """Columns with missing values."""
         return sum(column.missing > 0 for column in self.columns)
 
     @property
