@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from textwrap import fill
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -71,6 +72,8 @@ MAX_CLASSES = 4
 MAX_OUTLINES = 6
 """Strata that are outlined on the map."""
 MAX_MAP_ROWS = 20_000
+MAX_LEGEND = 44
+"""Characters of a line of the map's legend."""
 WITHIN = 0.5
 """Membership from which a row is in a stratum."""
 NOT_DESCRIBED = "A description of the strata needs rows: name a file after the model."
@@ -391,7 +394,10 @@ def strata_map(context: ModelContext, names: Sequence[str]) -> Block:
 
     def draw(ax: Any) -> None:
         display.plot(strata=shown, mark=mark, ax=ax)
-        ax.legend(loc="upper left", bbox_to_anchor=(0, -0.16), frameon=False, fontsize="small")
+        # below the map, so that it is no wider than a phone
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), frameon=False)
+        for text in legend.get_texts():
+            text.set_text(fill(text.get_text(), MAX_LEGEND))
 
     n_strata = len(display.sizes)
     which = f"the {n_strata} strata"
@@ -401,7 +407,7 @@ def strata_map(context: ModelContext, names: Sequence[str]) -> Block:
     listed = "; ".join(names[stratum] for stratum in shown)
     pointed = "" if mark is None else f" The ring marks row {context.row}."
     return FigureBlock(
-        draw, 3.3, 3.1,
+        draw, 4.8, 4.2,
         f"A map of {len(display.points):,} rows with outlines of strata: {listed}.",
         f"The rows and {which}: {listed}. An ellipse spans one and a half standard deviations; "
         f"strata that overlap here may lie apart in other dimensions.{pointed}",
