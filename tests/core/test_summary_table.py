@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from ensemblage._core import (
     NOTHING,
     Field,
+    Heading,
     TableBlock,
     count_field,
     display_width,
@@ -17,7 +18,6 @@ from ensemblage._core import (
     signed_field,
     text_table,
 )
-from ensemblage._core import Heading as Column
 
 
 def test_a_number_with_its_error_and_a_true_minus():
@@ -48,8 +48,8 @@ def test_there_is_no_best_among_equals():
 
 
 def test_only_columns_with_a_direction_are_marked():
-    columns = [Column("name"), Column("score", numeric=True, greater_is_better=True),
-               Column("seconds", numeric=True)]  # fmt: skip
+    columns = [Heading("name"), Heading("score", numeric=True, greater_is_better=True),
+               Heading("seconds", numeric=True)]  # fmt: skip
     rows = [
         [Field("a"), Field("1", 1.0), Field("9", 9.0)],
         [Field("b"), Field("2", 2.0), Field("1", 1)],
@@ -64,7 +64,7 @@ NOTE = "a rather long note about the things"
 
 
 METHODS = TableBlock(
-    [Column("method"), Column("mean rank", numeric=True), Column("note")],
+    [Heading("method"), Heading("mean rank", numeric=True), Heading("note")],
     [
         [Field("strata ensemble (paper) *"), Field("1.2", quiet="± 0.3"), Field(NOTE)],
         [Field("forest"), Field("11.2"), Field("")],
@@ -107,7 +107,7 @@ def test_what_cannot_be_folded_is_turned():
 
 
 def test_numbers_follow_in_groups_of_columns():
-    columns = [Column("name"), *(Column(str(d), numeric=True) for d in range(4))]
+    columns = [Heading("name"), *(Heading(str(d), numeric=True) for d in range(4))]
     table = TableBlock(columns, [[Field(text) for text in ("long_name", *"5678")]], "")
     assert text_table(table, 15).splitlines() == [
         "name       0  1", "─" * 15, "long_name  5  6", "",
@@ -117,7 +117,7 @@ def test_numbers_follow_in_groups_of_columns():
 
 def test_wide_letters_take_two_places():
     assert display_width("日本 a\u0301") == 6
-    table = TableBlock([Column("x"), Column("y")], [[Field("日本"), Field("a")]], "")
+    table = TableBlock([Heading("x"), Heading("y")], [[Field("日本"), Field("a")]], "")
     assert text_table(table).splitlines()[0] == "x     y"
 
 
@@ -137,7 +137,7 @@ words = st.text("abc*", min_size=1, max_size=7)
 )
 def test_every_word_is_there_and_no_line_is_too_long(rows, width):
     fields = [[Field(" ".join(each)) for each in row] for row in rows]
-    shown = text_table(TableBlock([Column("first"), Column("second")], fields, ""), width)
+    shown = text_table(TableBlock([Heading("first"), Heading("second")], fields, ""), width)
     assert max((display_width(line) for line in shown.splitlines()), default=0) <= width
     found = sorted(shown.replace("─", "").split())
     expected = sorted(word for row in rows for each in row for word in each)
@@ -153,7 +153,7 @@ def test_a_mark_never_starts_a_line(width):
 
 def test_text_is_escaped_and_numbers_stand_to_the_right():
     table = TableBlock(
-        [Column("a<b"), Column("n", numeric=True)],
+        [Heading("a<b"), Heading("n", numeric=True)],
         [[Field("<x>"), Field("1", quiet="± 2")]],
         "What & why",
     )

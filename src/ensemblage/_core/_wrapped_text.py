@@ -7,37 +7,41 @@ from typing import NamedTuple
 from unicodedata import east_asian_width
 
 FONT = 12.0
+"""Height of the letters of a drawing, in pixels."""
 LINE = 15.0
-
+"""From one line to the next, in pixels."""
+# Widths of DejaVu Sans in em, a wide face among those of systems; boxes are made for it.
+LETTERS = {
+    **dict.fromkeys("'ijlIJ ,./:;\\|", 0.3),
+    **dict.fromkeys("f-()[]t!r", 0.4),
+    **dict.fromkeys("CUHNDGO&Qw#+<=>^~M", 0.85),
+    **dict.fromkeys("%mW@", 1.05),
+}
+USUAL_WIDTH = 0.64
+FOREIGN_WIDTH = 0.85
+FULL_WIDTH = 1.3
+"""Of Chinese, Japanese and Korean letters."""
 # What XML cannot hold.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-
-
-def printable(text: str) -> str:
-    """Replace each character that XML cannot hold."""
-    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-# Widths of DejaVu Sans in em, a wide face among those of systems; boxes are made for it.
-NARROW, MIDDLE, USUAL, WIDE, WIDEST = 0.3, 0.4, 0.64, 0.85, 1.05
-LETTERS = {
-    **dict.fromkeys("'ijlIJ ,./:;\\|", NARROW),
-    **dict.fromkeys("f-()[]t!r", MIDDLE),
-    **dict.fromkeys("CUHNDGO&Qw#+<=>^~M", WIDE),
-    **dict.fromkeys("%mW@", WIDEST),
-}
-FULL_WIDTH = 1.3
-
 # A line may end after a space or a mark, and in a long word between "blood" and "Pressure".
 BREAKS = re.compile(
     r"(?<=[\s_\-/:;=)\]}>|+&])(?=\S)"
     r"|(?<=[.,])(?=[^\s\d])"  # not inside a number
     r"|(?<=\w)(?=[(\[{<])"
 )
-HUMPS, LONG_HUMPED = re.compile(r"(?<=[a-z])(?=[A-Z])"), 12
-LONG_WORD, PIECE = 24, 12
-"""What is longer than any word is broken into pieces."""
+HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+MIN_HUMPED = 12
+"""Shorter words are not broken between a small and a capital letter."""
+MAX_WORD = 24
+"""What is longer is no word, and is broken into pieces."""
+PIECE = 12
+"""Letters of such a piece."""
 ELLIPSIS = "…"
+
+
+def printable(text: str) -> str:
+    """Replace each character that XML cannot hold."""
+    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class Wrapped(NamedTuple):
@@ -52,7 +56,7 @@ def parts_of(name: str) -> list[str]:
     return [
         piece
         for part in BREAKS.split(name)
-        for piece in (HUMPS.split(part) if len(part) > LONG_HUMPED else [part])
+        for piece in (HUMPS.split(part) if len(part) > MIN_HUMPED else [part])
     ]
 
 
@@ -61,13 +65,19 @@ def pieces_of(name: str) -> list[str]:
     return [
         piece
         for part in parts_of(name)
-        for piece in ([part] if len(part) <= LONG_WORD else re.findall(f".{{1,{PIECE}}}", part))
+        for piece in ([part] if len(part) <= MAX_WORD else re.findall(f".{{1,{PIECE}}}", part))
     ]
 
 
 def text_width(text: str) -> float:
     """Estimate a text's width in em, rather too wide than too narrow."""
     return sum(_width(letter) for letter in text)
+
+
+def _width(letter: str) -> float:
+    if letter in LETTERS or letter < "\u1100":
+        return LETTERS.get(letter, USUAL_WIDTH)
+    return FULL_WIDTH if east_asian_width(letter) in "WF" else FOREIGN_WIDTH
 
 
 def longest_part(name: str) -> float:
@@ -96,13 +106,3 @@ def _cut(line: str, width: float) -> str:
     while kept and text_width(kept + ELLIPSIS) > width:
         kept = kept[:-1]
     return kept + ELLIPSIS
-
-
-def _width(letter: str) -> float:
-    if letter in LETTERS:
-        return LETTERS[letter]
-    return USUAL if letter < "\u1100" else _foreign_width(letter)
-
-
-def _foreign_width(letter: str) -> float:
-    return FULL_WIDTH if east_asian_width(letter) in "WF" else WIDE
