@@ -169,11 +169,11 @@ def text_table(table: TableBlock, width: int | None = None) -> str:
     room = width or 0
     groups = _groups(natural, room) if all(numeric[1:]) else []
     if groups:
-        parts = [
+        tables = [
             ([columns[j] for j in group], [numeric[j] for j in group], [natural[j] for j in group])
             for group in groups
         ]
-        return "\n\n".join(_ruled(*part) for part in parts)
+        return "\n\n".join(_ruled(*each) for each in tables)
     heads, *rows = zip(*columns, strict=True)
     return "\n\n".join(_block(heads, row, room) for row in rows)
 

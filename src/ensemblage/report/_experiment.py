@@ -121,12 +121,14 @@ def _bars(shown: Layout) -> BarsBlock:
         )
         for row in rows
     ]  # fmt: skip
-    said = "ours with its standard error; the upright line is the paper's value"
-    said = said if shown.has_paper else "mean with its standard error"
-    if shown.table.library:
-        said += f". {MARK} marks this library's methods"
     measure = shown.table.measure
-    return BarsBlock(bars, f"{measure[:1].upper()}{measure[1:]}: {said}.")
+    what = "ours" if shown.has_paper else "mean"
+    caption = f"{measure[:1].upper()}{measure[1:]}: {what} with its standard error"
+    if shown.has_paper:
+        caption += "; the upright line is the paper's value"
+    if shown.table.library:
+        caption += f". {MARK} marks this library's methods"
+    return BarsBlock(bars, f"{caption}.")
 
 
 def _ranks(shown: Layout) -> list[Block]:
@@ -146,10 +148,8 @@ def _ranks(shown: Layout) -> list[Block]:
         return []
     of = "" if len(whole) == len(datasets) else f" of {len(datasets)}"
     over = f"{len(whole)}{of} rows"
-    found = critical_difference_figure(
-        whole, shown.columns, shown.table.library, greater=better, over=over
-    )
-    return [found]
+    library = shown.table.library
+    return [critical_difference_figure(whole, shown.columns, library, greater=better, over=over)]
 
 
 def _matrix(shown: Layout) -> TableBlock:
@@ -163,9 +163,11 @@ def _matrix(shown: Layout) -> TableBlock:
             for column in shown.columns
         ]
         rows.append([Field(name), *(fields if better is None else mark_best_of(fields, better))])
-    heads = [Heading(shown.heads[0]), *(_method_column(name, shown) for name in shown.columns)]
+    library = shown.table.library
+    heads = [Heading(name, numeric=True, ours=name in library) for name in shown.columns]
     legend = "± is a standard error." + ("" if better is None else " The best of a row is marked.")
-    return TableBlock(heads, rows, f"Side by side: {shown.table.measure}", legend)
+    columns = [Heading(shown.heads[0]), *heads]
+    return TableBlock(columns, rows, f"Side by side: {shown.table.measure}", legend)
 
 
 def _entries(shown: Layout) -> TableBlock:
@@ -196,10 +198,6 @@ def _entries(shown: Layout) -> TableBlock:
         list(kept), list(zip(*kept.values(), strict=True)),
         f"Every entry: {shown.table.measure}", legend, folded=len(rows) > MAX_OPEN,
     )  # fmt: skip
-
-
-def _method_column(name: str, shown: Layout) -> Heading:
-    return Heading(name, numeric=True, ours=name in shown.table.library)
 
 
 def _ours(row: RowDocument, digits: int) -> Field:

@@ -103,7 +103,8 @@ def _scores_text(pool: Any) -> str:
 def explain(context: ModelContext) -> Explanation:
     """Show weights, the leaderboard, calibration, and what places of diversity add."""
     pool = context.estimator
-    board, places, known = pool.leaderboard_, pool.contributions(), _known_sources(pool)
+    board, places = pool.leaderboard_, pool.contributions()
+    known = getattr(pool, "known_sources_", None)
     calibration = (
         reliability(pool.held_out_.pooled, pool.held_out_.y).error
         if hasattr(pool, "classes_")
@@ -147,10 +148,6 @@ def explain(context: ModelContext) -> Explanation:
         sections,
         display=lambda: PoolDisplay.from_estimator(pool).figure_,
     )
-
-
-def _known_sources(pool: Any) -> Any:
-    return getattr(pool, "known_sources_", None)
 
 
 def _member_documents(board: Leaderboard) -> list[PoolMemberDocument]:
