@@ -24,6 +24,7 @@ from ensemblage._core import (
     number_field,
     plain_name,
     rows_at_final_step,
+    safe_indexing,
     share_field,
     write_number,
 )
@@ -387,7 +388,7 @@ def strata_map(context: ModelContext, names: Sequence[str]) -> Block:
     of_classes = context.y is not None and hasattr(context.estimator, "classes_")
     classes = np.asarray(context.y)[kept] if of_classes else None
     try:
-        display = StrataDisplay.of_model(context.model, context.X[kept], classes)
+        display = StrataDisplay.of_model(context.model, safe_indexing(context.X, kept), classes)
     except ValueError as error:
         return str(error)
     shown = outlined_strata(display, mark)
