@@ -11,88 +11,93 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ensemblage.blocks import Block, MemoryBlocks
 from ensemblage.inner import Draws, InnerEnsemble, InnerKMeans, draw_feature_views
 from ensemblage.inner._kmeans import (
-    Fit,
-    Run,
-    Schedule,
-    Voters,
     anneal,
     assign_pass,
     bounded_pass,
-    clustered,
-    draw_voters,
+    cluster_totals,
+    distant_rows,
+    draw_pass_views,
     farthest_rows,
-    inertia_of,
-    label_all,
-    label_pass,
+    label_rows,
     random_rows,
     run_until_rest,
-    spread_rows,
     step_towards,
 )
 from ensemblage.inner._kmeans_kernels import cluster_sums, view_votes
-from reference.inner_kmeans import algorithm_6, label_rows
+from reference.inner_kmeans import algorithm_6
+from reference.inner_kmeans import label_rows as label_slowly
 from reference.papers_data import read
 
-X = load_iris().data
-
-
+X, Y = load_iris(return_X_y=True)
 DRAWS = Draws(7, 2, True, 3)
+CLOUDS = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [9.1, 0.0], [0.0, 9.0], [0.0, 9.1]])
+ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0], [8.0, 6.0]])
+WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0])
+BLOCK = Block(0, ROWS, WEIGHTS)
+CENTERS = np.array([[0.0, 0.0], [8.0, 0.0]])
+EVERYTHING = np.ones((1, 2))
+PAPER = {"schedule": "paper", "resample": "fit", "tol": 0.0}
+WAYS = ((True, False), (False, False), (False, True))
+MODES = [
+    {"schedule": schedule, "resample": resample, "assign": assign}
+    for schedule in ("anneal", "paper")
+    for resample in ("fit", "iteration", "instance")
+    for assign in ("vote", "nearest")
+]
+
+may_not_rest = pytest.mark.filterwarnings(
+    "ignore:Rows still change:sklearn.exceptions.ConvergenceWarning"
+)
 
 
-def run_anneal(rows, centers, voters, n_passes):
-    return anneal(MemoryBlocks(rows), centers, voters, n_passes, lambda: False)
+def run_anneal(rows, centers, views_of, n_passes):
+    return anneal(MemoryBlocks(rows), centers, views_of, False, n_passes, lambda: False)
 
 
 def test_a_pass_that_changes_no_row_is_the_last():
     rows = np.array([[0.0], [1.0], [10.0], [11.0]])
-    run = run_anneal(rows, rows[[0, 3]], Voters(lambda _: np.ones((1, 1)), prune=False), 20)
+    run = run_anneal(rows, rows[[0, 3]], lambda _: np.ones((1, 1)), 20)
     assert run.n_iter == 2
     np.testing.assert_array_equal(run.centers, [[0.5], [10.5]])
 
 
 def test_centres_are_averaged_over_the_later_half_of_the_passes():
-    voters, _ = draw_voters(4, DRAWS, Schedule(False, "iteration", 20, 0.0))
+    views_of, _ = draw_pass_views(4, DRAWS, "iteration", 20, 28)
     start = X[[0, 60, 120]]
-    run = run_anneal(X, start, voters, 5)
-    trail = [algorithm_6(X, start, voters.crowd_of, n)[1] for n in (3, 4, 5)]
+    run = run_anneal(X, start, views_of, 5)
+    trail = [algorithm_6(X, start, views_of, n)[1] for n in (3, 4, 5)]
     assert run.n_iter == 5
     np.testing.assert_allclose(run.centers, np.mean(trail, axis=0), rtol=1e-14)
 
 
 def test_no_pass_leaves_the_centres_where_they_are():
-    np.testing.assert_array_equal(
-        run_anneal(X, X[:3], Voters(lambda _: X, False), 0).centers, X[:3]
-    )
+    np.testing.assert_array_equal(run_anneal(X, X[:3], lambda _: X, 0).centers, X[:3])
 
 
 @pytest.mark.parametrize("resample", ["fit", "iteration", "instance"])
-def test_the_annealed_schedule_ends_with_four_times_the_views(resample):
-    _, paper = draw_voters(4, DRAWS, Schedule(True, resample, 10, 0.0))
-    voters, last = draw_voters(4, DRAWS, Schedule(False, resample, 10, 0.0))
+def test_views_of_passes_are_new_unless_they_are_drawn_once(resample):
+    _, paper = draw_pass_views(4, DRAWS, resample, 10, 7)
+    views_of, last = draw_pass_views(4, DRAWS, resample, 10, 28)
     assert (paper.shape, last.shape) == ((7, 4), (28, 4))
     assert (last.sum(axis=1) == 2).all()
-    assert voters.prune == (resample == "fit")
-    same = voters.crowd_of(0) is voters.crowd_of(1)
+    same = views_of(0) is views_of(1)
     assert same == (resample == "fit")
 
 
-ROWS = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 0.0], [9.1, 0.0], [0.0, 9.0], [0.0, 9.1]])
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_spread_rows_take_one_of_each_cloud(seed):
-    centers = spread_rows(MemoryBlocks(ROWS), 3, np.random.default_rng(seed))
+def test_distant_rows_take_one_of_each_cloud(seed):
+    centers = distant_rows(MemoryBlocks(CLOUDS), 3, np.random.default_rng(seed))
     assert {(x > 5, y > 5) for x, y in centers} == {(False, False), (True, False), (False, True)}
 
 
 def test_rows_without_weight_are_not_drawn():
-    source = MemoryBlocks(ROWS, np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), block_rows=2)
+    source = MemoryBlocks(CLOUDS, np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), block_rows=2)
     drawn = random_rows(source, 3, np.random.default_rng(0))
-    assert sorted(map(tuple, drawn)) == sorted(map(tuple, ROWS[1::2]))
+    assert sorted(map(tuple, drawn)) == sorted(map(tuple, CLOUDS[1::2]))
 
 
 def test_too_few_weights_leave_every_row_to_choose_from():
-    source = MemoryBlocks(ROWS, np.array([1.0, 0, 0, 0, 0, 0]))
+    source = MemoryBlocks(CLOUDS, np.array([1.0, 0, 0, 0, 0, 0]))
     drawn = random_rows(source, 4, np.random.default_rng(0))
     assert len({tuple(row) for row in drawn}) == 4
 
@@ -104,61 +109,38 @@ def test_of_many_rows_some_with_weight_are_drawn_for_the_start(monkeypatch):
     rows = rng.normal(size=(500, 2)) + 50 * np.eye(3, 2)[rng.integers(3, size=500)]
     weights = (rows[:, 0] > 0).astype(float)
     for source in (MemoryBlocks(rows, weights, block_rows=64), MemoryBlocks(rows, block_rows=64)):
-        centers = spread_rows(source, 3, np.random.default_rng(1))
+        centers = distant_rows(source, 3, np.random.default_rng(1))
         found = [np.flatnonzero((rows == center).all(axis=1)) for center in centers]
         assert all(len(each) == 1 for each in found)
         assert all(source.weights[each[0]] > 0 for each in found)
-        again = spread_rows(source, 3, np.random.default_rng(1))
+        again = distant_rows(source, 3, np.random.default_rng(1))
         np.testing.assert_array_equal(centers, again)
     assert len({(x > 25, y > 25) for x, y in centers}) == 3
 
 
-KMEANS_LABELS_ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0], [8.0, 6.0]])
-
-
-CENTERS = np.array([[0.0, 0.0], [8.0, 0.0]])
-
-
-WEIGHTS = np.array([1.0, 2.0, 1.0, 3.0])
-
-
-BLOCK = Block(0, KMEANS_LABELS_ROWS, WEIGHTS)
-
-
-EVERYTHING = np.ones((1, 2))
-
-
 def test_labels_come_with_the_views_that_agree_and_the_inertia():
     views = np.array([[1.0, 0.0], [0.0, 1.0]])
-    labels, agreement, inertia = label_pass(BLOCK, CENTERS, EVERYTHING, views)
-    assert labels.tolist() == [0, 0, 1, 1]
+    values, (inertia, counts, weights) = label_rows(BLOCK, CENTERS, EVERYTHING, views)
+    assert values["label"].tolist() == [0, 0, 1, 1]
     # the second feature is the same in both centres, so its view votes for the first
-    assert agreement.tolist() == [1.0, 1.0, 0.5, 0.5]
+    assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
     assert inertia == 2.0 * 1.0 + 3.0 * 36.0
+    assert (counts.tolist(), weights.tolist()) == ([2, 2], [3.0, 4.0])
 
 
 @given(st.integers(1, 5))
 def test_labels_of_all_rows_do_not_depend_on_the_blocks(block_rows):
     views = np.array([[1.0, 0.0], [0.0, 1.0]])
-    fit = Fit(Run(CENTERS, 1, 4, True), views, EVERYTHING)
-    source = MemoryBlocks(KMEANS_LABELS_ROWS, WEIGHTS, block_rows=block_rows)
-    values, found = label_all(source, fit)
+    source = MemoryBlocks(ROWS, WEIGHTS, block_rows=block_rows)
+    values, (inertia, counts, weights) = source.collect(label_rows, CENTERS, EVERYTHING, views)
     assert values["label"].tolist() == [0, 0, 1, 1]
     assert values["vote"].tolist() == [1.0, 1.0, 0.5, 0.5]
-    assert (found.inertia, found.counts.tolist()) == (110.0, [2, 2])
-    assert found.weights.tolist() == [3.0, 4.0]
-    assert inertia_of(source, fit) == 110.0
-    assert clustered(BLOCK, CENTERS, EVERYTHING).counts.tolist() == [2, 2]
-
-
-KMEANS_LOOP_ROWS = np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0], [8.0, 6.0]])
-
-
-KMEANS_LOOP_BLOCK = Block(0, KMEANS_LOOP_ROWS, np.array([1.0, 2.0, 1.0, 3.0]))
+    assert (inertia, counts.tolist(), weights.tolist()) == (110.0, [2, 2], [3.0, 4.0])
+    assert source.reduce(cluster_totals, CENTERS, EVERYTHING)[0] == 110.0
 
 
 def test_a_pass_adds_up_each_clusters_rows():
-    carry, found = assign_pass(KMEANS_LOOP_BLOCK, CENTERS, EVERYTHING, fresh=True)
+    carry, found = assign_pass(BLOCK, CENTERS, EVERYTHING, fresh=True)
     assert carry["label"].tolist() == [0, 0, 1, 1]
     np.testing.assert_array_equal(found.sums.sums, [[2.0, 0.0], [32.0, 18.0]])
     np.testing.assert_array_equal(found.sums.totals, [3.0, 4.0])
@@ -166,21 +148,18 @@ def test_a_pass_adds_up_each_clusters_rows():
 
 
 def test_rows_far_from_the_border_are_skipped():
-    carry, _ = bounded_pass(KMEANS_LOOP_BLOCK, CENTERS, EVERYTHING, True, np.zeros(2))
-    again = KMEANS_LOOP_BLOCK._replace(state=carry)
+    carry, _ = bounded_pass(BLOCK, CENTERS, EVERYTHING, True, np.zeros(2))
+    again = BLOCK._replace(state=carry)
     after, found = bounded_pass(again, CENTERS, EVERYTHING, False, np.array([1.0, 1.0]))
     assert after["label"].tolist() == [0, 0, 1, 1]
     assert (found.n_changed, found.n_evaluated) == (0, 0)
 
 
 def test_the_farthest_row_of_positive_weight_is_offered_first():
-    carry, _ = assign_pass(KMEANS_LOOP_BLOCK, CENTERS, EVERYTHING, fresh=True)
-    light = KMEANS_LOOP_BLOCK._replace(state=carry, weights=np.array([1.0, 2.0, 1.0, 0.0]))
-    offers = farthest_rows(light, CENTERS, 1)
-    assert (offers.distances.tolist(), offers.labels.tolist()) == ([1.0], [0])
-
-
-PAPER = {"schedule": "paper", "resample": "fit", "tol": 0.0}
+    carry, _ = assign_pass(BLOCK, CENTERS, EVERYTHING, fresh=True)
+    light = BLOCK._replace(state=carry, weights=np.array([1.0, 2.0, 1.0, 0.0]))
+    distances, _, labels, _ = farthest_rows(light, CENTERS, 1)
+    assert (distances.tolist(), labels.tolist()) == ([1.0], [0])
 
 
 def case(X, seed, n_rows, n_clusters):
@@ -189,26 +168,24 @@ def case(X, seed, n_rows, n_clusters):
     return X, X[:n_clusters].copy()
 
 
-def ours(X, centers, crowd_of, prune, max_iter):
+def ours(X, centers, views_of, prune, max_iter):
     source = MemoryBlocks(X, block_rows=64)
-    run = run_until_rest(source, centers, Voters(crowd_of, prune), max_iter, -1.0, lambda: False)
-    views = crowd_of(run.n_iter - 1)
-    labels = np.concatenate([part[0] for part in source.map(label_pass, run.centers, views, views)])
-    return labels, run
+    run = run_until_rest(source, centers, views_of, prune, max_iter, -1.0, lambda: False)
+    views = views_of(run.n_iter - 1)
+    values, _ = source.collect(label_rows, run.centers, views, views)
+    return values["label"], run
 
 
 def check(X, centers, seed, resampled, prune):
     n_features = X.shape[1]
     draws = Draws(11, 1 + n_features // 2, True, 100 * seed)
-    crowds = [
-        draw_feature_views(n_features, draws._replace(seed=draws.seed + i)) for i in range(12)
-    ]
-    crowd_of = (lambda i: crowds[i]) if resampled else (lambda _: crowds[0])
-    _, expected_centers, n_iter = algorithm_6(X, centers, crowd_of, 12)
-    labels, run = ours(X, centers, crowd_of, prune, 12)
+    drawn = [draw_feature_views(n_features, draws._replace(seed=draws.seed + i)) for i in range(12)]
+    views_of = (lambda i: drawn[i]) if resampled else (lambda _: drawn[0])
+    _, expected_centers, n_iter = algorithm_6(X, centers, views_of, 12)
+    labels, run = ours(X, centers, views_of, prune, 12)
     assert run.n_iter == n_iter
     np.testing.assert_array_equal(run.centers, expected_centers)
-    expected = label_rows(X, expected_centers, crowd_of(n_iter - 1))
+    expected = label_slowly(X, expected_centers, views_of(n_iter - 1))
     np.testing.assert_array_equal(labels, expected)
 
 
@@ -217,9 +194,6 @@ def check(X, centers, seed, resampled, prune):
 def test_equals_algorithm_6_on_the_same_views(seed, resampled, prune):
     X, centers = case(load_iris().data, seed, 70, 3)
     check(X, centers, seed, resampled, prune)
-
-
-WAYS = ((True, False), (False, False), (False, True))
 
 
 def made_up(name, seed):
@@ -269,10 +243,9 @@ def test_bounds_skip_more_than_half_of_the_rows_and_change_nothing(shared, name)
     for seed in range(10):
         start = X[np.random.default_rng(seed).permutation(len(X))[: len(np.unique(y))]]
         views = draw_feature_views(X.shape[1], Draws(50, X.shape[1] // 2, True, seed))
-        both = [Voters(lambda _, views=views: views, prune) for prune in (False, True)]
         runs = [
-            run_until_rest(MemoryBlocks(X), start, voters, 100, -1.0, lambda: False)
-            for voters in both
+            run_until_rest(MemoryBlocks(X), start, lambda _, v=views: v, prune, 100, -1.0, bool)
+            for prune in (False, True)
         ]
         np.testing.assert_array_equal(runs[0].centers, runs[1].centers)
         assert runs[0].n_iter == runs[1].n_iter
@@ -290,14 +263,12 @@ def test_one_identity_view_is_lloyds_algorithm(seed):
     assert model.inertia_ == pytest.approx(lloyd.inertia_)
 
 
-KMEANS_STREAM_CENTERS = np.array([[0.0, 0.0], [8.0, 0.0], [20.0, 20.0]])
-
-
 def test_a_step_by_hand():
     rows = np.array([[1.0, 0.0], [3.0, 0.0], [8.0, 6.0]])
     labels = np.array([0, 0, 1], np.int32)
     sums = cluster_sums(rows, np.array([1.0, 3.0, 1.0]), labels, 3)
-    moved, weights = step_towards(KMEANS_STREAM_CENTERS, np.array([4.0, 2.0, 0.0]), sums)
+    centers = np.array([[0.0, 0.0], [8.0, 0.0], [20.0, 20.0]])
+    moved, weights = step_towards(centers, np.array([4.0, 2.0, 0.0]), sums)
     # four of eight towards 2.5, one of three towards (8, 6); nobody near the third
     np.testing.assert_allclose(moved, [[1.25, 0.0], [8.0, 2.0], [20.0, 20.0]])
     assert weights.tolist() == [8.0, 3.0, 0.0]
@@ -359,22 +330,6 @@ def test_another_number_of_clusters_is_another_stream():
         model.set_params(n_clusters=3).partial_fit(X)
 
 
-KMEANS_X, Y = load_iris(return_X_y=True)
-
-
-MODES = [
-    {"schedule": schedule, "resample": resample, "assign": assign}
-    for schedule in ("anneal", "paper")
-    for resample in ("fit", "iteration", "instance")
-    for assign in ("vote", "nearest")
-]
-
-
-may_not_rest = pytest.mark.filterwarnings(
-    "ignore:Rows still change:sklearn.exceptions.ConvergenceWarning"
-)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
@@ -401,36 +356,31 @@ class Nearness:
 
 
 def test_the_kernel_is_an_inner_ensemble_of_distances():
-    rows = KMEANS_X + np.random.default_rng(0).normal(
-        scale=1e-3, size=KMEANS_X.shape
-    )  # no equal distances
+    rows = X + np.random.default_rng(0).normal(scale=1e-3, size=X.shape)  # no equal distances
     views = InnerKMeans(3, random_state=0).fit(rows).views_
-    crowd = InnerEnsemble(Nearness(rows), lambda _: views, "vote")
-    votes = crowd(rows[:3])
+    votes = InnerEnsemble(Nearness(rows), lambda _: views, "vote")(rows[:3])
     labels, counts = view_votes(rows, rows[:3].copy(), views)
     np.testing.assert_array_equal(counts, votes.max(axis=1))
-    np.testing.assert_array_equal(votes[np.arange(len(KMEANS_X)), labels], votes.max(axis=1))
+    np.testing.assert_array_equal(votes[np.arange(len(X)), labels], votes.max(axis=1))
 
 
 @may_not_rest
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("replace", [True, False])
 def test_predict_gives_the_labels_and_votes_are_shares(mode, replace):
-    model = InnerKMeans(3, n_views=9, replace=replace, max_iter=20, random_state=0, **mode).fit(
-        KMEANS_X
-    )
-    np.testing.assert_array_equal(model.predict(KMEANS_X), model.labels_)
+    model = InnerKMeans(3, n_views=9, replace=replace, max_iter=20, random_state=0, **mode).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.votes_.min() >= 0
     assert model.votes_.max() <= 1
     assert model.views_.shape == (9 if mode["schedule"] == "paper" else 36, 4)
-    assert model.inertia_ == pytest.approx(-model.score(KMEANS_X))
+    assert model.inertia_ == pytest.approx(-model.score(X))
     assert 1 <= model.n_iter_ <= 20
 
 
 def test_the_annealed_schedule_ends_at_the_nearest_prototype():
-    model = InnerKMeans(4, random_state=0).fit(KMEANS_X)
-    np.testing.assert_array_equal(model.labels_, model.transform(KMEANS_X).argmin(axis=1))
-    means = [KMEANS_X[model.labels_ == k].mean(axis=0) for k in range(4)]
+    model = InnerKMeans(4, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, model.transform(X).argmin(axis=1))
+    means = [X[model.labels_ == k].mean(axis=0) for k in range(4)]
     np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-10)
 
 
@@ -446,34 +396,32 @@ def test_assignments_that_stand_end_the_passes():
 @may_not_rest
 @pytest.mark.parametrize("mode", MODES[:6:2])
 def test_the_same_seed_gives_the_same_bits(mode):
-    first, again = (
-        InnerKMeans(3, random_state=7, n_init=2, **mode).fit(KMEANS_X) for _ in range(2)
-    )
+    first, again = (InnerKMeans(3, random_state=7, n_init=2, **mode).fit(X) for _ in range(2))
     np.testing.assert_array_equal(first.cluster_centers_, again.cluster_centers_)
     np.testing.assert_array_equal(first.votes_, again.votes_)
 
 
 def test_weights_of_two_are_rows_given_twice():
-    weights = np.where(np.arange(len(KMEANS_X)) % 3 == 0, 2.0, 1.0)
-    options = {"init": KMEANS_X[::50], "random_state": 0}
-    weighted = InnerKMeans(3, **options).fit(KMEANS_X, sample_weight=weights)
-    repeated = InnerKMeans(3, **options).fit(np.repeat(KMEANS_X, weights.astype(int), axis=0))
+    weights = np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)
+    options = {"init": X[::50], "random_state": 0}
+    weighted = InnerKMeans(3, **options).fit(X, sample_weight=weights)
+    repeated = InnerKMeans(3, **options).fit(np.repeat(X, weights.astype(int), axis=0))
     np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-10)
     assert weighted.inertia_ == pytest.approx(repeated.inertia_)
 
 
 def test_float32_stays_float32_and_agrees():
-    wide = InnerKMeans(3, random_state=0).fit(KMEANS_X)
-    narrow = InnerKMeans(3, random_state=0).fit(KMEANS_X.astype(np.float32))
+    wide = InnerKMeans(3, random_state=0).fit(X)
+    narrow = InnerKMeans(3, random_state=0).fit(X.astype(np.float32))
     assert narrow.cluster_centers_.dtype == np.float32
-    assert narrow.transform(KMEANS_X.astype(np.float32)).dtype == np.float32
+    assert narrow.transform(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(narrow.cluster_centers_, wide.cluster_centers_, rtol=1e-4)
 
 
 def test_blocks_of_rows_give_the_same_clusters_as_one_block():
-    model = InnerKMeans(3, init=KMEANS_X[::50], random_state=0)
-    whole = model._fit_blocks(MemoryBlocks(KMEANS_X)).labels_
-    parts = model._fit_blocks(MemoryBlocks(KMEANS_X, block_rows=13)).labels_
+    model = InnerKMeans(3, init=X[::50], random_state=0)
+    whole = model._fit_blocks(MemoryBlocks(X)).labels_
+    parts = model._fit_blocks(MemoryBlocks(X, block_rows=13)).labels_
     np.testing.assert_array_equal(whole, parts)
 
 
@@ -488,12 +436,12 @@ def test_a_callable_start_is_asked():
     def first_rows(data, n_clusters, random_state):
         return data[:n_clusters]
 
-    asked = InnerKMeans(3, init=first_rows, n_init=1, random_state=0).fit(KMEANS_X)
-    given = InnerKMeans(3, init=KMEANS_X[:3], random_state=0).fit(KMEANS_X)
+    asked = InnerKMeans(3, init=first_rows, n_init=1, random_state=0).fit(X)
+    given = InnerKMeans(3, init=X[:3], random_state=0).fit(X)
     np.testing.assert_array_equal(asked.labels_, given.labels_)
 
 
-def test_the_spread_start_is_as_good_as_scikit_learns():
+def test_the_distant_start_is_as_good_as_scikit_learns():
     data, _ = make_blobs(500, centers=12, random_state=1)
     one_pass = {"n_views": 1, "view_size": 1.0, "replace": False, "schedule": "paper"}
     ours = [InnerKMeans(12, resample="fit", random_state=seed, **one_pass).fit(data).inertia_
@@ -526,26 +474,26 @@ def test_fewer_distinct_rows_than_clusters_warn():
 
 def test_a_run_that_never_rests_says_what_to_try():
     with pytest.warns(ConvergenceWarning, match="schedule='anneal' or resample='fit'"):
-        InnerKMeans(10, schedule="paper", n_views=3, max_iter=3, random_state=0).fit(KMEANS_X)
+        InnerKMeans(10, schedule="paper", n_views=3, max_iter=3, random_state=0).fit(X)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
-        InnerKMeans(10, max_iter=2, tol=0, random_state=0).fit(KMEANS_X)
+        InnerKMeans(10, max_iter=2, tol=0, random_state=0).fit(X)
 
 
 @pytest.mark.parametrize(
     ("parameters", "data", "message"),
     [
-        ({"n_clusters": 151}, KMEANS_X, "n_clusters=151 is more than the n_samples=150"),
-        ({"view_size": 0}, KMEANS_X, "view_size"),
+        ({"n_clusters": 151}, X, "n_clusters=151 is more than the n_samples=150"),
+        ({"view_size": 0}, X, "view_size"),
         (
             {"view_size": 2.0, "replace": False},
-            KMEANS_X,
+            X,
             "asks for 8 of 4 items without replacement",
         ),
         ({}, np.full((9, 2), np.nan), "NaN"),
         ({}, np.array([[1e300, 0.0]] * 5 + [[0.0, 1.0]] * 5), "squared distances overflow float64"),
-        ({"init": np.zeros((2, 4))}, KMEANS_X, "init gives centres of shape"),
-        ({"init": np.full((3, 4), np.inf)}, KMEANS_X, "expected finite"),
-        ({"resample": "never"}, KMEANS_X, "resample"),
+        ({"init": np.zeros((2, 4))}, X, "init gives centres of shape"),
+        ({"init": np.full((3, 4), np.inf)}, X, "expected finite"),
+        ({"resample": "never"}, X, "resample"),
     ],
 )
 def test_bad_input_is_named(parameters, data, message):
@@ -555,18 +503,18 @@ def test_bad_input_is_named(parameters, data, message):
 
 def test_weights_of_zero_leave_nothing_to_cluster():
     with pytest.raises(ValueError, match=r"sample_weight|weights"):
-        InnerKMeans(3).fit(KMEANS_X, sample_weight=np.zeros(len(KMEANS_X)))
+        InnerKMeans(3).fit(X, sample_weight=np.zeros(len(X)))
 
 
 def test_new_rows_that_overflow_are_refused():
-    model = InnerKMeans(3, random_state=0).fit(KMEANS_X)
+    model = InnerKMeans(3, random_state=0).fit(X)
     for method in (model.predict, model.transform, model.score):
         with pytest.raises(ValueError, match="overflow"):
             method(np.full((1, 4), 1e300))
 
 
 @pytest.mark.usefixtures("callbacks")
-def test_callbacks_are_told_about_passes():
+def test_callbacks_count_passes():
     class Count:
         passes = 0
 
@@ -584,5 +532,5 @@ def test_callbacks_are_told_about_passes():
             return False
 
     counter = Count()
-    model = InnerKMeans(3, random_state=0).set_callbacks(counter).fit(KMEANS_X)
+    model = InnerKMeans(3, random_state=0).set_callbacks(counter).fit(X)
     assert counter.passes == model.n_iter_

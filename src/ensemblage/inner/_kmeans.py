@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,6 @@ from ensemblage.inner._inner_ensemble import check_view_size, draw_feature_views
 from ensemblage.inner._kmeans_kernels import (
     ClusterSums,
     Draws,
-    Votes,
     add_cluster_sums,
     agreeing_views,
     bounded_view_votes,
@@ -64,101 +63,41 @@ from ensemblage.inner._kmeans_kernels import (
 )
 
 Array = NDArray[Any]
-
+PassViews: TypeAlias = Array | Draws
+"""Voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
 
 ANNEALED_PASSES = 20
+"""Voting passes of the annealed schedule at most."""
 FINAL_VIEWS = 4
 """Voters at the end of the annealed schedule, for each of those before."""
-
-
-class Schedule(NamedTuple):
-    """How one start of many goes on."""
-
-    paper: bool  # Algorithm 6, rather than annealed
-    resample: str
-    max_iter: int
-    tol: float  # the centres rest when the sum of their squared moves is no more
-
-
-class Start(NamedTuple):
-    """What one start of many begins with."""
-
-    centers: Array
-    voters: Voters
-    views: Array  # those that judge rows at the end
-
-
-def draw_voters(
-    n_features: int, draws: Draws, schedule: Schedule
-) -> tuple[Voters, NDArray[np.float64]]:
-    """Give the voters of each pass, and the views that judge rows at the end."""
-    *seeds, last = draw_seeds(draws.seed, schedule.max_iter + 1)
-    n_final = draws.n_views if schedule.paper else FINAL_VIEWS * draws.n_views
-    final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
-    if schedule.resample == "fit":
-        shared = draw_feature_views(n_features, draws)
-        return Voters(lambda _: shared, prune=True), shared if schedule.paper else final
-
-    def draws_of(index: int) -> Draws:
-        return draws._replace(seed=seeds[index])
-
-    if schedule.resample == "instance":
-        return Voters(draws_of, prune=False), final
-    return Voters(lambda index: draw_feature_views(n_features, draws_of(index)), False), final
-
-
-def run_paper(
-    source: BlockSource, start: Start, schedule: Schedule, step: Callable[[], bool]
-) -> Run:
-    """Run Algorithm 6."""
-    # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
-    limit = schedule.tol if schedule.resample == "fit" else -1.0
-    return run_until_rest(source, start.centers, start.voters, schedule.max_iter, limit, step)
-
-
-def run_annealed(
-    source: BlockSource,
-    start: Start,
-    deciding: Array,
-    schedule: Schedule,
-    step: Callable[[], bool],
-) -> Run:
-    """Stir the centres, average them, and let the deciding views alone bring them to rest."""
-    n_votes = min(ANNEALED_PASSES, schedule.max_iter // 2)
-    stirred = anneal(source, start.centers, start.voters, n_votes, step)
-    last = Voters(lambda _: deciding, prune=True)
-    n_left = schedule.max_iter - stirred.n_iter
-    run = run_until_rest(source, stirred.centers, last, n_left, schedule.tol, step)
-    evaluated = run.n_evaluated + stirred.n_evaluated
-    return run._replace(n_iter=run.n_iter + stirred.n_iter, n_evaluated=evaluated)
-
-
-def anneal(
-    source: BlockSource, centers: Array, voters: Voters, n_passes: int, step: Callable[[], bool]
-) -> Run:
-    """Stir the centres by voting passes; give their mean over the later half of these.
-
-    A pass that changes no row is the last.
-    """
-    trail: list[Array] = []
-    n_evaluated = 0
-    for done in islice(passes(source, centers, voters), n_passes):
-        n_evaluated += done.n_evaluated
-        trail.append(done.centers)
-        if step() or done.n_changed == 0:
-            break
-    last = trail[len(trail) // 2 :] or [centers]
-    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
-    return Run(mean, len(trail), n_evaluated, False)
-
-
+RANDOM_STARTS = 10
+"""Starts where each is random rows or a callable's."""
+START_ROWS = 100_000
+"""Rows among which distant ones are sought, drawn by the seed."""
+ROWS_PER_CLUSTER = 100
+"""The same for each cluster, where that is more."""
 SMALLEST_WEIGHT = 1e-100
-START_ROWS, ROWS_PER_CLUSTER = 100_000, 100
-"""Rows far apart are sought among so many, or so many for each cluster, drawn by the seed."""
+"""Weights all below this, or above its inverse, are scaled."""
+ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
+"""What is found for each row: its cluster, and the share of the views that vote for it."""
+ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
+"""What a pass keeps of each row: its cluster, and how far centres may move before it can change."""
+FITTED = {
+    "cluster_centers_": "float (clusters, features)",
+    "cluster_weights_": "float (clusters) 0..",
+    "views_": "float (*, features) 0..",
+    # rows on disk or on a cluster have theirs elsewhere
+    "labels_": "optional integer (rows) 0..<clusters",
+    "votes_": "optional float (rows) 0..1.000001",
+    "inertia_": "number",
+    "n_iter_": "count",
+    "n_evaluations_": "count",
+    "_n_features_out": "count",
+}
 
 
 def positive_weights(sample_weight: Any, X: Array) -> NDArray[np.float64]:
-    """Check row weights, in float64; only those beyond all reason are scaled, as inertia is."""
+    """Check row weights, in float64; only extreme ones are scaled, as inertia is."""
     weights: NDArray[np.float64] = check_sample_weight(sample_weight, X, dtype=np.float64)
     usual = SMALLEST_WEIGHT < weights.max(initial=0) < 1 / SMALLEST_WEIGHT and weights.min() >= 0
     return weights if usual else read_weights(sample_weight, X)
@@ -170,7 +109,7 @@ def start_centers(
     """First centres as ``init`` says; a callable one is given the rows, so they must be here."""
     n_features = source.shape[1]
     if isinstance(init, str):
-        draw = spread_rows if init == "k-means++" else random_rows
+        draw = distant_rows if init == "k-means++" else random_rows
         centers = draw(source, n_clusters, np.random.default_rng(seed))
     elif callable(init):
         if X is None:
@@ -201,7 +140,7 @@ def random_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     return found[np.argsort(np.argsort(chosen))]
 
 
-def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
+def distant_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) -> Array:
     r"""Draw rows far apart, by greedy k-means++.
 
     Each next centre is the best of :math:`2 + \lfloor \log K \rfloor` rows drawn in proportion
@@ -211,40 +150,34 @@ def spread_rows(source: BlockSource, n_clusters: int, rng: np.random.Generator) 
     some are drawn first: two passes over all of them for each centre took a third of a fit.
     """
     n_trials = 2 + int(np.log(n_clusters))
-    source = _some_rows(source, max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), rng)
+    n_rows, weights = max(START_ROWS, ROWS_PER_CLUSTER * n_clusters), source.weights
+    n_eligible = np.count_nonzero(weights)
+    if n_eligible > n_rows:
+        chosen = np.sort(rng.choice(n_eligible, n_rows, replace=False))
+        if n_eligible < len(weights):
+            chosen = np.flatnonzero(weights)[chosen]
+        rows = np.concatenate(list(source.map(_pick, chosen)))
+        source = MemoryBlocks(rows, np.ascontiguousarray(weights[chosen]))
     centers = _draw(source, _weighted_candidates, rng, 1)
     while len(centers) < n_clusters:
         step = centers[-1:], len(centers) == 1
-        candidates = _draw(source, _spread_candidates, rng, n_trials, *step)
+        candidates = _draw(source, _distant_candidates, rng, n_trials, *step)
         costs = source.reduce(_candidate_costs, candidates)
         centers = np.concatenate([centers, candidates[[int(np.argmin(costs[0]))]]])
     return centers
 
 
-def _some_rows(source: BlockSource, most: int, rng: np.random.Generator) -> BlockSource:
-    """Draw rows with some weight, or leave all where they are if there are no more."""
-    weights = source.weights
-    n_eligible = np.count_nonzero(weights)
-    if n_eligible <= most:
-        return source
-    chosen = np.sort(rng.choice(n_eligible, most, replace=False))
-    if n_eligible < len(weights):
-        chosen = np.flatnonzero(weights)[chosen]
-    rows = np.concatenate(list(source.map(_pick, chosen)))
-    return MemoryBlocks(rows, np.ascontiguousarray(weights[chosen]))
-
-
 def _draw(
     source: BlockSource, kernel: Any, rng: np.random.Generator, n_draws: int, *state: Any
 ) -> Array:
-    """Draw rows: the kernel offers one per block and draw, and the block's mass."""
+    """Draw rows: the kernel gives one per block and draw, and the block's weight."""
     inside, between = rng.random(n_draws), rng.random(n_draws)
     run = source.map_with_state if state else source.map
-    offers = list(run(kernel, inside, *state))
-    masses = np.cumsum([mass for mass, _ in offers])
-    chosen = np.searchsorted(masses, between * masses[-1], side="right")
-    chosen = np.minimum(chosen, len(offers) - 1)
-    return np.stack([offers[block][1][draw] for draw, block in enumerate(chosen)])
+    found = list(run(kernel, inside, *state))
+    totals = np.cumsum([total for total, _ in found])
+    chosen = np.searchsorted(totals, between * totals[-1], side="right")
+    chosen = np.minimum(chosen, len(found) - 1)
+    return np.stack([found[block][1][draw] for draw, block in enumerate(chosen)])
 
 
 def _pick(block: Block, indices: Array) -> Array:
@@ -254,16 +187,16 @@ def _pick(block: Block, indices: Array) -> Array:
 
 
 def _weighted_candidates(block: Block, inside: Array) -> tuple[float, Array]:
-    return _offer(block.rows, block.weights, inside)
+    return _weighted_rows(block.rows, block.weights, inside)
 
 
-def _spread_candidates(
+def _distant_candidates(
     block: Block, inside: Array, latest: Array, fresh: bool
 ) -> tuple[Array, tuple[float, Array]]:
     nearest = own_distances(block.rows, latest, np.zeros(len(block.rows), np.int32))
     if not fresh:
         nearest = np.minimum(nearest, block.state)
-    return nearest, _offer(block.rows, nearest * block.weights, inside)
+    return nearest, _weighted_rows(block.rows, nearest * block.weights, inside)
 
 
 def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
@@ -275,100 +208,11 @@ def _candidate_costs(block: Block, candidates: Array) -> tuple[Array]:
     return (costs,)
 
 
-def _offer(rows: Array, masses: Array, inside: Array) -> tuple[float, Array]:
-    """Rows drawn in proportion to their masses, and the sum of the masses."""
-    cumulated = np.cumsum(masses)
+def _weighted_rows(rows: Array, weights: Array, inside: Array) -> tuple[float, Array]:
+    """Rows drawn in proportion to their weights, and the sum of the weights."""
+    cumulated = np.cumsum(weights)
     places = np.searchsorted(cumulated, inside * cumulated[-1], side="right")
     return float(cumulated[-1]), rows[np.minimum(places, len(rows) - 1)]
-
-
-ROW_LABEL = np.dtype([("label", np.int32), ("vote", np.float64)])
-"""What is found for each row: its cluster, and the share of the views that vote for it."""
-
-
-class Labelling(NamedTuple):
-    """Rows with nothing left to learn."""
-
-    labels: NDArray[np.int32]
-    agreement: NDArray[np.float64]  # share of the views that vote for the row's cluster
-    inertia: float  # weighted sum of squared distances to the own centre, all features
-
-
-class Clustered(NamedTuple):
-    """What labels come to; blocks add up."""
-
-    inertia: float
-    counts: NDArray[np.int64]  # rows of each cluster
-    weights: NDArray[np.float64]  # and their weight
-
-
-class Fit(NamedTuple):
-    """What one start of many came to."""
-
-    run: Run
-    views: Array
-    deciding: Array  # views that label rows
-
-
-def label_pass(block: Block, centers: Array, deciding: Array, views: Array) -> Labelling:
-    """Label rows by the deciding views, ties to the lowest index; ask all views if they agree."""
-    labels, counts = view_votes(block.rows, centers, deciding)
-    if deciding is not views:
-        counts = agreeing_views(block.rows, centers, views, labels)
-    inertia = own_distances(block.rows, centers, labels) @ block.weights
-    return Labelling(labels, counts / len(views), float(inertia))
-
-
-def label_rows(
-    block: Block, centers: Array, deciding: Array, views: Array
-) -> tuple[Array, Clustered]:
-    """Label rows as :func:`label_pass` does, and count them; values are of dtype ``ROW_LABEL``."""
-    labels, agreement, inertia = label_pass(block, centers, deciding, views)
-    values = np.empty(len(labels), ROW_LABEL)
-    values["label"], values["vote"] = labels, agreement
-    return values, _add_up(block, labels, inertia, len(centers))
-
-
-def clustered(block: Block, centers: Array, deciding: Array) -> Clustered:
-    """Add up what the labels of a block come to, by the deciding views alone."""
-    labels, _ = view_votes(block.rows, centers, deciding)
-    inertia = own_distances(block.rows, centers, labels) @ block.weights
-    return _add_up(block, labels, float(inertia), len(centers))
-
-
-def _add_up(block: Block, labels: Array, inertia: float, n_clusters: int) -> Clustered:
-    counts = np.bincount(labels, minlength=n_clusters)
-    weights: Any = np.bincount(labels, block.weights, n_clusters)
-    return Clustered(inertia, counts, weights)
-
-
-def label_all(source: BlockSource, fit: Fit) -> tuple[Any, Clustered]:
-    """Label all rows; values of dtype ``ROW_LABEL``, or None where the source keeps them."""
-    return source.collect(label_rows, fit.run.centers, fit.deciding, fit.views)
-
-
-def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
-    """Label the rows of a fitted model's source block by block, and add up each cluster's rows."""
-    deciding = model._deciding(model.views_)  # noqa: SLF001
-    yield from source.map(_label_and_add, model.cluster_centers_, deciding, model.views_)
-
-
-def _label_and_add(
-    block: Block, centers: Array, deciding: Array, views: Array
-) -> tuple[Array, ClusterSums]:
-    values, _ = label_rows(block, centers, deciding, views)
-    return values, cluster_sums(block.rows, block.weights, values["label"].copy(), len(centers))
-
-
-def inertia_of(source: BlockSource, fit: Fit) -> float:
-    """Add up the squared distances of all rows to their centres."""
-    return source.reduce(clustered, fit.run.centers, fit.deciding).inertia
-
-
-Crowd: TypeAlias = Array | Draws
-"""The voters of a pass: views that all rows share, (n_views, n_features), or how rows draw them."""
-
-ROW_STATE = np.dtype([("label", np.int32), ("bound", np.float64)])
 
 
 class PassStatistics(NamedTuple):
@@ -379,21 +223,22 @@ class PassStatistics(NamedTuple):
     n_evaluated: int  # rows whose distances were computed
 
 
-class Offers(NamedTuple):
-    """Rows that an empty cluster may move to, farthest from their own centres first."""
+class Run(NamedTuple):
+    """The outcome of one start."""
 
-    distances: NDArray[np.float64]
-    rows: Array
-    labels: NDArray[np.int32]
-    weights: NDArray[np.float64]
+    centers: Array
+    n_iter: int  # passes made
+    n_evaluated: int  # rows evaluated in all passes together
+    converged: bool  # whether the last loop came to rest, rather than to its limit
 
 
 def assign_pass(
-    block: Block, centers: Array, crowd: Crowd, fresh: bool
+    block: Block, centers: Array, views: PassViews, fresh: bool
 ) -> tuple[Array, PassStatistics]:
-    """Assign every row of a block by vote; ties stay where they are. A fresh run has no carry."""
+    """Assign every row of a block by vote; ties stay where they are. A fresh run has no state."""
     before = _state(block, fresh)
-    labels = elect(block.rows, centers, crowd, before["label"]).labels
+    vote = instance_votes if isinstance(views, Draws) else view_votes
+    labels, _ = vote(block.rows, centers, views, before["label"])  # type: ignore[arg-type]
     return _finish(block, before, labels, np.zeros(len(labels)), len(labels), len(centers))
 
 
@@ -407,24 +252,10 @@ def bounded_pass(
     """
     before = _state(block, fresh)
     bounds = before["bound"] - drift[before["label"]]
-    votes = bounded_view_votes(block.rows, centers, views, before["label"], bounds)
-    return _finish(block, before, votes.labels, votes.bounds, votes.n_evaluated, len(centers))
-
-
-def elect(rows: Array, centers: Array, crowd: Crowd, incumbents: Array | None = None) -> Votes:
-    """Let a crowd vote; incumbents win ties."""
-    if isinstance(crowd, Draws):
-        return instance_votes(rows, centers, crowd, incumbents)
-    return view_votes(rows, centers, crowd, incumbents)
-
-
-def farthest_rows(block: Block, centers: Array, n_rows: int) -> Offers:
-    """Find at most ``n_rows`` rows of positive weight farthest from the centres of their labels."""
-    labels = _state(block, fresh=False)["label"]
-    distances = own_distances(block.rows, centers, labels)
-    distances[block.weights <= 0] = 0.0
-    chosen = np.argsort(-distances, kind="stable")[:n_rows]
-    return Offers(distances[chosen], block.rows[chosen], labels[chosen], block.weights[chosen])
+    labels, bounds, n_evaluated = bounded_view_votes(
+        block.rows, centers, views, before["label"], bounds
+    )
+    return _finish(block, before, labels, bounds, n_evaluated, len(centers))
 
 
 def _state(block: Block, fresh: bool) -> Array:
@@ -450,53 +281,70 @@ def add_statistics(one: PassStatistics, other: PassStatistics) -> PassStatistics
     return PassStatistics(sums, one.n_changed + other.n_changed, evaluated)
 
 
-class Pass(NamedTuple):
-    """Where a pass leaves the run."""
+def farthest_rows(block: Block, centers: Array, n_rows: int) -> tuple[Array, Array, Array, Array]:
+    """Find at most ``n_rows`` rows of positive weight farthest from the centres of their labels.
 
-    centers: Array
-    shift: float  # sum of the squared moves of the centres
-    n_changed: int  # rows that changed cluster
-    n_evaluated: int  # rows whose distances were computed
-
-
-class Run(NamedTuple):
-    """The outcome of one start."""
-
-    centers: Array
-    n_iter: int  # passes made
-    n_evaluated: int  # rows evaluated in all passes together
-    converged: bool  # whether the last loop came to rest, rather than to its limit
+    Gives their distances, the rows, their labels and weights, the farthest first.
+    """
+    labels = _state(block, fresh=False)["label"]
+    distances = own_distances(block.rows, centers, labels)
+    distances[block.weights <= 0] = 0.0
+    chosen = np.argsort(-distances, kind="stable")[:n_rows]
+    return distances[chosen], block.rows[chosen], labels[chosen], block.weights[chosen]
 
 
-class Voters(NamedTuple):
-    """Who votes in each pass."""
+def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
+    """Means of the clusters; an empty one moves to the row farthest from its own centre.
 
-    crowd_of: Callable[[int], Crowd]  # from the number of the pass
-    prune: bool  # skip rows that cannot change: exact, with the same shared views in each pass
+    Only rows whose cluster has other rows as well are taken.
+    """
+    sums = ClusterSums(*(field.copy() for field in statistics.sums))
+    empty = np.flatnonzero(sums.totals <= 0)
+    if len(empty):
+        # one row of each other cluster may be its only one, which is not taken
+        n_rows = len(empty) + len(centers)
+        parts = zip(*source.map(farthest_rows, centers, n_rows), strict=True)
+        distances, rows, labels, weights = (np.concatenate(part) for part in parts)
+        candidates = iter(np.argsort(-distances, kind="stable"))
+        for cluster in empty.tolist():
+            for row in candidates:
+                if distances[row] > 0 and sums.totals[labels[row]] > weights[row]:
+                    move_row(sums, rows[row], weights[row], labels[row], cluster)
+                    break
+    filled = sums.totals[:, None] > 0
+    return np.where(filled, cluster_means(sums), centers).astype(centers.dtype)
 
 
-def passes(source: BlockSource, centers: Array, voters: Voters) -> Iterator[Pass]:
-    """Assign and update, without end (Algorithm 6, lines 4 to 14)."""
+def passes(
+    source: BlockSource, centers: Array, views_of: Callable[[int], PassViews], prune: bool
+) -> Iterator[tuple[Array, float, int, int]]:
+    """Assign and update, without end (Algorithm 6, lines 4 to 14).
+
+    ``views_of`` gives the voters of a pass by its number; ``prune`` skips rows that cannot change:
+    exact, with the same shared views in each pass. Each pass gives the centres, the sum of their
+    squared moves, and the number of rows that changed cluster and whose distances were computed.
+    """
     drift = np.zeros(len(centers))
     for index in count():
-        crowd: Any = voters.crowd_of(index)
-        kernel, state = (bounded_pass, (drift,)) if voters.prune else (assign_pass, ())
+        views: Any = views_of(index)
+        kernel, state = (bounded_pass, (drift,)) if prune else (assign_pass, ())
         if index == 0:
             source.reset()
-        call = kernel, centers, crowd, index == 0, *state
+        call = kernel, centers, views, index == 0, *state
         statistics = source.reduce_with_state(*call, combine=add_statistics)
         moved = _next_centers(source, centers, statistics)
-        if voters.prune:
-            drift = center_drift(centers, moved, crowd)
+        if prune:
+            drift = center_drift(centers, moved, views)
         shift = float(np.square(moved.astype(np.float64) - centers).sum())
         centers = moved
-        yield Pass(centers, shift, statistics.n_changed, statistics.n_evaluated)
+        yield centers, shift, statistics.n_changed, statistics.n_evaluated
 
 
 def run_until_rest(
     source: BlockSource,
     centers: Array,
-    voters: Voters,
+    views_of: Callable[[int], PassViews],
+    prune: bool,
     max_iter: int,
     tol: float,
     step: Callable[[], bool],
@@ -506,17 +354,58 @@ def run_until_rest(
     The centres rest when the sum of their squared moves is at most ``tol``. ``step`` is called
     after each pass, and true to stop.
     """
-    n_evaluated = 0
-    for index, done in enumerate(passes(source, centers, voters), start=1):
-        n_evaluated += done.n_evaluated
-        rests = done.n_changed == 0 or done.shift <= tol
+    total = 0
+    for index, done in enumerate(passes(source, centers, views_of, prune), start=1):
+        centers, shift, n_changed, n_evaluated = done
+        total += n_evaluated
+        rests = n_changed == 0 or shift <= tol
         if step() or rests or index == max_iter:
-            return Run(done.centers, index, n_evaluated, rests)
+            return Run(centers, index, total, rests)
     raise AssertionError("passes never end by themselves")
 
 
-def spread(source: BlockSource) -> float:
-    """Mean over features of the weighted variance, the yardstick of ``tol``."""
+def anneal(
+    source: BlockSource,
+    centers: Array,
+    views_of: Callable[[int], PassViews],
+    prune: bool,
+    n_passes: int,
+    step: Callable[[], bool],
+) -> Run:
+    """Move the centres by voting passes; give their mean over the later half of these.
+
+    A pass that changes no row is the last.
+    """
+    trail: list[Array] = []
+    total = 0
+    for moved, _, n_changed, n_evaluated in islice(
+        passes(source, centers, views_of, prune), n_passes
+    ):
+        total += n_evaluated
+        trail.append(moved)
+        if step() or n_changed == 0:
+            break
+    last = trail[len(trail) // 2 :] or [centers]
+    mean = np.mean(last, axis=0, dtype=np.float64).astype(centers.dtype)
+    return Run(mean, len(trail), total, False)
+
+
+def draw_pass_views(
+    n_features: int, draws: Draws, resample: str, max_iter: int, n_final: int
+) -> tuple[Callable[[int], PassViews], Array]:
+    """Give the views of each pass by its number, and those that judge rows at the end."""
+    *seeds, last = draw_seeds(draws.seed, max_iter + 1)
+    final = draw_feature_views(n_features, draws._replace(n_views=n_final, seed=last))
+    if resample == "fit":
+        shared = draw_feature_views(n_features, draws)
+        return lambda _: shared, final if n_final != draws.n_views else shared
+    if resample == "instance":
+        return lambda index: draws._replace(seed=seeds[index]), final
+    return lambda index: draw_feature_views(n_features, draws._replace(seed=seeds[index])), final
+
+
+def mean_variance(source: BlockSource) -> float:
+    """Mean over features of the weighted variance, the unit of ``tol``."""
     total, sums = source.reduce(_moments)
     (squares,) = source.reduce(_squares, sums / total)
     return float(squares.mean() / total)
@@ -528,31 +417,6 @@ def _moments(block: Block) -> tuple[float, Array]:
 
 def _squares(block: Block, mean: Array) -> tuple[Array]:
     return (block.weights @ np.square(block.rows - mean),)
-
-
-def _next_centers(source: BlockSource, centers: Array, statistics: PassStatistics) -> Array:
-    """Means of the clusters; an empty one moves to the row farthest from its own centre."""
-    sums = ClusterSums(*(field.copy() for field in statistics.sums))
-    empty = np.flatnonzero(sums.totals <= 0)
-    if len(empty):
-        _refill(source, centers, sums, empty)
-    filled = sums.totals[:, None] > 0
-    return np.where(filled, cluster_means(sums), centers).astype(centers.dtype)
-
-
-def _refill(source: BlockSource, centers: Array, sums: ClusterSums, empty: Array) -> None:
-    """Give each empty cluster one of the farthest rows whose cluster has other rows as well."""
-    # one row of each other cluster may be its only one, and is not to be had
-    n_offers = len(empty) + len(centers)
-    parts = zip(*source.map(farthest_rows, centers, n_offers), strict=True)
-    offers = Offers(*(np.concatenate(part) for part in parts))
-    candidates = iter(np.argsort(-offers.distances, kind="stable"))
-    for cluster in empty:
-        for chosen in candidates:
-            label, weight = offers.labels[chosen], offers.weights[chosen]
-            if offers.distances[chosen] > 0 and sums.totals[label] > weight:
-                move_row(sums, offers.rows[chosen], weight, label, cluster)
-                break
 
 
 def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Array, Array]:
@@ -568,91 +432,48 @@ def step_towards(centers: Array, weights: Array, sums: ClusterSums) -> tuple[Arr
     return moved.astype(centers.dtype), total
 
 
-class StreamMixin:
-    """``partial_fit`` of Inner K-means."""
+def label_rows(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, tuple[float, Array, Array]]:
+    """Label rows by the deciding views, ties to the lowest index; count all views that agree.
 
-    n_clusters: int
-    n_views: int
-    view_size: float
-    replace: bool
-    resample: str
-    random_state: Any
-    n_iter_: int
-    n_evaluations_: int
-    cluster_centers_: Array
-    cluster_weights_: Array
-    views_: Array
-
-    @guarded_fit
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with one more batch of rows, where a stream of these is all there is.
-
-        The first batch is fitted as ``fit`` does; each further one is a single voting pass, whose
-        means move the centres by the batch's share of all weight so far. That is an approximation:
-        no row is seen twice, so it ends near where ``fit`` on all rows would, not there.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The batch; the first needs at least ``n_clusters`` rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts for the centres; ones if not given.
-
-        Returns
-        -------
-        self : object
-            The estimator, with ``labels_``, ``votes_`` and ``inertia_`` of this batch.
-        """
-        if not hasattr(self, "cluster_centers_"):
-            fitted: Self = self.fit(X, sample_weight=sample_weight)  # type: ignore[attr-defined]
-            return fitted
-        if len(self.cluster_centers_) != self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters}, but the stream began with "
-                f"{len(self.cluster_centers_)} clusters: call fit to start anew."
-            )
-        source: MemoryBlocks
-        source, fit = self._final(X, sample_weight)  # type: ignore[attr-defined]
-        crowd = self._next_crowd(source)
-        call = assign_pass, fit.run.centers, crowd, True
-        found = source.begin().reduce_with_state(*call, combine=add_statistics)
-        centers, weights = step_towards(fit.run.centers, self.cluster_weights_, found.sums)
-        evaluated = self.n_evaluations_ + found.n_evaluated
-        run = Run(centers, self.n_iter_ + 1, evaluated, converged=True)
-        self._store(source, fit._replace(run=run), weights)  # type: ignore[attr-defined]
-        return self
-
-    def _next_crowd(self, source: BlockSource) -> Crowd:
-        """Draw the voters of the next batch; the same ones as before if they vote all along."""
-        if self.resample == "fit":
-            return self.views_
-        n_features = source.shape[1]
-        n_draws = check_view_size(n_features, self.view_size, self.replace)
-        seed = draw_seeds(self.random_state, self.n_iter_ + 1)[-1]
-        draws = Draws(self.n_views, n_draws, self.replace, seed)
-        return draws if self.resample == "instance" else draw_feature_views(n_features, draws)
+    Gives values of dtype ``ROW_LABEL``, and what :func:`cluster_totals` does.
+    """
+    labels, counts = view_votes(block.rows, centers, deciding)
+    if deciding is not views:
+        counts = agreeing_views(block.rows, centers, views, labels)
+    values = np.empty(len(labels), ROW_LABEL)
+    values["label"], values["vote"] = labels, counts / len(views)
+    return values, _totals(block, centers, labels)
 
 
-FITTED = {
-    "cluster_centers_": "float (clusters, features)",
-    "cluster_weights_": "float (clusters) 0..",
-    "views_": "float (*, features) 0..",
-    # rows on disk or on a cluster have theirs elsewhere
-    "labels_": "optional integer (rows) 0..<clusters",
-    "votes_": "optional float (rows) 0..1.000001",
-    "inertia_": "number",
-    "n_iter_": "count",
-    "n_evaluations_": "count",
-    "_n_features_out": "count",
-}
-RANDOM_STARTS = 10
+def cluster_totals(block: Block, centers: Array, deciding: Array) -> tuple[float, Array, Array]:
+    """Give the inertia, and number and weight of each cluster's rows, by the deciding views."""
+    labels, _ = view_votes(block.rows, centers, deciding)
+    return _totals(block, centers, labels)
+
+
+def _totals(block: Block, centers: Array, labels: Array) -> tuple[float, Array, Array]:
+    inertia = float(own_distances(block.rows, centers, labels) @ block.weights)
+    counts = np.bincount(labels, minlength=len(centers))
+    return inertia, counts, np.bincount(labels, block.weights, len(centers))
+
+
+def labelled_blocks(model: Any, source: BlockSource) -> Iterator[tuple[Array, ClusterSums]]:
+    """Label the rows of a fitted model's source block by block, and add up each cluster's rows."""
+    deciding = model._deciding(model.views_)  # noqa: SLF001
+    yield from source.map(_label_and_add, model.cluster_centers_, deciding, model.views_)
+
+
+def _label_and_add(
+    block: Block, centers: Array, deciding: Array, views: Array
+) -> tuple[Array, ClusterSums]:
+    values, _ = label_rows(block, centers, deciding, views)
+    return values, cluster_sums(block.rows, block.weights, values["label"].copy(), len(centers))
 
 
 @set_module("ensemblage.inner")
 class InnerKMeans(
-    StreamMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -691,7 +512,7 @@ class InnerKMeans(
         resists noisy features and may spoil clear clusters. ``"auto"`` is ``"nearest"`` for the
         annealed schedule, and ``"vote"`` for the paper's.
     init : {"k-means++", "random"}, callable or array-like, default="k-means++"
-        Where to start: spread rows (sought among 100,000, or 100 for each cluster), random rows,
+        Where to start: rows far apart (sought among 100,000, or 100 for each cluster), random rows,
         ``init(X, n_clusters, random_state)``, or centres of shape (n_clusters, n_features).
     n_init : int or "auto", default="auto"
         Number of starts, of which the one with the lowest inertia is kept. ``"auto"`` is 10
@@ -843,7 +664,7 @@ class InnerKMeans(
         given = sample_weight is not None
         weights = positive_weights(sample_weight, source.placeholder) if given else None
         with source.begin(weights) as rows:
-            self._check_reach(column_range(rows).largest, rows)
+            self._check_range(column_range(rows).largest, rows)
             return self._fit_blocks(rows)
 
     def _fit_blocks(self, source: BlockSource, X: Array | None = None) -> InnerKMeans:
@@ -855,35 +676,100 @@ class InnerKMeans(
                 "Ask for fewer clusters, or give more rows."
             )
         n_draws = check_view_size(n_features, self.view_size, self.replace)
-        draws = Draws(self.n_views, n_draws, self.replace, 0)
-        tol = self.tol * spread(source)
-        schedule = Schedule(self.schedule == "paper", self.resample, self.max_iter, tol)
+        tol = self.tol * mean_variance(source)
         seeds = draw_seeds(self.random_state, self._n_starts())
         best, lowest = None, np.inf
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
                 start_seed, view_seed = draw_seeds(seed, 2)
                 centers = start_centers(source, self.n_clusters, self.init, X, start_seed)
-                crowd = draw_voters(n_features, draws._replace(seed=view_seed), schedule)
-                fit = self._fit_once(source, Start(centers, *crowd), schedule, step)
-                inertia = inertia_of(source, fit) if len(seeds) > 1 else 0.0
+                draws = Draws(self.n_views, n_draws, self.replace, view_seed)
+                run, views = self._fit_start(source, centers, draws, tol, step)
+                inertia = 0.0
+                if len(seeds) > 1:
+                    deciding = self._deciding(views)
+                    inertia = source.reduce(cluster_totals, run.centers, deciding)[0]
                 if best is None or inertia < lowest:
-                    best, lowest = fit, inertia
+                    best, lowest = (run, views), inertia
         assert best is not None  # noqa: S101  there is at least one start
-        self._store(source, best)
+        self._store(source, *best)
         return self
 
-    def _fit_once(
-        self, source: BlockSource, start: Start, schedule: Schedule, step: Callable[[], bool]
-    ) -> Fit:
-        views: Any = start.views
-        if not schedule.paper:
-            run = run_annealed(source, start, self._deciding(views), schedule, step)
-        else:
-            run = run_paper(source, start, schedule, step)
-            if schedule.resample == "iteration":
-                views = start.voters.crowd_of(run.n_iter - 1)
-        return Fit(run, views, self._deciding(views))
+    def _fit_start(
+        self,
+        source: BlockSource,
+        centers: Array,
+        draws: Draws,
+        tol: float,
+        step: Callable[[], bool],
+    ) -> tuple[Run, Array]:
+        """Run one start; give also the views that judge rows at the end."""
+        annealed, prune = self.schedule == "anneal", self.resample == "fit"
+        n_final = FINAL_VIEWS * self.n_views if annealed else self.n_views
+        views: Any
+        views_of, views = draw_pass_views(
+            centers.shape[1], draws, self.resample, self.max_iter, n_final
+        )
+        if not annealed:
+            # centres under ever new views do not rest; Algorithm 6 asks for unchanged labels
+            limit = tol if prune else -1.0
+            run = run_until_rest(source, centers, views_of, prune, self.max_iter, limit, step)
+            if self.resample == "iteration":
+                views = views_of(run.n_iter - 1)
+            return run, views
+        n_votes = min(ANNEALED_PASSES, self.max_iter // 2)
+        voted = anneal(source, centers, views_of, prune, n_votes, step)
+        deciding, n_left = self._deciding(views), self.max_iter - voted.n_iter
+        run = run_until_rest(source, voted.centers, lambda _: deciding, True, n_left, tol, step)
+        n_iter, n_evaluated = run.n_iter + voted.n_iter, run.n_evaluated + voted.n_evaluated
+        return run._replace(n_iter=n_iter, n_evaluated=n_evaluated), views
+
+    @guarded_fit
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> InnerKMeans:
+        """Go on with one more batch of rows, where a stream of these is all there is.
+
+        The first batch is fitted as ``fit`` does; each further one is a single voting pass, whose
+        means move the centres by the batch's share of all weight so far. That is an approximation:
+        no row is seen twice, so it ends near where ``fit`` on all rows would, not there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The batch; the first needs at least ``n_clusters`` rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts for the centres; ones if not given.
+
+        Returns
+        -------
+        self : object
+            The estimator, with ``labels_``, ``votes_`` and ``inertia_`` of this batch.
+        """
+        if not hasattr(self, "cluster_centers_"):
+            fitted: InnerKMeans = self.fit(X, sample_weight=sample_weight)
+            return fitted
+        if len(self.cluster_centers_) != self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters}, but the stream began with "
+                f"{len(self.cluster_centers_)} clusters: call fit to start anew."
+            )
+        source, centers = self._new_source(X, sample_weight)
+        views: PassViews = self.views_
+        if self.resample != "fit":
+            n_features = source.shape[1]
+            n_draws = check_view_size(n_features, self.view_size, self.replace)
+            seed = draw_seeds(self.random_state, self.n_iter_ + 1)[-1]
+            views = Draws(self.n_views, n_draws, self.replace, seed)
+            if self.resample == "iteration":
+                views = draw_feature_views(n_features, views)
+        call = assign_pass, centers, views, True
+        found = source.begin().reduce_with_state(*call, combine=add_statistics)
+        moved, weights = step_towards(centers, self.cluster_weights_, found.sums)
+        evaluated = self.n_evaluations_ + found.n_evaluated
+        run = Run(moved, self.n_iter_ + 1, evaluated, converged=True)
+        self._store(source, run, self.views_, weights)
+        return self
 
     def _n_starts(self) -> int:
         if self.n_init != "auto":
@@ -898,21 +784,25 @@ class InnerKMeans(
         by_vote = (usual if self.assign == "auto" else self.assign) == "vote"
         return views if by_vote else np.ones((1, views.shape[1]))
 
-    def _store(self, source: BlockSource, fit: Fit, weights: Array | None = None) -> None:
-        run = fit.run
-        values, reached = label_all(source, fit)
+    def _store(
+        self, source: BlockSource, run: Run, views: Array, weights: Array | None = None
+    ) -> None:
+        """Label all rows and set the fitted attributes; a stream has weights of its own."""
+        values, (inertia, counts, own_weights) = source.collect(
+            label_rows, run.centers, self._deciding(views), views
+        )
         for name, field in (("labels_", "label"), ("votes_", "vote")):
             self.__dict__.pop(name, None)  # that of an earlier fit
-            if values is not None:
+            if values is not None:  # else the source keeps them
                 setattr(self, name, values[field].copy())
-        self.inertia_ = reached.inertia
+        self.inertia_ = inertia
         self.cluster_centers_ = run.centers
-        self.cluster_weights_ = reached.weights if weights is None else weights
-        self.views_ = fit.views
+        self.cluster_weights_ = own_weights if weights is None else weights
+        self.views_ = views
         self.n_iter_ = run.n_iter
         self.n_evaluations_ = run.n_evaluated
         self._n_features_out = len(run.centers)
-        n_found = np.count_nonzero(reached.counts)
+        n_found = np.count_nonzero(counts)
         if weights is None and n_found < self.n_clusters:
             warn_user(
                 f"Only {n_found} of n_clusters={self.n_clusters} clusters have rows; X may have "
@@ -920,19 +810,16 @@ class InnerKMeans(
                 ConvergenceWarning,
             )
         elif not run.converged:
-            warn_user(self._advice(), ConvergenceWarning)
-
-    def _advice(self) -> str:
-        if self.schedule == "paper" and self.resample != "fit":
-            return (
-                f"Rows still change cluster after max_iter={self.max_iter} passes; with "
-                f"resample={self.resample!r} every pass has new views, so they seldom rest. "
-                "Use schedule='anneal' or resample='fit' to converge."
+            advice = "Raise max_iter or tol."
+            if self.schedule == "paper" and self.resample != "fit":
+                advice = (
+                    f"With resample={self.resample!r} every pass has new views, so they seldom "
+                    "rest. Use schedule='anneal' or resample='fit' to converge."
+                )
+            warn_user(
+                f"Rows still change cluster after max_iter={self.max_iter} passes. {advice}",
+                ConvergenceWarning,
             )
-        return (
-            f"Rows still change cluster after max_iter={self.max_iter} passes. "
-            "Raise max_iter or tol."
-        )
 
     @lazy_on_dask
     def predict(self, X: Any) -> Array:
@@ -949,7 +836,8 @@ class InnerKMeans(
             By the nearest prototype, or by the vote of ``views_``, as ``assign`` says.
         """
         check_is_fitted(self)
-        values, _ = label_all(*self._final(X))
+        source, centers = self._new_source(X)
+        values, _ = source.collect(label_rows, centers, self._deciding(self.views_), self.views_)
         labels: Array = values["label"].copy()
         return labels
 
@@ -989,24 +877,24 @@ class InnerKMeans(
             Minus the weighted sum of squared distances to the own prototype.
         """
         check_is_fitted(self)
-        return -inertia_of(*self._final(X, sample_weight))
+        source, centers = self._new_source(X, sample_weight)
+        return -source.reduce(cluster_totals, centers, self._deciding(self.views_))[0]
 
-    def _final(self, X: Any, sample_weight: Any = None) -> tuple[BlockSource, Fit]:
+    def _new_source(self, X: Any, sample_weight: Any = None) -> tuple[MemoryBlocks, Array]:
+        """Read new rows, and give the centres in their precision."""
         X = self._validated(X, reset=False)
         source = MemoryBlocks(X, positive_weights(sample_weight, X))
-        centers = self.cluster_centers_.astype(X.dtype, copy=False)
-        run = Run(centers, self.n_iter_, self.n_evaluations_, converged=True)
-        return source, Fit(run, self.views_, self._deciding(self.views_))
+        return source, self.cluster_centers_.astype(X.dtype, copy=False)
 
     def _validated(self, X: Any, reset: bool) -> Array:
         rows: Array = validate_numbers(
             self, X, dtype=[np.float64, np.float32], order="C", reset=reset
         )
         largest = max(-float(rows.min()), float(rows.max()))
-        self._check_reach(largest, rows)
+        self._check_range(largest, rows)
         return rows
 
-    def _check_reach(self, largest: float, rows: Array | BlockSource) -> None:
+    def _check_range(self, largest: float, rows: Array | BlockSource) -> None:
         """Refuse values whose squares overflow when they are added up over all rows."""
         # a view's distance adds at most draws * (2 * largest)^2, and inertia adds the rows
         heaviest, size = max(1.0, float(self.view_size)), rows.shape[0] * rows.shape[1]

@@ -194,21 +194,6 @@ FEWEST_ROWS, MOST_ROWS = 64, 1024
 LEAST_MARGIN = 1e-11
 
 
-class Votes(NamedTuple):
-    """The outcome of one assignment pass."""
-
-    labels: Codes  # the centre with the most votes
-    counts: Codes  # how many views voted for it
-
-
-class BoundedVotes(NamedTuple):
-    """The outcome of one assignment pass that skips rows which cannot change."""
-
-    labels: Codes
-    bounds: Doubles  # how far centres may move, in total, before a row must be looked at again
-    n_evaluated: int  # rows whose distances were computed
-
-
 class Ballot(NamedTuple):
     """What votes are about."""
 
@@ -223,29 +208,32 @@ def slack_of(rows: Array, n_terms: int) -> float:
     return float((n_terms + 8) * np.finfo(rows.dtype).eps)
 
 
-def view_votes(rows: Array, centers: Array, views: Array, incumbents: Codes | None = None) -> Votes:
-    """Let each view vote for its nearest centre; the most votes win.
+def view_votes(
+    rows: Array, centers: Array, views: Array, incumbents: Codes | None = None
+) -> tuple[Codes, Codes]:
+    """Let each view vote for its nearest centre; the most votes win: labels and their votes.
 
     When votes tie, the incumbent keeps the row; without one, or where it is -1, the lowest index
     wins.
     """
     labels = np.full(len(rows), -1, np.int32) if incumbents is None else incumbents.copy()
     counts = _run(rows, centers, views, np.arange(len(rows)), labels, np.empty(0))
-    return Votes(labels, counts)
+    return labels, counts
 
 
 def agreeing_views(rows: Array, centers: Array, views: Array, labels: Codes) -> Codes:
-    """Count the views that vote for a given label of each row, whoever won."""
+    """Count the views that vote for a given label of each row."""
     return _run(rows, centers, views, np.arange(len(rows)), labels.copy(), np.empty(0), False)
 
 
 def bounded_view_votes(
     rows: Array, centers: Array, views: Array, labels: Codes, bounds: Doubles
-) -> BoundedVotes:
+) -> tuple[Codes, Doubles, int]:
     r"""Vote as ``view_votes`` with incumbents, on the rows whose bound has run out.
 
-    Rows with a positive bound keep their label. The views must be those of the earlier passes;
-    a label of -1 is none yet.
+    Gives labels, bounds (how far centres may move, in total, before a row must be looked at again),
+    and the number of rows whose distances were computed. Rows with a positive bound keep their
+    label. The views must be those of the earlier passes; a label of -1 is none yet.
 
     :math:`\sqrt{D_e}` is a seminorm distance. A fresh bound is the
     :math:`\lceil E/2 \rceil`-th largest over views of
@@ -256,7 +244,7 @@ def bounded_view_votes(
     labels, bounds = labels.copy(), bounds.copy()
     active = np.flatnonzero((bounds <= 0) | (labels < 0))
     _run(rows, centers, views, active, labels, bounds)
-    return BoundedVotes(labels, bounds, len(active))
+    return labels, bounds, len(active)
 
 
 def center_drift(before: Array, after: Array, views: Array) -> NDArray[np.float64]:
@@ -282,7 +270,7 @@ def _run(
     active: Array,
     labels: Codes,
     bounds: Doubles,
-    elect: bool = True,
+    assign: bool = True,
 ) -> Codes:
     """Vote into ``labels`` and ``bounds``; give the number of votes behind each label."""
     n_clusters, n_features = centers.shape
@@ -298,7 +286,7 @@ def _run(
         # the product always has the same shape, so that a row's sums do not depend on its block
         _squares(rows, centers, here, squares)
         multiply_in_parts(weights, factors, out=products)
-        _count(ballot, distances, here, labels, counts, elect)
+        _count(ballot, distances, here, labels, counts, assign)
         if len(bounds):
             _bound(distances, ballot.slack, here, labels, bounds)
     return counts
@@ -313,7 +301,7 @@ def _chunk(centers: Array, views: Array) -> int:
 
 @compiled
 def winner(tally: Codes, incumbent: int) -> int:
-    """Elect the incumbent while nobody has more votes, else the first with the most."""
+    """Keep the incumbent while no centre has more votes, else take the first with the most."""
     if incumbent < 0 or tally[incumbent] < tally.max():
         return int(np.argmax(tally))
     return incumbent
@@ -336,7 +324,7 @@ def _squares(rows: Array, centers: Array, active: Array, squares: Array) -> None
 
 @compiled
 def _count(
-    ballot: Ballot, distances: Array, active: Array, labels: Codes, counts: Codes, elect: bool
+    ballot: Ballot, distances: Array, active: Array, labels: Codes, counts: Codes, assign: bool
 ) -> None:
     """Let the views vote on the active rows; write the winners, if asked for, and their votes.
 
@@ -362,7 +350,7 @@ def _count(
             tallies[place, choice[place]] += 1
     for place in range(len(active)):
         row = active[place]
-        if elect:
+        if assign:
             labels[row] = winner(tallies[place], labels[row])
         counts[row] = tallies[place, labels[row]]
 
@@ -443,7 +431,7 @@ class Draws(NamedTuple):
 
 def instance_votes(
     rows: Array, centers: Array, draws: Draws, incumbents: Codes | None = None
-) -> Votes:
+) -> tuple[Codes, Codes]:
     """Let each row's own views vote for its nearest centre; the most votes win.
 
     Arrays, and what happens to ties, are as in ``view_votes``.
@@ -454,7 +442,7 @@ def instance_votes(
     view = np.zeros((rows.shape[1], 1), rows.dtype)  # the one that is voting
     ballot = Ballot(rows, centers, view, slack_of(rows, draws.n_draws))
     _vote_by_instance(ballot, seeded, labels, counts)
-    return Votes(labels, counts)
+    return labels, counts
 
 
 @compiled
