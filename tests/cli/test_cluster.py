@@ -36,7 +36,7 @@ def test_a_column_that_only_counts_the_rows_is_named(run, tmp_path):
     (tmp_path / "counted.csv").write_text("\n".join(["id,size", *lines]), encoding="utf-8")
     result = run("cluster", "counted.csv", "-k", 2)
     assert result.exit_code == 0
-    assert "Column 'id' only counts the rows" in result.stderr
+    assert "Column 'id' is a row index" in result.stderr
     assert "only counts" not in run("cluster", "counted.csv", "-k", 2, "--drop", "id").stderr
 
 

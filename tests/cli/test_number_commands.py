@@ -26,8 +26,8 @@ def test_compare_says_what_is_predicted_and_why(run, homes):
     done = run("compare", homes, "-t", "price", "--drop", "id", *SOME)
     assert done.exit_code == 0
     assert "78 rows, 5 columns, numbers; 2 folds" in done.output
-    assert "'price' holds 78 different numbers, so that numbers are predicted" in done.output
-    assert "for classes set --task." in done.output
+    assert "'price' holds 78 different numbers, treated as regression" in done.output
+    assert "set --task to override." in done.output
     assert "Take ridge regression (RMSE " in done.output
     assert "Column 'price' is read without its '$'." in done.output
 
@@ -171,6 +171,6 @@ def test_labels_that_are_numbers_stay_classes(run, tmp_path):
     (tmp_path / "c.csv").write_text(f"a,b,label\n{rows}\n", encoding="utf-8")
     done = run("compare", "c.csv", "-t", "label", "-m", "majority", "--folds", 2, "-j", 1)
     assert "60 rows, 2 columns, 3 classes" in done.output
-    assert "'label' holds 3 different numbers, few enough for classes; for numbers set --task." in (
+    assert "'label' holds 3 different numbers, few enough for classes; set --task to override." in (
         done.output
     )

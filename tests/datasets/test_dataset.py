@@ -86,7 +86,7 @@ def test_numbers_come_with_a_reason(tmp_path):
     found = opened(tmp_path, [f"{i * 1.5}" for i in range(30)])
     assert found.y.tolist() == [i * 1.5 for i in range(30)]
     assert found.task_reason == (
-        "'y' holds 30 different numbers, so that numbers are predicted; for classes set `task`."
+        "'y' holds 30 different numbers, treated as regression; set `task` to override."
     )
     assert (found.classes, found.most_folds) == ({}, 15)
 
@@ -95,7 +95,7 @@ def test_labels_stay_as_they_are_written(tmp_path):
     found = opened(tmp_path, ["01", "02", "01", "02"])
     assert found.classes == {"01": 2, "02": 2}
     assert found.task_reason == (
-        "'y' holds 2 different numbers, few enough for classes; for numbers set `task`."
+        "'y' holds 2 different numbers, few enough for classes; set `task` to override."
     )
 
 
@@ -241,7 +241,7 @@ def test_odd_columns_are_noted():
     )
     notes = Dataset.from_table(table, "y").notes
     assert [note.split("'")[1] for note in notes] == ["row", "name", "nearly"]
-    assert "only counts the rows" in notes[0]
+    assert "is a row index" in notes[0]
     assert "looks like an identifier" in notes[1]
     assert "because 'inf' is not a number" in notes[2]
 
@@ -279,7 +279,7 @@ def test_dates_as_classes_and_sources_are_written_in_full():
 def test_repeated_rows_are_counted_and_missing_values_are_equal():
     table = make(x=[1, "", "", 1, 2], w=["a", "", "", "a", "b"], y=["p", "p", "p", "q", "q"])
     (note,) = Dataset.from_table(table, "y").notes
-    assert note.startswith("1 of the 5 rows repeats another row; copies that fall into training")
+    assert note.startswith("1 of the 5 rows repeats another row; duplicates")
 
 
 def test_a_missing_word_differs_from_an_empty_looking_one():

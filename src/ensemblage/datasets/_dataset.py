@@ -123,16 +123,16 @@ def _task(
         task = TASKS[asked]
         return task, f"{target!r} is predicted as {task.targets}, as `task` asks."
     if target in table.categories:
-        return CLASSIFICATION, f"{target!r} has declared categories: classes are predicted."
+        return CLASSIFICATION, f"{target!r} has declared categories: treated as classification."
     if numbers is None:
         _refuse_spoilt(table.column(target), target)
-        return CLASSIFICATION, f"{target!r} holds no numbers: classes are predicted."
+        return CLASSIFICATION, f"{target!r} holds no numbers: treated as classification."
     known = numbers[~np.isnan(numbers)]
     different = np.unique(known)
     holds = f"{target!r} holds {len(different)} different numbers"
     if are_classes(known, different):
-        return CLASSIFICATION, f"{holds}, few enough for classes; for numbers set `task`."
-    return REGRESSION, f"{holds}, so that numbers are predicted; for classes set `task`."
+        return CLASSIFICATION, f"{holds}, few enough for classes; set `task` to override."
+    return REGRESSION, f"{holds}, treated as regression; set `task` to override."
 
 
 def are_classes(known: Doubles, different: Doubles) -> bool:
@@ -467,8 +467,7 @@ def _row_notes(features: Table, y: Array) -> Iterator[str]:
     if repeated:
         yield (
             f"{repeated} of the {len(y)} rows {'repeats' if repeated == 1 else 'repeat'} another "
-            "row; copies that fall into training and test rows make scores look better than they "
-            "are."
+            "row; duplicates across training and test rows inflate scores."
         )
 
 
@@ -476,8 +475,8 @@ def _codes(column: Array) -> NDArray[np.intp]:
     """Give each value a number, equal ones the same, missing ones included."""
     if kind_of(column) != CATEGORICAL:
         return np.unique(column, return_inverse=True)[1]
-    words = ["" if value is None else f"={value}" for value in column]
-    return np.unique(words, return_inverse=True)[1]
+    texts = ["" if value is None else f"={value}" for value in column]
+    return np.unique(texts, return_inverse=True)[1]
 
 
 def column_notes(features: Table) -> list[str]:
@@ -491,15 +490,15 @@ def column_notes(features: Table) -> list[str]:
 def _column_notes(name: str, column: Array) -> Iterator[str]:
     if kind_of(column) == NUMERIC:
         if np.array_equal(column - column[0], np.arange(len(column))):
-            yield f"Column {name!r} only counts the rows: leave it out unless it means something."
+            yield f"Column {name!r} is a row index: leave it out unless it means something."
         return
     if kind_of(column) == DATE:
         return
-    words = column[~is_missing(column)].tolist()
-    others = [word for word in words if np.isnan(parse_number(word))]
-    if 0 < len(others) <= (1 - NEARLY_ALL) * len(words):
-        yield f"Column {name!r} is read as words, because {others[0]!r} is not a number."
-    elif len(set(words)) > NEARLY_ALL * len(words):
+    values = column[~is_missing(column)].tolist()
+    others = [value for value in values if np.isnan(parse_number(value))]
+    if 0 < len(others) <= (1 - NEARLY_ALL) * len(values):
+        yield f"Column {name!r} is categorical because {others[0]!r} is not a number."
+    elif len(set(values)) > NEARLY_ALL * len(values):
         yield f"Nearly every value of {name!r} is different: it looks like an identifier."
 
 

@@ -19,7 +19,7 @@ from ensemblage.datasets._encoder import TableEncoder
 
 ENCODE_DOCS = """
 encode : "auto", None or transformer, default="auto"
-    How words, dates and gaps become numbers. "auto" puts a
+    How categories, dates and missing values become numbers. "auto" puts a
     :class:`~ensemblage.datasets.TableEncoder` before the fit where there are any, and nothing where
     there are numbers only; None leaves the rows as they are; a transformer is always used.
 encoder_ : transformer
@@ -35,7 +35,7 @@ ENCODE_CONSTRAINT: list[Any] = [
 
 
 def is_raw_table(X: Any, *, missing_values: bool = True) -> bool:
-    """Tell whether there are words, dates, or gaps if these count, which no array of floats has."""
+    """Tell whether there are categories, dates or, if these count, missing values."""
     if issparse(X):
         return False
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -60,7 +60,7 @@ class EncodeMixin:
     """
 
     _keeps_missing: ClassVar[bool] = False
-    """Whether the estimator itself knows what to do with NaN; then only words are encoded."""
+    """Whether the estimator itself handles NaN; then only categories are encoded."""
 
     _shows_table: ClassVar[bool] = False
     """Whether something inside is shown the table itself, so that its numbers alone will not do."""
@@ -141,7 +141,7 @@ def as_pipeline(model: Any) -> Any:
 
 
 def _with_types(X: Any) -> Any:
-    """Keep the types of a list's values, which an array of texts would lose."""
+    """Keep the types of a list's values, which an array of strings would lose."""
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
 
 
