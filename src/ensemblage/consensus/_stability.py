@@ -106,53 +106,11 @@ def _ambiguity(cdf: Doubles) -> Doubles:
 @set_module("ensemblage.consensus")
 @dataclass(frozen=True)
 class StabilityCurve:
-    r"""How steady clusterings of samples are, for each number of clusters.
+    """How stable clusterings of samples are, for each number of clusters."""
 
-    Parameters
-    ----------
-    n_clusters : ndarray of shape (n_numbers,)
-        The numbers of clusters that were tried.
-    cdf : ndarray of shape (n_numbers, 101)
-        Share of the pairs of rows whose consensus is at most 0, .01, .02, ..., 1. The consensus
-        of a pair is the share of the clusterings, among those that sampled both rows, that put
-        them in one cluster.
-    references : ndarray of shape (n_references, n_numbers)
-        Ambiguity in data without clusters.
-
-    See Also
-    --------
-    stability_curve : Makes one.
-
-    Notes
-    -----
-    A pair is ambiguous if its consensus is above .1 and below .9; the share of such pairs is the
-    proportion of ambiguous clustering. It falls with the number of clusters in any data, since
-    fewer pairs are ever together, so it is compared with references: normal rows with the
-    covariance of the data.
-
-    References
-    ----------
-    S. Monti, P. Tamayo, J. Mesirov, T. Golub. Consensus Clustering. Machine Learning 52, 2003.
-
-    Y. Senbabaoglu, G. Michailidis, J. Z. Li. Critical Limitations of Consensus Clustering in Class
-    Discovery. Scientific Reports 4, 2014.
-
-    C. R. John et al. M3C: Monte Carlo Reference-Based Consensus Clustering. Scientific Reports
-    10, 2020.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from ensemblage.consensus import stability_curve
-    >>> X, _ = make_blobs(120, centers=4, cluster_std=0.5, random_state=2)
-    >>> curve = stability_curve(X, n_clusters=range(2, 8), random_state=0)
-    >>> curve.best_n_clusters
-    4
-    """
-
-    n_clusters: NDArray[np.int64]
-    cdf: Doubles
-    references: Doubles
+    n_clusters: NDArray[np.int64]  # (n_tried,)
+    cdf: Doubles  # (n_tried, 101): share of the pairs whose consensus is at most 0, .01, ..., 1
+    references: Doubles  # (n_references, n_tried): ambiguity in data without clusters
 
     @property
     def ambiguity(self) -> Doubles:
@@ -178,9 +136,9 @@ class StabilityCurve:
 
     @property
     def best_n_clusters(self) -> int:
-        """The largest number, steadier than every reference, with nearly the largest gap; else 1.
+        """The largest number, stabler than every reference, with nearly the largest gap; else 1.
 
-        Where clusters lie in groups, fewer of them are steady too; nearly is within .05.
+        Where clusters lie in groups, fewer of them are stable too; nearly is within .05.
         """
         gap = np.where(self.ambiguity < self.references.min(axis=0), self.gap, -np.inf)
         if gap.max() < 0:
@@ -215,7 +173,7 @@ def stability_curve(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> StabilityCurve:
-    """Cluster many samples of the rows, with each number of clusters, and see how they agree.
+    """Cluster many samples of the rows, with each number of clusters, and measure their agreement.
 
     Parameters
     ----------
@@ -237,8 +195,32 @@ def stability_curve(
     Returns
     -------
     StabilityCurve
-        The distributions of consensus, and the number that they support: ``best_n_clusters``, with
-        a ``reason``.
+        ``best_n_clusters`` is the number to take, for this ``reason``. For each number in
+        ``n_clusters``, ``ambiguity`` is the share of ambiguous pairs of rows, ``references`` the
+        same in data without clusters, ``gap`` how much of it the data do not have, and ``cdf`` the
+        distribution of the consensus, with its ``area`` and ``delta_area``.
+
+    See Also
+    --------
+    ClusterStabilityDisplay : Draws it.
+
+    Notes
+    -----
+    The consensus of a pair of rows is the share of the clusterings, among those that sampled both,
+    that put them in one cluster. A pair is ambiguous if its consensus is above .1 and below .9; the
+    share of such pairs is the proportion of ambiguous clustering. It falls with the number of
+    clusters in any data, since fewer pairs are ever together, so it is compared with references:
+    normal rows with the covariance of the data.
+
+    References
+    ----------
+    S. Monti, P. Tamayo, J. Mesirov, T. Golub. Consensus Clustering. Machine Learning 52, 2003.
+
+    Y. Senbabaoglu, G. Michailidis, J. Z. Li. Critical Limitations of Consensus Clustering in Class
+    Discovery. Scientific Reports 4, 2014.
+
+    C. R. John et al. M3C: Monte Carlo Reference-Based Consensus Clustering. Scientific Reports
+    10, 2020.
 
     Examples
     --------

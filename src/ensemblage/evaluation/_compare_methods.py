@@ -156,49 +156,23 @@ def cliques(mean_ranks: Doubles, critical_difference: float) -> list[tuple[int, 
 
 @set_module("ensemblage.evaluation")
 class MethodPair(NamedTuple):
-    """Two methods compared over several datasets.
-
-    Parameters
-    ----------
-    first, second : str
-        Names of the methods.
-    wins, ties, losses : int
-        Datasets on which the first is better, equal or worse.
-    advantage : float
-        Mean lead of the first in score, positive if it is better.
-    cohen_d : float or None
-        The mean lead over its standard deviation across datasets; None where all leads are equal
-        and not zero.
-    rank_biserial : float
-        Share of the signed ranks in favour of the first less the share against it, from -1 to 1:
-        the effect size that goes with Wilcoxon's test.
-    rank_difference : float
-        Mean rank of the first less that of the second.
-    nemenyi_statistic, nemenyi_pvalue : float
-        Nemenyi's test of the mean ranks.
-    wilcoxon_statistic, wilcoxon_pvalue : float
-        Wilcoxon's signed-rank test of the scores.
-    holm_pvalue : float
-        The latter, corrected for the number of pairs.
-    significant : bool
-        Whether they differ by Nemenyi's test.
-    """
+    """Two methods compared over several datasets."""
 
     first: str
     second: str
-    wins: int
+    wins: int  # datasets on which the first is better
     ties: int
     losses: int
-    advantage: float
-    cohen_d: float | None
-    rank_biserial: float
-    rank_difference: float
+    advantage: float  # mean lead of the first in score, positive if it is better
+    cohen_d: float | None  # the mean lead over its deviation; None where all leads are one, not 0
+    rank_biserial: float  # effect size that goes with Wilcoxon's test, from -1 to 1
+    rank_difference: float  # mean rank of the first less that of the second
     nemenyi_statistic: float
-    nemenyi_pvalue: float
+    nemenyi_pvalue: float  # of the mean ranks
     wilcoxon_statistic: float
-    wilcoxon_pvalue: float
-    holm_pvalue: float
-    significant: bool
+    wilcoxon_pvalue: float  # of the scores
+    holm_pvalue: float  # the latter, corrected for the number of pairs
+    significant: bool  # whether they differ by Nemenyi's test
 
 
 def signed_rank_test(first: Doubles, second: Doubles) -> tuple[float, float]:
@@ -321,48 +295,17 @@ def _latex_cells(pair: MethodPair, *, forward: bool, alpha: float) -> list[str]:
 @set_module("ensemblage.evaluation")
 @dataclass(frozen=True)
 class MethodComparison:
-    """What :func:`compare_methods` finds.
-
-    Parameters
-    ----------
-    methods : tuple of str
-        Names, in the order given.
-    n_datasets : int
-        Datasets that the methods were scored on.
-    alpha : float
-        Level of significance.
-    friedman_statistic, friedman_pvalue : float
-        Friedman's test of "all methods do equally well".
-    iman_davenport_statistic : float or None
-        F of the sharper version of the same test; None where all datasets rank the methods
-        alike, as there is no finite F then.
-    iman_davenport_pvalue : float
-        Its p-value; where there is no F, the chance of such agreement among datasets. Below six
-        datasets of at most six methods it is exact, and the same as Friedman's.
-    mean_ranks : dict of str to float
-        Mean rank of each method, 1 for the best.
-    critical_value : float
-        Nemenyi's critical value: 2.344 for three methods at alpha = 0.05.
-    critical_difference : float
-        Mean ranks that are further apart differ significantly.
-    pairwise : list of MethodPair
-        One entry per pair of methods.
-
-    See Also
-    --------
-    compare_methods : Makes it.
-    CriticalDifferenceDisplay : Draws it.
-    """
+    """What :func:`compare_methods` finds."""
 
     methods: tuple[str, ...]
     n_datasets: int
     alpha: float
     friedman_statistic: float
     friedman_pvalue: float
-    iman_davenport_statistic: float | None
-    iman_davenport_pvalue: float
+    iman_davenport_statistic: float | None  # None where there is no finite F
+    iman_davenport_pvalue: float  # then the chance of such agreement among datasets
     mean_ranks: dict[str, float]
-    critical_value: float
+    critical_value: float  # Nemenyi's: 2.344 for three methods at alpha = 0.05
     critical_difference: float
     pairwise: list[MethodPair]
 
@@ -497,9 +440,16 @@ def compare_methods(
     Returns
     -------
     MethodComparison
-        Friedman, Iman-Davenport, ``mean_ranks``, Nemenyi (``critical_difference``), and in
-        ``pairwise``, for each pair of methods, Wilcoxon with Holm and effect sizes. It has the
-        methods ``ranking()``, ``cliques()``, ``to_frame()``, ``to_latex()`` and ``sentence()``.
+        ``friedman_statistic`` and ``friedman_pvalue`` of the test of "all methods do equally well";
+        ``iman_davenport_statistic`` and ``iman_davenport_pvalue`` of its sharper version, whose F
+        is None where all datasets rank the methods alike; ``mean_ranks`` by method, 1 for the best;
+        ``critical_difference``, beyond which mean ranks differ significantly by Nemenyi's test; and
+        ``pairwise``, an entry per pair of methods: their names, ``first`` and ``second``; ``wins``,
+        ``ties`` and ``losses`` of the first; its mean ``advantage`` in score; the effect sizes
+        ``cohen_d`` and ``rank_biserial``; and the p-values of Nemenyi (``nemenyi_pvalue``),
+        Wilcoxon (``wilcoxon_pvalue``) and Wilcoxon with Holm's correction (``holm_pvalue``).
+        ``ranking()`` sorts the methods, ``cliques()`` groups those that do not differ, and
+        ``to_frame()``, ``to_latex()`` and ``sentence()`` write what was found.
 
     See Also
     --------

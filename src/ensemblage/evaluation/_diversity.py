@@ -61,17 +61,7 @@ def member_labels(ensemble: Any, X: Any) -> NDArray[Any]:
 
 @set_module("ensemblage.evaluation")
 class KappaError(NamedTuple):
-    """What a kappa-error diagram shows: one point per pair of members.
-
-    Parameters
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Indices of the two members.
-    kappa : ndarray of shape (n_pairs,)
-        Their agreement beyond chance: 1 for equal predictions, 0 for chance.
-    error : ndarray of shape (n_pairs,)
-        Mean of their two error rates.
-    """
+    """What a kappa-error diagram shows: one point per pair of members."""
 
     pairs: NDArray[np.intp]
     kappa: Doubles
@@ -265,7 +255,9 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
     Returns
     -------
     KappaError
-        The points of a kappa-error diagram: accurate pairs are low, diverse pairs are left.
+        The points of a kappa-error diagram: ``kappa``, the agreement beyond chance of each pair, 1
+        for equal predictions and 0 for chance; ``error``, the mean of their two error rates; and
+        ``pairs``, of shape (n_pairs, 2), the members' indices.
 
     See Also
     --------
@@ -312,15 +304,7 @@ def kappa_error(predictions: Any, y: Any) -> KappaError:
 
 @set_module("ensemblage.evaluation")
 class OracleScore(NamedTuple):
-    """Oracle accuracy of an ensemble, and of untrained classifiers of the same number.
-
-    Parameters
-    ----------
-    oracle : float
-        Share of rows that at least one member gets right.
-    untrained : float
-        The same for random linear classifiers that have learned nothing.
-    """
+    """Oracle accuracy of an ensemble, and of as many untrained classifiers."""
 
     oracle: float
     untrained: float
@@ -350,7 +334,8 @@ def oracle_score(
     Returns
     -------
     OracleScore
-        The bound, and that of as many random linear classifiers on standardised features.
+        ``oracle``, the share of rows that at least one member gets right, and ``untrained``, the
+        same for as many random linear classifiers on standardised features.
 
     References
     ----------
