@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """Numbers of the rows on either side."""
+    """Indices of the rows on either side."""
 
     train: Indices
     test: Indices
@@ -48,11 +48,11 @@ def make_folds(
 def deal_folds(labels: Indices, n_folds: int, rng: np.random.Generator) -> list[Fold]:
     """Deal the shuffled rows of each class to folds in turn: sizes differ by one at most.
 
-    Unlike :func:`make_folds` this takes classes of any size without a word.
+    Unlike :func:`make_folds` this takes classes of any size.
     """
     order = rng.permutation(labels.size)
     order = order[np.argsort(labels[order], kind="stable")]
-    numbers = np.empty(labels.size, dtype=int)
-    numbers[order] = np.arange(labels.size) % n_folds
+    fold_of_row = np.empty(labels.size, dtype=int)
+    fold_of_row[order] = np.arange(labels.size) % n_folds
     folds = range(min(n_folds, labels.size))
-    return [Fold(np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in folds]
+    return [Fold(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k)) for k in folds]

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
 
 SYSTEM = Path("/proc/meminfo")
 CONTAINER = Path("/sys/fs/cgroup")
@@ -11,7 +17,7 @@ KILOBYTE = 1024
 
 
 def free_memory(system: Path = SYSTEM, container: Path = CONTAINER) -> int:
-    """Give the bytes that can be had: what the system can free, within a container's limit."""
+    """Bytes that the system can free, within a container's limit."""
     return min(_of_system(system), _of_container(container))
 
 
@@ -28,11 +34,11 @@ def _of_system(path: Path) -> int:
 
 
 def _of_container(folder: Path) -> int:
-    """Read the limit less what is taken; pages of files at rest count as free."""
+    """Limit less usage; inactive pages of files count as free."""
     try:
-        limit, taken = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
-        resting = _fields((folder / "memory.stat").read_text().splitlines())["inactive_file"]
-        return int(limit) - int(taken) + int(resting)
+        limit, usage = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
+        inactive = _fields((folder / "memory.stat").read_text().splitlines())["inactive_file"]
+        return int(limit) - int(usage) + int(inactive)
     except (OSError, KeyError, ValueError):  # no limit: "max"
         return 2**63
 
@@ -41,26 +47,12 @@ def _fields(lines: list[str]) -> dict[str, str]:
     return {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
 
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
-
 def memory_at_hand() -> float:
     """Bytes of the machine's memory, or of this process's limit if that is less."""
-    return min(_of_machine(), _of_process())
-
-
-def _of_machine() -> float:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return float("inf")
-
-
-def _of_process() -> float:
-    if resource is None:
-        return float("inf")
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return float("inf") if limit == resource.RLIM_INFINITY else float(limit)
+    machine = process = float("inf")
+    with suppress(AttributeError, ValueError, OSError):  # not on Windows
+        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if resource is not None:
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        process = process if limit == resource.RLIM_INFINITY else float(limit)
+    return min(machine, process)

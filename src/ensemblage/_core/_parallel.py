@@ -15,13 +15,14 @@ from joblib import Parallel, delayed
 
 logger = logging.getLogger("ensemblage")
 
-
+# Rows times columns from which threads can gain something.
 FEW_NUMBERS = 2**18
-"""Rows times columns: from here on threads can gain something."""
+# Attempts without progress after which a broken pool of workers is an error.
+MAX_RETRIES = 3
 
 
 def threads_for(X: Any) -> AbstractContextManager[Any]:
-    """Limit linear algebra to one thread for a small table; what has no known shape is none."""
+    """Limit linear algebra to one thread for a small table; one of unknown shape is not limited."""
     shape: tuple[Any, ...] = getattr(X, "shape", ())
     known = len(shape) == 2 and all(isinstance(each, int) for each in shape)
     few = known and shape[0] * shape[1] < FEW_NUMBERS
@@ -35,9 +36,6 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415
 
     return ThreadpoolController().select(user_api="blas")
-
-
-MAX_RETRIES = 3
 
 
 def run_tasks(
@@ -85,7 +83,7 @@ def iterate_tasks(
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Start workers that do not hear Ctrl-C; the parent hears it afterwards, and ends them."""
+    """Start workers that ignore Ctrl-C; the parent gets it afterwards, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+# Kinds of NumPy's dtypes by their names in rules.
 KINDS = {"float": "f", "integer": "iu", "truth": "b"}
+# As in ``float (rows, strata) 0..1``: kind, named lengths of the axes, smallest and largest.
+RULE = re.compile(
+    r"(?P<kind>[a-z]+)(?: \((?P<shape>[^)]*)\))?(?: (?P<low>[^ .]*)\.\.(?P<high>[^ ]*))?"
+)
+LARGEST_COUNT = 2**53
 
 
 class DamagedStateError(ValueError):
@@ -55,13 +61,6 @@ def expect_values(array: Any, what: str) -> None:
     holder = type("Row", (), {})()
     vars(holder)[what] = array
     expect_array(holder, what, (None,))
-
-
-RULE = re.compile(
-    r"(?P<kind>[a-z]+)(?: \((?P<shape>[^)]*)\))?(?: (?P<low>[^ .]*)\.\.(?P<high>[^ ]*))?"
-)
-"""As in ``float (rows, strata) 0..1``: kind, named lengths of the axes, smallest and largest."""
-LARGEST_COUNT = 2**53
 
 
 def expect_fitted(owner: Any, rules: Mapping[str, str], **sizes: int) -> None:

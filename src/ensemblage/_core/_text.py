@@ -10,12 +10,18 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-MOST_WHOLE = 1e15
-"""Larger numbers have digits that mean nothing."""
+# Larger numbers have digits that mean nothing.
+MAX_WHOLE = 1e15
+# Characters that move the cursor, ring, or turn the direction of what follows.
+CONTROLS = [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F,
+            *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # fmt: skip
+ESCAPED = {code: f"\\u{code:04x}" for code in CONTROLS}
+# Warnings point to the first caller that is none of these.
+INTERNAL = {"ensemblage", "sklearn", "joblib"}
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Say how many: ``1 row``, ``3 rows``; ``plural`` where an s is not enough."""
+    """Write a count: ``1 row``, ``3 rows``; ``plural`` where an s is not enough."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -37,18 +43,12 @@ def listing(names: Iterable[object], limit: int = 12, total: int | None = None) 
 def write_number(value: float, digits: int = 4) -> str:
     """Write a number with so many digits, or all of those before the point; no exponent."""
     text = f"{value:.{digits}g}"
-    return f"{value:.0f}" if "e+" in text and abs(value) < MOST_WHOLE else text
-
-
-# Signs that move the cursor, ring, or turn the direction of what follows.
-HIDDEN = [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F,
-          *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # fmt: skip
-AS_CODES = {code: f"\\u{code:04x}" for code in HIDDEN}
+    return f"{value:.0f}" if "e+" in text and abs(value) < MAX_WHOLE else text
 
 
 def visible(text: str) -> str:
-    """Write signs that a screen would obey as their codes."""
-    return text.translate(AS_CODES)
+    """Escape control characters that a terminal would obey."""
+    return text.translate(ESCAPED)
 
 
 def no_formula(field: Any) -> Any:
@@ -76,7 +76,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def require(module: str, purpose: str, *, extra: str | None = None, otherwise: str = "") -> Any:
-    """Import a module, or say what needs it, how to install it, and what to do otherwise.
+    """Import a module, or raise with what needs it, how to install it, and what to do otherwise.
 
     ``purpose`` begins the sentence ("Running on a cluster"); ``extra`` is the extra of
     Ensemblage that brings the package, if one does.
@@ -91,16 +91,12 @@ def require(module: str, purpose: str, *, extra: str | None = None, otherwise: s
         raise ImportError(f"{purpose} needs {package}{remedy} {otherwise}".rstrip()) from error
 
 
-PASSED_OVER = {"ensemblage", "sklearn", "joblib"}
-
-
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called this library, however deep inside of it the cause is."""
     frame, level = sys._getframe(1), 2  # noqa: SLF001  as warnings does itself
-    while frame.f_back is not None and _package(frame.f_globals) in PASSED_OVER:
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in INTERNAL:
+            break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _package(variables: dict[str, object]) -> str:
-    return str(variables.get("__name__", "")).partition(".")[0]

@@ -11,21 +11,26 @@ from sklearn.utils.validation import validate_data
 
 from ensemblage._core._sklearn import check_sample_weight, safe_indexing
 
+# Probabilities count as at least this before their logarithm is taken.
+PROBABILITY_FLOOR = 1e-12
+UNKNOWN_SOURCE = -1
+# Squares of doubles below can be added up, as many as there are.
+MAX_SQUARABLE = 1e150
+# The mean weight up to which weights are taken for copies of rows.
+MAX_MEAN_COUNT = 1e6
+# Bits of a weight that tell rows apart; the rest depend on the unit of the weights.
+WEIGHT_BITS = 32
+
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Copy some rows of an array or a frame; ``rows`` are numbers, or a mask."""
+    """Copy some rows of an array or a frame, by index or mask."""
     if isinstance(X, np.ndarray):
         return X[rows] if rows.dtype == bool else X.take(rows, axis=0)
     return safe_indexing(X, rows)
 
 
-# Probabilities count as at least this before their logarithm is taken.
-PROBABILITY_FLOOR = 1e-12
-UNKNOWN_SOURCE = -1
-
-
 def as_numbers(y: Any) -> NDArray[np.float64]:
-    """Read numbers to predict; refuse words and dates by the first of them."""
+    """Read a numeric target; text and dates are refused by the first of them."""
     given = np.asarray(y)
     if given.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers; give real ones.")
@@ -40,13 +45,9 @@ def as_numbers(y: Any) -> NDArray[np.float64]:
     )
 
 
-LARGEST = 1e150
-"""Squares of doubles below can be added up, as many as there are."""
-
-
 def are_usual(values: NDArray[np.float64]) -> bool:
     """Tell finite doubles whose squares can be added up, without a closer look at each."""
-    return bool(values.max() < LARGEST and values.min() > -LARGEST)
+    return bool(values.max() < MAX_SQUARABLE and values.min() > -MAX_SQUARABLE)
 
 
 def validate_numbers(
@@ -68,7 +69,12 @@ def validate_numbers(
 
 def refuse_dates(estimator: Any, X: Any) -> None:
     """Refuse columns of dates or durations by the first of them."""
-    column = _first_date(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    column: Any = None
+    if isinstance(frame, nw.DataFrame):
+        column = next((name for name, kind in frame.schema.items() if kind.is_temporal()), None)
+    elif getattr(getattr(X, "dtype", None), "kind", "") in {"M", "m"}:
+        column = 0
     if column is not None:
         raise ValueError(
             f"Column {column!r} of X holds dates or durations; {type(estimator).__name__} takes "
@@ -77,7 +83,7 @@ def refuse_dates(estimator: Any, X: Any) -> None:
 
 
 def refuse_overflow(X: NDArray[Any], name: str = "X") -> None:
-    """Refuse values so large that the sum of their squares is no number; gaps do not count."""
+    """Refuse values so large that the sum of their squares overflows; NaN does not count."""
     if X.dtype.kind != "f" or X.size == 0:
         return
     largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
@@ -89,27 +95,13 @@ def refuse_overflow(X: NDArray[Any], name: str = "X") -> None:
 
 
 def refuse_infinite(outputs: NDArray[Any]) -> NDArray[Any]:
-    """Give outputs of a model if all are finite; refuse rows that it cannot speak of."""
+    """Give outputs of a model if all are finite; refuse rows for which they are not."""
     if not np.isfinite(outputs).all():
         raise ValueError(
             "X holds rows so far from the training rows that predictions overflow. Leave them "
             "out, or check their units."
         )
     return outputs
-
-
-def _first_date(X: Any) -> Any:
-    """Name the first column of dates or durations, or give None."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return next((name for name, kind in frame.schema.items() if kind.is_temporal()), None)
-    return 0 if getattr(getattr(X, "dtype", None), "kind", "") in {"M", "m"} else None
-
-
-MOST_COPIES = 1e6
-"""The mean weight up to which weights are taken for copies of rows."""
-BITS = 32
-"""So many of a weight tell rows apart; the rest depend on the unit in which weights are given."""
 
 
 def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
@@ -127,11 +119,13 @@ def read_weights(sample_weight: Any, rows: Any) -> NDArray[np.float64]:
         raise ValueError("Sample weights must contain at least one non-zero number.")
     relative = weights / weights.max()  # whose sum cannot overflow
     mean = weights.max() * (relative.sum() / present)
-    return weights if 1 <= mean <= MOST_COPIES else relative * (present / relative.sum())
+    return weights if 1 <= mean <= MAX_MEAN_COUNT else relative * (present / relative.sum())
 
 
 def short_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Drop a weight's last bits: trees, whose splits are often ties, would go by them."""
     parts, powers = np.frexp(weights)
-    short: NDArray[np.float64] = np.ldexp(np.round(np.ldexp(parts, BITS)), powers - BITS)
+    short: NDArray[np.float64] = np.ldexp(
+        np.round(np.ldexp(parts, WEIGHT_BITS)), powers - WEIGHT_BITS
+    )
     return short
