@@ -22,7 +22,7 @@ def test_without_a_method_it_is_the_pool_scored_by_its_own_folds(run, table_file
     assert again.stdout.startswith("prediction,probability_no,probability_yes")
 
 
-def test_fit_says_what_was_learned(run, table_file):
+def test_fit_says_training_summary(run, table_file):
     result = run(
         "fit", table_file, "-t", "class", "-m", "strata", "-o", "s.skops", "-j", 1, "--folds", 2
     )

@@ -15,8 +15,13 @@ from ensemblage.studies import compare
 from report.documents import comparison, method
 from studies.homes import homes
 
+COLUMNS = (
+    ColumnSummary("age", "numeric", 5, 30, -1.5, 40.0, 52.0),
+    ColumnSummary("job", "categorical", 0, 14, top_categories={"cook": 30, "smith": 20}),
+)
 FOLDS = 3
 SIGNIFICANT = "significantly different from the best"
+scores = st.lists(st.integers(0, 100).map(lambda k: k / 100), min_size=FOLDS, max_size=FOLDS)
 
 
 def compared(**accuracy):
@@ -58,9 +63,6 @@ def test_bars_are_grouped_by_significance():
     assert block.signed
 
 
-scores = st.lists(st.integers(0, 100).map(lambda k: k / 100), min_size=FOLDS, max_size=FOLDS)
-
-
 @given(st.lists(scores, min_size=2, max_size=6))
 def test_an_interval_covers_zero_unless_the_difference_is_significant(rows):
     document = compared(**{f"m{k}": row for k, row in enumerate(rows)})
@@ -90,12 +92,6 @@ def test_methods_left_out_are_counted():
     whole = [method("a", [0.9, 0.8, 0.9]), method("b", [0.5, 0.6, 0.7])]
     _, said = difference_blocks(comparison(*whole, *broken))
     assert said == "2 methods without a score on every fold are left out here."
-
-
-COLUMNS = (
-    ColumnSummary("age", "numeric", 5, 30, -1.5, 40.0, 52.0),
-    ColumnSummary("job", "categorical", 0, 14, top_categories={"cook": 30, "smith": 20}),
-)
 
 
 def card(classes, **options):

@@ -11,7 +11,7 @@ from ensemblage._core import TableBlock, final_step
 from ensemblage.cli import app
 from ensemblage.datasets import load_dataset
 from ensemblage.persistence import save
-from ensemblage.report import explain_model, render, what_was_learned
+from ensemblage.report import explain_model, render, training_summary
 from ensemblage.report._describe import KINDS, hardest_strata, kind_of
 from ensemblage.strata import StrataDescription, StratumDescription
 
@@ -115,7 +115,7 @@ def test_the_command_shows_and_draws_it(method, quick_model, tmp_path):
     ],
 )
 def test_columns_first_then_what_the_method_found(quick_model, method, said):
-    first, *lines = what_was_learned(quick_model(method))
+    first, *lines = training_summary(quick_model(method))
     assert first == "4 columns, encoded as 4 features"
     assert any(said in line for line in lines)
 
@@ -123,7 +123,7 @@ def test_columns_first_then_what_the_method_found(quick_model, method, said):
 def test_columns_have_their_own_names(quick_model):
     iris = load_dataset("iris")
     model = quick_model("bayesnet")
-    lines = what_was_learned(model, iris.feature_names)
+    lines = training_summary(model, iris.feature_names)
     told = [line for line in lines if " depends on " in line]
     assert told
     assert all(line.startswith(("sepal", "petal")) for line in told)

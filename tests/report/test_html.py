@@ -14,6 +14,7 @@ from ensemblage.report._blocks import Bar, BarsBlock, Page, RanksBlock, Section
 from ensemblage.report._html import bar_axis, rank_axis
 from report.documents import comparison, entry, experiment, method, table
 
+HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}'
 numbers = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
 
 
@@ -110,9 +111,6 @@ def test_long_texts_at_the_ends_stay_inside():
     assert axis.anchor(axis.ticks[1]) == "middle"
     shares = bar_axis(BarsBlock([Bar("a", 0.5, "50%")], "", percent=True, from_zero=True))
     assert {shares.anchor(tick) for tick in shares.ticks} == {"middle"}
-
-
-HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(1)</script>{{ 7 * 7 }}'
 
 
 def hostile_results():

@@ -32,7 +32,7 @@ def test_the_same_twice():
 def test_what_cannot_be_told_is_said():
     with pytest.raises(ValueError, match="has no parts to list: give rows with their target"):
         explain_model(MODEL, X)
-    with pytest.raises(ValueError, match=r"told exactly\. Leave `row` out"):
+    with pytest.raises(ValueError, match=r"not known exactly\. Leave `row` out"):
         explain_model(MODEL, X, Y, row=0)
 
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ensemblage._core import TableBlock
 from ensemblage.pool import EnsemblageClassifier, EnsemblageRegressor
-from ensemblage.report import explain_model, what_was_learned
+from ensemblage.report import explain_model, training_summary
 from ensemblage.report._pool import calibration_bars, learned
 
 
@@ -63,8 +63,8 @@ def test_member_predictions_of_a_row(fitted):
     assert {each.member for each in story.member_predictions} == {"logistic", "GaussianNB"}
 
 
-def test_what_was_learned(fitted):
-    lines = list(what_was_learned(fitted[0], ["a", "b"]))
+def test_training_summary(fitted):
+    lines = list(training_summary(fitted[0], ["a", "b"]))
     assert lines[-2].startswith("out-of-fold log loss 0.")
     assert lines[-1].startswith("weights: ")
 
@@ -85,7 +85,7 @@ def test_a_row_of_categories_reaches_members_that_read_tables():
     np.testing.assert_allclose(story.scores, pool.predict_proba(X[2:3])[0])
     as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(X)
     passed = make_pipeline(as_it_is, pool)
-    assert what_was_learned(passed, ["age", "town"])[0] == "2 columns, encoded as 4 features"
+    assert training_summary(passed, ["age", "town"])[0] == "2 columns, encoded as 4 features"
 
 
 def test_calibration_shows_confidence_and_accuracy():
@@ -113,7 +113,7 @@ def test_rows_of_known_sources_have_a_pool_of_their_own():
     )
     assert [each.title for each in found.sections][:2] == ["Members", "Known sources"]
     piped = make_pipeline(FunctionTransformer(feature_names_out="one-to-one").fit(X), pool)
-    lines = list(what_was_learned(piped, ["a", "b"]))[-4:]
+    lines = list(training_summary(piped, ["a", "b"]))[-4:]
     assert lines[0].startswith("source known, one of 2: out-of-fold log loss 0.")
     assert lines[2].startswith("source unknown: out-of-fold log loss 0.")
     told = explain_model(pool, X, sources=site, row=0)

@@ -238,7 +238,7 @@ def test_a_map_without_rows_is_refused(data):
     assert explained.sections[1].blocks == [NO_ROWS]
 
 
-def test_what_was_learned_by_hand(data):
+def test_training_summary_by_hand(data):
     X, y, _ = data
     model = StrataEnsembleClassifier(HISS(2, 0.5), fusion="mean", random_state=0).fit(X, y)
     model.stratifier_.memberships_ = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.6]])

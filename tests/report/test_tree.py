@@ -8,7 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 from ensemblage._core import TableBlock
 from ensemblage.datasets import load_dataset
 from ensemblage.inner import InnerTreeClassifier, InnerTreeRegressor
-from ensemblage.report import explain_model, what_was_learned
+from ensemblage.report import explain_model, training_summary
 from ensemblage.report._blocks import TreeBlock
 from ensemblage.studies import make_model
 from report.documents import total_of
@@ -33,7 +33,7 @@ def test_a_tree_in_the_names_of_the_file(model):
     assert root.threshold_min <= root.threshold <= root.threshold_max
     assert document.nodes[root.left].rows > 0
     as_it_is = FunctionTransformer(feature_names_out="one-to-one").fit(np.zeros((1, 4)))
-    learned = what_was_learned(make_pipeline(as_it_is, model), NAMES)
+    learned = training_summary(make_pipeline(as_it_is, model), NAMES)
     assert learned[1].startswith("a tree of ")
     assert "petal" in learned[2]
 

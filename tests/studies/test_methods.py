@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from ensemblage.datasets import ColumnTypes, Dataset, load_dataset, open_dataset, read_table
 from ensemblage.evaluation import CLASSIFICATION
 from ensemblage.persistence import load, save
-from ensemblage.report import what_was_learned
+from ensemblage.report import training_summary
 from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.studies import (
     METHODS,
@@ -88,7 +88,7 @@ def test_every_method_learns_mixed_columns_and_survives_its_file(name, tmp_path)
     save(trained.model, tmp_path / "m.skops", columns=data.feature_names, kinds=data.kinds)
     after = predict(load(tmp_path / "m.skops").model, data.X)
     np.testing.assert_array_equal(before.y_pred, after.y_pred)
-    assert what_was_learned(trained.fitted)[0].startswith("4 columns, encoded as ")
+    assert training_summary(trained.fitted)[0].startswith("4 columns, encoded as ")
 
 
 def test_methods_are_ours_or_baselines():
@@ -181,7 +181,7 @@ def test_every_method_learns_mixed_columns_and_survives_its_file_of_registry(
     if before.probabilities is not None:
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
-    assert what_was_learned(trained.fitted)[0].startswith("3 columns, encoded as ")
+    assert training_summary(trained.fitted)[0].startswith("3 columns, encoded as ")
 
 
 def test_methods_are_ours_or_baselines_of_registry():

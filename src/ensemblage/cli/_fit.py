@@ -214,7 +214,7 @@ def _beside(
 
 
 def _training(fitted: _Fitted, described: StrataDescription | None) -> TrainingDocument:
-    from ensemblage.report import what_was_learned
+    from ensemblage.report import training_summary
     from ensemblage.studies import TrainingDocument
 
     trained, dataset = fitted.trained, fitted.dataset
@@ -226,7 +226,7 @@ def _training(fitted: _Fitted, described: StrataDescription | None) -> TrainingD
         classes=fitted.classes,
         folds=trained.comparison.n_splits,
         accuracy_se=row.accuracy_se,
-        learned=tuple(what_was_learned(trained.fitted, dataset.feature_names, described)),
+        learned=tuple(training_summary(trained.fitted, dataset.feature_names, described)),
         notes=trained.comparison.notes,
         data=trained.comparison.data,
         task=trained.comparison.task,

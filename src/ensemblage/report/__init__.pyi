@@ -2,7 +2,7 @@ from ._blocks import Page as Page
 from ._describe import draws_rows as draws_rows
 from ._describe import explain_model as explain_model
 from ._describe import explanation_documents as explanation_documents
-from ._describe import what_was_learned as what_was_learned
+from ._describe import training_summary as training_summary
 from ._explanation import Explanation as Explanation
 from ._html import render as render
 from ._pages import clustering_page as clustering_page

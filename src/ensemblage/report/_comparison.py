@@ -61,21 +61,21 @@ def difference_blocks(document: Comparison) -> list[Block]:
         for name, each in whole.items()
     }
     best = whole.pop(choice.leader)
-    gaps = {name: gap_between(scores[name], scores[best.name], design) for name in whole}
-    order = sorted(gaps, key=lambda name: gaps[name].pvalue)
+    differences = {name: gap_between(scores[name], scores[best.name], design) for name in whole}
+    order = sorted(differences, key=lambda name: differences[name].pvalue)
     n_significant = len(whole) - len(choice.not_told_apart)
     sign = 1 if measure.greater_is_better else -1
     bars = []
     for name in sorted(
-        whole, key=lambda name: (name not in choice.not_told_apart, -sign * gaps[name].mean)
+        whole, key=lambda name: (name not in choice.not_told_apart, -sign * differences[name].mean)
     ):
         level = ALPHA / (len(whole) - min(order.index(name), n_significant))
         quantile = float(student.ppf(1 - level / 2, len(scores[name]) - 1))
         bars.append(
             Bar(
-                whole[name].label, gaps[name].mean,
-                signed_field(gaps[name].mean, measure.places(choice.score, 4)).text,
-                error=quantile * gaps[name].error, reference=0.0, ours=whole[name].ours,
+                whole[name].label, differences[name].mean,
+                signed_field(differences[name].mean, measure.places(choice.score, 4)).text,
+                error=quantile * differences[name].error, reference=0.0, ours=whole[name].ours,
                 group=NOT_SIGNIFICANT if name in choice.not_told_apart else SIGNIFICANT,
             )
         )  # fmt: skip
@@ -235,7 +235,7 @@ def _scores(document: Comparison) -> TableBlock:
 
 
 def _shown(document: Comparison) -> list[str]:
-    """Choose the measures of the table: all of classes, those of numbers that have a value."""
+    """Choose the measures of the table: for a regression, those that have a value."""
     names = list(TASKS[document.task].measures)
     if document.n_classes is not None:
         return names
@@ -247,7 +247,7 @@ def _shown(document: Comparison) -> list[str]:
 
 
 def _places(document: Comparison, name: str) -> int:
-    """Tell how many decimals a measure is shown with: in units, enough for the least value."""
+    """Decimals that a measure is shown with: in units, enough for the least value."""
     measure = MEASURES[name]
     known = [value for row in document.summary if (value := row[name]) is not None]
     least = min((abs(each) for each in known), default=1.0)

@@ -137,7 +137,7 @@ def _columns(model: Any, X: Any, columns: Sequence[str]) -> Sequence[str]:
     return [f"x{j}" for j in range(getattr(model, "n_features_in_", 0))]
 
 
-def what_was_learned(
+def training_summary(
     model: Pipeline, columns: Sequence[str] = (), described: StrataDescription | None = None
 ) -> list[str]:
     """List what a fitted model of ``make_model`` learned, to note it after the fit.

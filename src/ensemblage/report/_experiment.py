@@ -46,7 +46,7 @@ def critical_difference_figure(
     """Rank methods, with Nemenyi's critical difference.
 
     Scores are of shape (n_rows, n_methods), the greater the better if ``greater``; ``library`` are
-    the methods of this library; ``over`` says what the rows are: "5 datasets".
+    the methods of this library; ``over`` names the rows: "5 datasets".
     """
     table = np.asarray(scores, dtype=float)
     found = compare_methods(table, names=names, greater_is_better=greater)
@@ -208,7 +208,7 @@ def experiment_page(document: RunDocument) -> Page:
     """Show a study, or a paper's values beside ours and how they differ."""
     tables = [table for table in document.tables if table.rows]
     heads = ("dataset", "method") if document.scale == OWN else ("row", "column")
-    # what several tables note is said once
+    # what several tables note is listed once
     counts = Counter(note for table in tables for note in dict.fromkeys(table.notes))
     shared = [note for note, times in counts.items() if times > 1]
     sections = []

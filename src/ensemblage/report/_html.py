@@ -60,7 +60,7 @@ class Axis:
         return f"{start:.2f}".rstrip("0").rstrip("."), f"{end - start:.2f}".rstrip("0").rstrip(".")
 
     def anchor(self, tick: float) -> str:
-        """Tell which part of a tick's text is at its place; long ones stay inside at the ends."""
+        """Which part of a tick's text is at its place; long ones stay inside at the ends."""
         if len(self.label(tick)) <= MAX_LABEL:
             return "middle"
         return {self.ticks[0]: "start", self.ticks[-1]: "end"}.get(tick, "middle")

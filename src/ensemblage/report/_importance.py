@@ -65,7 +65,7 @@ def explain(context: ModelContext) -> Explanation:
     name = plain_name(type(context.estimator).__name__)
     if context.row is not None:
         raise ValueError(
-            f"This is a {name}: contributions of columns to one prediction cannot be told exactly. "
+            f"This is a {name}: contributions of columns to one prediction are not known exactly. "
             "Leave `row` out to see which columns it needs."
         )
     if context.X is None or context.y is None:

@@ -27,7 +27,7 @@ JOINED_RANGES = 8
 MAX_LEARNED = 8
 """Nodes with several parents that are noted after a fit."""
 MAX_ALT = 12
-"""Nodes whose parents are told to those who cannot see the drawing."""
+"""Nodes whose parents are listed for those who cannot see the drawing."""
 MAX_OPEN = 24
 """A longer list of nodes is folded."""
 
@@ -106,7 +106,7 @@ def explain_row(context: ModelContext) -> tuple[RowExplanation, list[Section]]:
     decision = Decision(
         label=classes[label],
         measure=f"{measure}; the baseline is the class's share in training, and each column adds "
-        f"what its table says of the row{imputed}",
+        f"what its table gives for the row{imputed}",
         baseline=float(amounts[0]),
         contributions=context.contributions(amounts[1:]),
         value=float(amounts.sum()),
