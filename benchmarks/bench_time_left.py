@@ -35,11 +35,12 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: list[Told] = []
-        self._left: float | None = None
+        self._start, self._left = time.monotonic(), 0.0
 
-    def expect(self, seconds: float | None) -> None:
-        """Note how long the rest is expected to take."""
-        self._left = seconds
+    def expect(self, spent: float, whole: float) -> None:
+        """Judge by the cost of what is done how long the rest will take."""
+        pace = (time.monotonic() - self._start) / spent if spent else 0.0
+        self._left = pace * (whole - spent)
 
     def __call__(self, done: int, total: int) -> None:
         """Note what is told now."""

@@ -22,9 +22,9 @@ from ensemblage.studies import (
     ClusteringDocument,
     Comparison,
     DoctorDocument,
-    FitDocument,
     PredictionDocument,
     RunDocument,
+    TrainingDocument,
 )
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -41,7 +41,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "datasets": _schema("datasets", list[DatasetInfo]),
         "doctor": _schema("doctor", DoctorDocument),
         "explain": _schema("explain", *explanation_documents()),
-        "fit": _schema("fit", FitDocument),
+        "fit": _schema("fit", TrainingDocument),
         "predict": _schema("predict", PredictionDocument),
         "reproduce": _schema("reproduce", RunDocument),
         "run": _schema("run", RunDocument),

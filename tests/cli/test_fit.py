@@ -49,7 +49,7 @@ def test_a_score_on_one_fold_only_has_no_spread(run, monkeypatch):
     def moody(seed, n_jobs):
         if not next(fits):
             raise RuntimeError("out of luck")
-        return METHODS["majority"].factory(seed, n_jobs)
+        return METHODS["majority"].classifier(seed, n_jobs)
 
     monkeypatch.setitem(METHODS, "moody", Method("moody", "moody", "", moody))
     result = run("fit", "iris", "-m", "moody", "-o", "m.skops", "--folds", 2, "-j", 1)

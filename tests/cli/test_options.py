@@ -1,7 +1,5 @@
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import typer
@@ -9,44 +7,19 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from ensemblage.cli import app
 from ensemblage.cli._cluster import CLUSTER_NAMES
 from ensemblage.cli._options import (
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
-    UNKNOWN,
     Budget,
-    MeasureName,
-    TaskName,
+    check_measure,
+    complete_measure,
     complete_method,
     parse_time,
-    unchecked,
 )
-from ensemblage.evaluation import TASKS
-from ensemblage.studies import CLUSTER_METHODS, METHODS, NUMBER_METHODS
-
-COMMANDS = [each.name for each in app.registered_commands]
-
-
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=str)
-def test_no_types_of_python(run, command):
-    shown = run(*command, "--help").output
-    assert re.findall(r"<\w+>|\[0<=x", shown) == []
-    assert re.search(r"--(debug|version) +\w", shown)
-
-
-def test_what_needs_no_check():
-    assert unchecked("x", str) == "x"
-    assert unchecked("x.csv", Path) == Path("x.csv")
-    assert unchecked(3, int) == 3
-    assert unchecked(("a", "b"), list[str]) == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"), [("3", int), ("0.5", float), ("yes", bool), (True, int), (("1",), list[int])]
-)
-def test_what_typer_checks(value, kind):
-    assert unchecked(value, kind) is UNKNOWN
+from ensemblage.evaluation import DECIDING
+from ensemblage.studies import CLUSTER_METHODS, METHODS
+from ensemblage.studies._methods import methods_for
 
 
 def test_numbers_that_are_typed_in_are_checked(run):
@@ -58,14 +31,14 @@ def test_numbers_that_are_typed_in_are_checked(run):
     assert "--seed" in shown.output
 
 
-def test_a_wrong_file_name_needs_no_pydantic():
+def test_a_wrong_file_name_needs_no_numpy():
     script = (
         "import sys\n"
         "from ensemblage.cli import app\n"
         "try:\n"
         "    app(['fit', 'absent.csv', '-t', 'y', '--drop', 'a', '-o', 'x.skops'])\n"
         "except SystemExit as end:\n"
-        "    print(end.code, sorted({'pydantic', 'numpy'} & set(sys.modules)))\n"
+        "    print(end.code, sorted({'sklearn', 'numpy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
@@ -75,11 +48,8 @@ def test_a_wrong_file_name_needs_no_pydantic():
 
 
 def test_names_written_out_are_those_of_the_registries():
-    assert ", ".join(METHODS) == METHOD_NAMES
-    assert ", ".join(NUMBER_METHODS) == NUMBER_METHOD_NAMES
-    assert [each.value for each in TaskName] == [*TASKS]
-    deciding = [name for task in TASKS.values() for name in task.deciding]
-    assert [each.name for each in MeasureName] == ["auto", *deciding]
+    assert ", ".join(methods_for("classification")) == METHOD_NAMES
+    assert ", ".join(methods_for("regression")) == NUMBER_METHOD_NAMES
     assert ", ".join(CLUSTER_METHODS) == CLUSTER_NAMES
 
 
@@ -118,6 +88,22 @@ def test_a_budget_reaches_a_command_in_seconds():
 
 def test_methods_are_completed():
     assert complete_method("strata-") == ["strata-sources", "strata-paper"]
-    assert set(complete_method("")) == {*METHODS, *NUMBER_METHODS}
+    assert set(complete_method("")) == {*METHODS}
     assert complete_method("rid") == ["ridge"]
     assert complete_method("x") == []
+
+
+def test_measures_are_those_of_the_registry_with_hyphens():
+    names = complete_measure("")
+    assert [check_measure(each) for each in names] == ["auto", *DECIDING]
+    assert complete_measure("log") == ["log-loss", "log-score"]
+    assert check_measure("log_loss") == "log_loss"
+    assert check_measure("balanced") == "balanced_accuracy"
+    with pytest.raises(typer.BadParameter, match="'coverage' is not one of: auto, accuracy"):
+        check_measure("coverage")
+
+
+def test_a_task_that_is_none_is_refused(run):
+    shown = run("fit", "iris", "--task", "ranking", "-o", "x.skops")
+    assert shown.exit_code == 2
+    assert "classification, regression" in " ".join(shown.output.replace("│", "").split())

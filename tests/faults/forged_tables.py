@@ -181,10 +181,10 @@ def read(path):
     """Read a file as the command line does."""
     from ensemblage.bayes import BayesNetwork
     from ensemblage.datasets import open_dataset
-    from ensemblage.studies import read_experiment
+    from ensemblage.studies import read_study
 
     if path.suffix == ".toml":
-        return read_experiment(path)
+        return read_study(path)
     if path.suffix == ".bif":
         return BayesNetwork.from_bif(path.read_text(encoding="utf-8"))
     if path.suffix == ".xmlbif":

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ensemblage.bayes import BayesNetwork
 from ensemblage.datasets import read_table
 from ensemblage.persistence import load, save
-from ensemblage.studies import read_experiment
+from ensemblage.studies import read_study
 from faults.forged_tables import ARFF, BIF, ROWS, STUDY, XML
 from made_estimators import COSTLY, MADE, fit_on, made_rows, outputs_of
 
@@ -38,7 +38,7 @@ def read(kind, text, folder):
         return getattr(BayesNetwork, f"from_{kind}")(text)
     path = folder / f"fed.{kind}"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    return read_experiment(path) if kind == "toml" else read_table(path)
+    return read_study(path) if kind == "toml" else read_table(path)
 
 
 def most_memory():

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from ensemblage.datasets import Table
-from ensemblage.studies import Prototype, cluster_table
+from ensemblage.studies import Prototype, cluster
 
 ROWS = [["1", "2", "1", "9", "8", ""], ["a", "a", "b", "b", "b", "b"], list("xxxyyy")]
 TABLE = Table.from_texts(["size", "rows", "kind"], ROWS)
 
 
 def test_prototypes_by_hand():
-    found = cluster_table(TABLE, 1, target="kind")
+    found = cluster(TABLE, 1, target="kind")
     (only,) = found.prototypes
     # the mean of the numbers there are, the most frequent word; a column may be called anything
     assert only == Prototype(0, 6, {"size": 4.2, "rows": "b"})
@@ -20,23 +20,23 @@ def test_prototypes_by_hand():
 
 def test_a_parameter_is_named_as_the_library_does():
     with pytest.raises(ValueError, match="no clustering method 'magic'"):
-        cluster_table(TABLE, 2, method="magic")
+        cluster(TABLE, 2, method="magic")
     with pytest.raises(ValueError, match="No column is left"):
-        cluster_table(TABLE, 2, drop=("size", "rows", "kind"))
+        cluster(TABLE, 2, drop=("size", "rows", "kind"))
 
 
 def test_a_number_that_is_not_given_is_chosen_and_explained():
     sizes = np.concatenate([np.arange(20) / 100, 5 + np.arange(20) / 100])
-    found = cluster_table(Table(("size",), (sizes,)), None)
+    found = cluster(Table(("size",), (sizes,)), None)
     assert len(found.prototypes) == 2
     assert found.reason is not None
     assert found.reason.startswith("2 clusters: of 2 to 8")
-    assert cluster_table(Table(("size",), (sizes,)), 2).reason is None
+    assert cluster(Table(("size",), (sizes,)), 2).reason is None
 
 
 def test_the_typical_date_is_the_mean_day():
     days = np.array(["2024-01-01", "2024-01-04", "NaT", "NaT"], dtype="datetime64[ms]")
     sizes = np.array([1.0, 1.1, 9.0, 9.1])
-    found = cluster_table(Table(("day", "size"), (days, sizes)), 2, seed=0)
+    found = cluster(Table(("day", "size"), (days, sizes)), 2, seed=0)
     by_size = {each.typical["size"] < 5: each.typical["day"] for each in found.prototypes}
     assert by_size == {True: "2024-01-02", False: None}

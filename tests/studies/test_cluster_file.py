@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from ensemblage.blocks import BLOCK_ROWS
-from ensemblage.studies import cluster_file, cluster_table
+from ensemblage.studies import cluster
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -24,7 +24,7 @@ def path(tmp_path_factory):
 
 def labelled(path, **options):
     labels, shares = [], []
-    found = cluster_file(
+    found = cluster(
         path, 4, drop=("truth",), **options,
         write=lambda own, agreed: (labels.append(own), shares.append(agreed)),
     )  # fmt: skip
@@ -37,7 +37,7 @@ def test_clusters_are_found_and_labels_come_block_by_block(path):
     assert len(np.unique(np.c_[truth, labels], axis=0)) == 4
     assert found.n_rows == len(labels) == N
     assert found.columns == ("a", "b", "c")
-    assert found.agreement == pytest.approx(shares.mean())
+    assert found.mean_agreement == pytest.approx(shares.mean())
     columns = parquet.read_table(path)
     for each in found.prototypes:
         here = labels == each.cluster
@@ -50,20 +50,20 @@ def test_they_are_those_of_the_table_in_memory(path):
     from ensemblage.datasets import read_table
 
     found, labels, _ = labelled(path, method="inner-paper", seed=1)
-    whole = cluster_table(read_table(path), 4, method="inner-paper", target="truth", seed=1)
+    whole = cluster(read_table(path), 4, method="inner-paper", target="truth", seed=1)
     assert len(np.unique(np.c_[whole.labels, labels], axis=0)) == len(found.prototypes)
 
 
 def test_what_cannot_be_clustered_is_refused(path, tmp_path):
     with pytest.raises(ValueError, match="method='mcla' needs all rows in memory"):
-        cluster_file(path, 2, method="mcla")
+        cluster(path, 2, method="mcla")
     with pytest.raises(ValueError, match="has no column 'height': choose among"):
-        cluster_file(path, 2, drop=("height",))
+        cluster(path, 2, drop=("height",))
     with pytest.raises(ValueError, match="No column is left"):
-        cluster_file(path, 2, drop=("a", "b", "c", "truth"))
+        cluster(path, 2, drop=("a", "b", "c", "truth"))
     parquet.write_table(pa.table({"job": ["cook", "smith"]}), tmp_path / "words.parquet")
     with pytest.raises(ValueError, match=r"Column 'job' of .*words\.parquet holds string"):
-        cluster_file(tmp_path / "words.parquet", 2)
+        cluster(tmp_path / "words.parquet", 2)
 
 
 @pytest.mark.filterwarnings("default")
@@ -78,4 +78,4 @@ def test_workers_read_the_file_and_give_the_same_labels(path, scheduler):
 @pytest.mark.parametrize("address", ["tcp//x", "tcp://", "tcp://x"])
 def test_an_address_is_checked(address):
     with pytest.raises(ValueError, match=f"{address!r} is no address such as tcp://host:8786"):
-        cluster_file("rows.parquet", 2, scheduler=address)
+        cluster("rows.parquet", 2, scheduler=address)

@@ -15,8 +15,8 @@ from ensemblage.studies import (
     ResultStore,
     compare,
     comparison_block,
-    read_experiment,
-    run_experiment,
+    read_study,
+    run_study,
 )
 from ensemblage.studies import _study as _study_cell
 from ensemblage.studies._choice import signed_scores
@@ -148,7 +148,7 @@ def test_ranks_by_hand(iris):
 def broken(seed, n_jobs):
     if seed % 2:
         raise RuntimeError("out of luck")
-    return METHODS["majority"].factory(seed, n_jobs)
+    return METHODS["majority"].classifier(seed, n_jobs)
 
 
 def test_a_failing_method_does_not_end_the_others(iris, monkeypatch):
@@ -170,7 +170,7 @@ def test_a_failing_method_does_not_end_the_others(iris, monkeypatch):
 
 def noisy(seed, n_jobs):
     warnings.warn(f"{seed} of 20 strata are odd", UserWarning, stacklevel=1)
-    return METHODS["majority"].factory(seed, n_jobs)
+    return METHODS["majority"].classifier(seed, n_jobs)
 
 
 def test_warnings_are_counted_not_shown(iris, monkeypatch):
@@ -222,7 +222,7 @@ def test_a_study_of_the_same_gives_the_same_scores(iris, tmp_path):
     rows = [",".join(map(str, [*x, y])) for x, y in zip(iris.X.tolist(), iris.y, strict=True)]
     (tmp_path / "flowers.csv").write_text("\n".join(["a,b,c,d,kind", *rows]), encoding="utf-8")
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    results = run_experiment(read_experiment(tmp_path / "study.toml"), n_jobs=1)
+    results = run_study(read_study(tmp_path / "study.toml"), n_jobs=1)
     flowers = open_dataset(str(tmp_path / "flowers.csv"), "kind")
     compared = compare(flowers, methods=["tree", "logistic"], n_splits=3, n_repeats=2, seed=4)
     for method in compared.methods:
@@ -322,7 +322,7 @@ def test_groups_are_kept_in_one_fold(monkeypatch):
 def noisy_twice(seed, n_jobs):
     for number in (seed, seed + 1):
         warnings.warn(f"{number} of 20 strata are odd", UserWarning, stacklevel=1)
-    return METHODS["majority"].factory(seed, n_jobs)
+    return METHODS["majority"].classifier(seed, n_jobs)
 
 
 def test_a_fold_that_warns_twice_is_one_fold(iris, monkeypatch):

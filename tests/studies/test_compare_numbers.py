@@ -8,7 +8,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegres
 
 from ensemblage.datasets import load_dataset, make_multi_source
 from ensemblage.pool import EnsemblageRegressor
-from ensemblage.studies import NUMBER_METHODS, compare, train
+from ensemblage.studies import METHODS, compare, train
 from ensemblage.studies._train import NOTE
 from studies.homes import homes
 
@@ -103,7 +103,7 @@ def test_auto_is_the_pool(monkeypatch):
     def make(seed, n_jobs):
         return EnsemblageRegressor(["ridge", "svr"], random_state=seed, n_jobs=n_jobs)
 
-    monkeypatch.setitem(NUMBER_METHODS, "auto", replace(NUMBER_METHODS["auto"], factory=make))
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], regressor=make))
     trained = train(homes(60), "auto", n_splits=2)
     (scores,), pool = trained.comparison.methods, trained.model[-1].leaderboard_[0]
     assert np.sqrt(np.mean(np.square(scores.rmse))) == pytest.approx(pool.rmse)

@@ -47,7 +47,9 @@ def test_a_method_that_can_do_without_is_told_known_sources_only(several, monkey
     def make(seed, n_jobs):
         return Asked(["logistic"], cv=2, random_state=seed, n_jobs=n_jobs)
 
-    method = replace(METHODS["auto"], name="own", factory=make, encodes=False, takes_tables=False)
+    method = replace(
+        METHODS["auto"], name="own", classifier=make, encodes=False, handles_raw_tables=False
+    )
     monkeypatch.setitem(METHODS, "own", method)
     assert compare(several, methods=["own"], n_splits=2).summary[0].failed_folds == 0
     assert all(set(each) <= set(several.sources) for each in asked)
@@ -61,7 +63,7 @@ def test_a_pool_trained_with_sources_is_judged_by_what_it_says_of_known_ones(sev
     def make(seed, n_jobs):
         return EnsemblageClassifier(["logistic"], random_state=seed, n_jobs=n_jobs)
 
-    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], factory=make))
+    monkeypatch.setitem(METHODS, "auto", replace(METHODS["auto"], classifier=make))
     trained = train(several, "auto", n_splits=2)
     told = trained.model[-1].known_sources_.leaderboard[0]
     assert trained.comparison.summary[0].accuracy == pytest.approx(told.accuracy)

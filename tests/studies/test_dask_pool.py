@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from ensemblage.cli import app
 from ensemblage.datasets import load_dataset
 from ensemblage.persistence import load
-from ensemblage.studies import ClusterPool, ResultStore, run_experiment
+from ensemblage.studies import ClusterPool, ResultStore, run_study
 from studies.arithmetic import compute, experiment
 
 distributed = pytest.importorskip("distributed")
@@ -51,9 +51,9 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
             killed.append(victim)
 
     with ResultStore(tmp_path / "r.sqlite") as store:
-        there = run_experiment(slow, store, scheduler=cluster.scheduler_address, progress=kill_one)
+        there = run_study(slow, store, scheduler=cluster.scheduler_address, progress=kill_one)
         assert killed == [victim]
-        assert facts(there) == facts(run_experiment(slow, store))
+        assert facts(there) == facts(run_study(slow, store))
         assert len(store) == 40
     assert [each.error for each in there if each.error] == ["RuntimeError: x is 7, which is bad"]
     # the same values as here
@@ -92,7 +92,7 @@ def test_a_scheduler_that_goes_away_is_named(tmp_path):
     with ResultStore(tmp_path / "r.sqlite") as store:
         start = time.monotonic()
         with pytest.raises(ConnectionError, match="connection to the workers was lost"):
-            run_experiment(slow, store, scheduler=made.scheduler_address, progress=end)
+            run_study(slow, store, scheduler=made.scheduler_address, progress=end)
         assert time.monotonic() - start < 60
         assert len(store) >= 2
     ended[0].join()

@@ -16,7 +16,6 @@ from ensemblage.report import training_summary
 from ensemblage.strata import StrataEnsembleClassifier
 from ensemblage.studies import (
     METHODS,
-    NUMBER_METHODS,
     ResultStore,
     get_method,
     make_model,
@@ -26,11 +25,9 @@ from ensemblage.studies import (
 from ensemblage.studies._methods import (
     INNER_FOLDS,
     LOGISTIC_GRID,
-    SECONDS,
     InnerFolds,
-    cell_cost,
     digest_of,
-    expected_seconds,
+    methods_for,
     named_methods,
     tuned,
     wide_notes,
@@ -56,30 +53,20 @@ def test_tuning_has_inner_folds():
     assert (search.cv.n_splits, search.cv.random_state) == (INNER_FOLDS, 3)
 
 
-def test_every_method_has_a_cost():
-    assert set(METHODS) <= set(SECONDS)
+def test_superlinear_methods_grow_faster_than_the_rows():
+    forest, svm = METHODS["forest"], METHODS["svm"]
+    assert forest.expected_seconds(4000) == 4 * forest.expected_seconds(1000)
+    assert svm.expected_seconds(4000) == 8 * svm.expected_seconds(1000)
 
 
-def test_steep_methods_grow_faster_than_the_rows():
-    assert expected_seconds(METHODS["forest"], 4000) == 4 * expected_seconds(
-        METHODS["forest"], 1000
-    )
-    assert expected_seconds(METHODS["svm"], 4000) == 8 * expected_seconds(METHODS["svm"], 1000)
-
-
-def test_cells_of_a_method_are_alike():
-    one, two = (cell_cost({"method": "svm", "fold": k}, seconds={"svm": 2.0}) for k in (0, 1))
-    assert one == two == ("svm", 2.0)
-
-
-def test_the_registry_of_classes_is_by_name():
+def test_the_registry_is_by_name():
     assert all(name == each.name for name, each in METHODS.items())
-    assert METHODS["logistic"].factory(0, None).param_grid == LOGISTIC_GRID
-    assert METHODS["auto"].judges_itself
+    assert METHODS["logistic"].classifier(0, None).param_grid == LOGISTIC_GRID
+    assert METHODS["auto"].has_oof_predictions
 
 
-@pytest.mark.parametrize("name", NUMBER_METHODS)
-def test_every_method_learns_mixed_columns_and_survives_its_file(name, tmp_path):
+@pytest.mark.parametrize("name", methods_for("regression"))
+def test_every_regressor_learns_mixed_columns_and_survives_its_file(name, tmp_path):
     data = homes(source="site")
     trained = train(data, name, n_splits=2)
     before = predict(trained.model, data.X)
@@ -92,14 +79,24 @@ def test_every_method_learns_mixed_columns_and_survives_its_file(name, tmp_path)
 
 
 def test_methods_are_ours_or_baselines():
-    baselines = [name for name, each in NUMBER_METHODS.items() if not each.ours]
-    assert baselines == ["mean", "ridge", "svm", "forest", "boosting"]
-    assert all(each.label and each.description for each in NUMBER_METHODS.values())
-    assert SECONDS.keys() >= NUMBER_METHODS.keys() | METHODS.keys()
+    baselines = [name for name, each in METHODS.items() if not each.ours]
+    shared = ["svm", "forest", "boosting"]
+    assert baselines == ["majority", "mean", "logistic", "ridge", *shared]
+    numeric = methods_for("regression")
+    assert [name for name in baselines if name in numeric] == ["mean", "ridge", *shared]
+    assert all(each.label and each.description for each in METHODS.values())
+
+
+def test_a_row_may_differ_between_tasks():
+    assert methods_for("classification")["svm"].quick == {"gamma": "scale"}
+    assert methods_for("regression")["svm"].quick == {"regressor__gamma": "scale"}
+    assert get_method("auto", "regression").takes == ("groups",)
+    with pytest.raises(ValueError, match="'ridge' does not predict classes"):
+        make_model(METHODS["ridge"], homes().columns, 0)
 
 
 def test_methods_of_classes_and_of_numbers_are_told_apart():
-    assert get_method("forest", "regression") is NUMBER_METHODS["forest"]
+    assert get_method("forest", "regression") == METHODS["forest"]
     with pytest.raises(
         ValueError, match=r"'logistic' predicts classes, not numbers\. There are: m"
     ):
@@ -162,15 +159,16 @@ def people(table_file):
 SLOW = {"auto"}
 
 
-NAMES = [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in METHODS]
+NAMES = [
+    pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each
+    for each in methods_for("classification")
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:.* strata hold one class only")
 @pytest.mark.filterwarnings("ignore:.* constant and tell strata nothing")
-def test_every_method_learns_mixed_columns_and_survives_its_file_of_registry(
-    name, people, tmp_path
-):
+def test_every_classifier_learns_mixed_columns_and_survives_its_file(name, people, tmp_path):
     sites = np.array(["north", "south"] * (len(people.y) // 2))
     trained = train(replace(people, sources=sites), name, n_splits=2)
     before = predict(trained.model, people.X)
@@ -182,12 +180,6 @@ def test_every_method_learns_mixed_columns_and_survives_its_file_of_registry(
         np.testing.assert_array_equal(before.probabilities, after.probabilities)
         np.testing.assert_allclose(before.probabilities.sum(axis=1), 1.0)
     assert training_summary(trained.fitted)[0].startswith("3 columns, encoded as ")
-
-
-def test_methods_are_ours_or_baselines_of_registry():
-    baselines = [name for name, each in METHODS.items() if not each.ours]
-    assert baselines == ["majority", "logistic", "svm", "forest", "boosting"]
-    assert all(each.label and each.description for each in METHODS.values())
 
 
 def test_unknown_method_names_the_closest():
@@ -220,7 +212,7 @@ def assert_parity(method, dataset):
     """A network on the command line is the network in Python, to the last bit."""
     model = make_model(method, dataset.columns, seed=0).fit(dataset.X, dataset.y)
     frame = as_frame(dataset)
-    network = get_method(method).factory(0, None).fit(frame, dataset.y)
+    network = get_method(method).classifier(0, None).fit(frame, dataset.y)
     found, expected = model.predict_proba(dataset.X), network.predict_proba(frame)
     np.testing.assert_array_equal(found, expected)
     assert list(model[-1].categories_.values()) == list(network.categories_.values())
@@ -276,12 +268,14 @@ def test_our_own_are_marked_and_pipelines_read_rows_themselves():
     ours = named_methods([StrataEnsembleClassifier()], sources=False)
     assert ours["StrataEnsembleClassifier"].ours
     piped = named_methods([make_pipeline(StandardScaler(), GaussianNB())], sources=False)
-    assert piped["Pipeline"].takes_tables
+    assert piped["Pipeline"].handles_raw_tables
 
 
 def test_the_usual_ones_need_no_sources_unless_they_are_known():
-    assert set(METHODS) - set(named_methods(None, sources=False)) == {"strata-sources"}
-    assert set(named_methods(None, sources=True)) == set(METHODS)
+    assert set(methods_for("classification")) - set(named_methods(None, sources=False)) == {
+        "strata-sources"
+    }
+    assert set(named_methods(None, sources=True)) == set(methods_for("classification"))
     quick = named_methods(None, sources=False, quick=True)
     assert not {"strata-paper", "inner-bayesnet"} & set(quick)
 

@@ -139,8 +139,8 @@ def test_classes_keep_their_shares(labels, limit, seed):
             assert abs((y[drawn] == label).sum() - expected) <= len(set(labels))
 
 
-def test_only_steep_methods_lose_rows_at_first(monkeypatch):
-    monkeypatch.setattr(module, "STEEP_ROWS", 30)
+def test_only_superlinear_methods_lose_rows_at_first(monkeypatch):
+    monkeypatch.setattr(module, "SUPERLINEAR_ROWS", 30)
     rows = np.arange(100)
     y = np.array(list("ab") * 50)
     fold = Fold(rows[:60], rows[60:])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ensemblage.datasets import dataset_fingerprint, load_dataset
-from ensemblage.studies import CellResult, ExperimentFileError, read_experiment, run_experiment
+from ensemblage.studies import CellResult, ExperimentFileError, read_study, run_study
 from ensemblage.studies._study import MethodPoint, Splits
 from ensemblage.studies._study_file import check_method, check_splits, read_study_file
 
@@ -84,7 +84,7 @@ def read_study_experiment(tmp_path, table_file):
     def reader(text, **options):
         path = tmp_path / "study.toml"
         path.write_text(text, encoding="utf-8")
-        return read_experiment(path, **options)
+        return read_study(path, **options)
 
     return reader
 
@@ -127,7 +127,7 @@ def test_the_key_knows_the_rows_but_not_where_they_lie(read_study_experiment, ta
 
 def test_a_run_gives_a_table_without_the_papers_values(read_study_experiment):
     experiment = read_study_experiment(GOOD)
-    results = run_experiment(experiment, n_jobs=2)
+    results = run_study(experiment, n_jobs=2)
     (table,) = experiment.summarise(results)
     assert (table.measure, table.greater_is_better) == ("accuracy", True)
     assert [(row.row, row.column) for row in table.rows[:3]] == [
@@ -299,12 +299,12 @@ def test_a_file_without_datasets(read_study_experiment):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ExperimentFileError, match="There is no file"):
-        read_experiment(tmp_path / "none.toml")
+        read_study(tmp_path / "none.toml")
     with pytest.raises(ExperimentFileError, match="is a folder; name a TOML file"):
-        read_experiment(tmp_path)
+        read_study(tmp_path)
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ExperimentFileError, match="not a text file in UTF-8"):
-        read_experiment(tmp_path / "b.toml")
+        read_study(tmp_path / "b.toml")
 
 
 def test_what_does_not_suit_a_dataset_is_named():

@@ -42,7 +42,9 @@ def test_a_method_that_judges_itself_is_fitted_once(dataset, monkeypatch):
     def make(seed, n_jobs):
         return Counted(["logistic", "network"], random_state=seed, n_jobs=n_jobs)
 
-    counted = Method("own", "own", "", make, takes_tables=True, encodes=True, judges_itself=True)
+    counted = Method(
+        "own", "own", "", make, handles_raw_tables=True, encodes=True, has_oof_predictions=True
+    )
     monkeypatch.setitem(METHODS, "own", counted)
     trained = train(dataset, "own", n_splits=3, progress=lambda *step: seen.append(step))
     assert fitted == [90]

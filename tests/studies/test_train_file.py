@@ -5,7 +5,7 @@ import pytest
 
 from ensemblage.datasets import make_multi_source
 from ensemblage.persistence import load, save
-from ensemblage.studies import train_file
+from ensemblage.studies import train
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -32,53 +32,51 @@ def path(rows, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(path):
-    return train_file(path, "class", seed=1)
+    return train(path, "strata", target="class", seed=1)
 
 
 def test_a_model_is_fitted_and_scored_on_rows_held_out(found, rows):
     X, y = rows
-    assert (found.n_rows, len(found.held_out.y)) == (960, 240)
+    assert (found.n_rows, len(found.dataset.y)) == (960, 240)
     assert sum(found.classes.values()) == 960
-    (row,) = found.trained.comparison.summary
-    model = found.trained.model
-    assert row.accuracy == pytest.approx(model.score(found.held_out.X, found.held_out.y), abs=0.01)
+    (row,) = found.comparison.summary
+    model = found.model
+    assert row.accuracy == pytest.approx(model.score(found.dataset.X, found.dataset.y), abs=0.01)
     assert row.accuracy > 0.9
     assert model.score(X, y) > 0.9
     assert model.classes_.tolist() == ["no", "yes"]
-    assert (
-        "240 rows that were held out of the fit, in 5 parts." in found.trained.comparison.notes[-1]
-    )
+    assert "240 rows that were held out of the fit, in 5 parts." in found.comparison.notes[-1]
 
 
 def test_rows_held_out_are_rows_of_the_file(found, rows):
     X, y = rows
     at = {tuple(row): label for row, label in zip(X.tolist(), y.tolist(), strict=True)}
-    assert [at[tuple(row)] for row in found.held_out.X.tolist()] == found.held_out.y.tolist()
+    assert [at[tuple(row)] for row in found.dataset.X.tolist()] == found.dataset.y.tolist()
 
 
 def test_rows_held_out_teach_nothing(found, rows, tmp_path):
     X, y = rows
-    held = {tuple(row) for row in found.held_out.X.tolist()}
+    held = {tuple(row) for row in found.dataset.X.tolist()}
     other = [
         {"no": "yes", "yes": "no"}[label] if tuple(row) in held else label
         for row, label in zip(X.tolist(), y.tolist(), strict=True)
     ]
-    again = train_file(write(tmp_path / "rows.parquet", X, other), "class", seed=1)
-    shares = [each.trained.model.predict_proba(X) for each in (found, again)]
+    again = train(write(tmp_path / "rows.parquet", X, other), "strata", target="class", seed=1)
+    shares = [each.model.predict_proba(X) for each in (found, again)]
     np.testing.assert_array_equal(*shares)
 
 
 def test_the_encoder_is_that_of_all_rows(found, rows):
-    encoded = found.trained.model[:-1].transform(rows[0])
+    encoded = found.model[:-1].transform(rows[0])
     np.testing.assert_allclose(encoded.mean(axis=0), 0.0, atol=1e-6)
     np.testing.assert_allclose(encoded.std(axis=0), 1.0, rtol=1e-6)
 
 
 def test_it_can_be_saved_and_takes_gaps(found, rows, tmp_path):
-    save(found.trained.model, tmp_path / "m.skops", columns=found.held_out.feature_names)
+    save(found.model, tmp_path / "m.skops", columns=found.dataset.feature_names)
     model = load(tmp_path / "m.skops").model
     X = rows[0].copy()
-    np.testing.assert_array_equal(model.predict_proba(X), found.trained.model.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X), found.model.predict_proba(X))
     X[0, 0] = np.nan
     assert np.isfinite(model.predict_proba(X)).all()
 
@@ -87,21 +85,21 @@ def test_gaps_of_the_target_and_constant_columns_are_left_out(rows, tmp_path):
     X, y = rows
     gappy = [None if i % 10 == 0 else label for i, label in enumerate(y.tolist())]
     path = write(tmp_path / "rows.parquet", X, gappy, always=np.ones(N_ROWS))
-    found = train_file(path, "class")
-    assert found.n_rows + len(found.held_out.y) == 1080
+    found = train(path, "strata", target="class")
+    assert found.n_rows + len(found.dataset.y) == 1080
     assert found.left_out == ("always",)
-    assert found.held_out.feature_names == tuple(f"x{j}" for j in range(X.shape[1]))
-    assert found.held_out.notes == (
+    assert found.dataset.feature_names == tuple(f"x{j}" for j in range(X.shape[1]))
+    assert found.dataset.notes == (
         "Rows without a value of 'class', left out: 120.",
         "Columns of one value, left out: 'always'.",
     )
-    assert found.trained.model.score(X, y) > 0.9
+    assert found.model.score(X, y) > 0.9
 
 
 def test_numbers_are_predicted_with_a_spread(tmp_path):
     X, y = make_multi_source(3, n_samples=N_ROWS, task="regression", random_state=0)
-    found = train_file(write(tmp_path / "rows.parquet", X, y), "class")
-    (row,) = found.trained.comparison.summary
+    found = train(write(tmp_path / "rows.parquet", X, y), "strata", target="class")
+    (row,) = found.comparison.summary
     assert found.classes == {}
     assert row.rmse < 0.3 * y.std()
     assert 0.8 < row.coverage <= 1.0
@@ -110,32 +108,32 @@ def test_numbers_are_predicted_with_a_spread(tmp_path):
 def test_what_cannot_be_fitted_is_refused_before_work_starts(rows, path, tmp_path):
     X, y = rows
     with pytest.raises(ValueError, match="The method 'forest' needs all rows in memory: take 'str"):
-        train_file(path, "class", "forest")
+        train(path, "forest", target="class")
     with pytest.raises(ValueError, match=r"no target column 'clas'. Did you mean 'class'\?"):
-        train_file(path, "clas")
+        train(path, "strata", target="clas")
     words = write(tmp_path / "words.parquet", X, y, job=["cook"] * N_ROWS)
     with pytest.raises(ValueError, match=r"words.parquet is read in .* none: 'job' \(string\)"):
-        train_file(words, "class")
+        train(words, "strata", target="class")
     few = write(tmp_path / "few.parquet", X[:50], y[:50])
     with pytest.raises(ValueError, match=r"50 rows have a value of 'class'; .* needs 100 at least"):
-        train_file(few, "class")
+        train(few, "strata", target="class")
     constant = write(tmp_path / "constant.parquet", np.ones_like(X), y)
     with pytest.raises(ValueError, match="Every column beside 'class' is constant"):
-        train_file(constant, "class")
+        train(constant, "strata", target="class")
     for value, message in ((np.nan, "Column 'x1' is nan in row 7 of"), (1e120, "as large as 1e")):
         spoilt = X.astype(np.float64)
         spoilt[7, 1] = value
         with pytest.raises(ValueError, match=message):
-            train_file(write(tmp_path / "spoilt.parquet", spoilt, y), "class")
+            train(write(tmp_path / "spoilt.parquet", spoilt, y), "strata", target="class")
     flat = X.astype(np.float64)
     flat[:, 2] = 1e17 + 16 * (np.arange(N_ROWS) == 0)
     with pytest.raises(ValueError, match="Column 'x2' varies too little for its size"):
-        train_file(write(tmp_path / "flat.parquet", flat, y), "class")
+        train(write(tmp_path / "flat.parquet", flat, y), "strata", target="class")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_workers_read_the_file_and_give_the_same_model(path, found, rows, scheduler):
-    there = train_file(path, "class", seed=1, scheduler=scheduler)
-    shares = [each.trained.model.predict_proba(rows[0]) for each in (found, there)]
+    there = train(path, "strata", target="class", seed=1, scheduler=scheduler)
+    shares = [each.model.predict_proba(rows[0]) for each in (found, there)]
     np.testing.assert_array_equal(*shares)

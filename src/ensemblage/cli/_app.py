@@ -13,28 +13,26 @@ from ensemblage.cli._compare import compare_command
 from ensemblage.cli._experiments import reproduce_command, run_command
 from ensemblage.cli._explain import explain_command
 from ensemblage.cli._fit import fit_command
-from ensemblage.cli._options import QuickCommand, QuickGroup
 from ensemblage.cli._others import audit_command, datasets_command, doctor_command
 from ensemblage.cli._predict import predict_command
 
 app = typer.Typer(
     name="ensemblage",
-    cls=QuickGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
 )
-app.command("compare", cls=QuickCommand)(compare_command)
-app.command("fit", cls=QuickCommand)(fit_command)
-app.command("predict", cls=QuickCommand)(predict_command)
-app.command("explain", cls=QuickCommand)(explain_command)
-app.command("audit", cls=QuickCommand)(audit_command)
-app.command("cluster", cls=QuickCommand)(cluster_command)
-app.command("run", cls=QuickCommand)(run_command)
-app.command("reproduce", cls=QuickCommand)(reproduce_command)
-app.command("datasets", cls=QuickCommand)(datasets_command)
-app.command("doctor", cls=QuickCommand)(doctor_command)
+app.command("compare")(compare_command)
+app.command("fit")(fit_command)
+app.command("predict")(predict_command)
+app.command("explain")(explain_command)
+app.command("audit")(audit_command)
+app.command("cluster")(cluster_command)
+app.command("run")(run_command)
+app.command("reproduce")(reproduce_command)
+app.command("datasets")(datasets_command)
+app.command("doctor")(doctor_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,8 +39,8 @@ from ensemblage.cli._options import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from ensemblage.datasets import DataSummary, Table
-    from ensemblage.studies import Clustering, ClusteringDocument, Prototype
+    from ensemblage.datasets import Table
+    from ensemblage.studies import Clustering, ClusteringDocument
 
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
@@ -95,48 +97,42 @@ def cluster_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     del debug
     check_data(data)
 
-    from ensemblage.datasets import DataSummary, column_notes, read_table
-    from ensemblage.persistence import write_atomically
-    from ensemblage.studies import CLUSTER_METHODS, cluster_table, is_large_parquet
+    from ensemblage.datasets import column_notes, read_table
+    from ensemblage.studies import cluster, is_large_parquet
 
     check_outputs(output, report)
+    table = None
     if scheduler is not None or (method.startswith("inner") and is_large_parquet(data)):
         asked = {"--clusters": clusters is None, "--report": report is not None, "--read": read}
         _check_blocks(data, {name for name, wrong in asked.items() if wrong})
-        left = (*(drop or ()), *(() if target is None else (target,)))
-        options: dict[str, Any] = {"method": method, "drop": left, "seed": seed}
-        _cluster_blocks(data, clusters, output, as_json, options | {"scheduler": scheduler})
-        if target is not None:
-            note(f"The column {target!r} is left out, and not compared with: that takes memory.")
-        return
-    table = read_table(data, options=read_options(read))
-    with warnings.catch_warnings(record=True) as caught:
+    else:
+        table = read_table(data, options=read_options(read))
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        _label_file(output if table is None else None) as write,
+    ):
         warnings.simplefilter("always")
-        found = cluster_table(
-            table, clusters, method=method, target=target, drop=tuple(drop or ()), seed=seed,
-            n_jobs=jobs,
+        found = cluster(
+            data if table is None else table, clusters, method=method, target=target,
+            drop=drop or (), write=write, scheduler=scheduler, n_jobs=jobs, seed=seed,
         )  # fmt: skip
     if output is not None:
-        write_atomically(output, _csv_text(found))
-        say(f"{len(found.labels)} labels written to {output}.", stderr=True)
-    seen = table.select(list(found.columns))
-    card = DataSummary.of_table(seen, data_name(data))
-    warned = dict.fromkeys(str(each.message) for each in caught)
-    said = [*table.notes, *column_notes(seen), *warned]
-    if report is not None:
-        from ensemblage.report import clustering_page
-
-        page = clustering_page(
-            _document(found, output, card), name=data_name(data),
-            label=CLUSTER_METHODS[method], columns=_numbers(table, found), notes=said,
-        )  # fmt: skip
-        write_page(report, page)
+        if table is not None:
+            _write_labels(output, found)
+        say(f"{found.n_rows} labels written to {output}.", stderr=True)
+    document = _document(found, output, table, data_name(data))
+    notes = [] if table is None else [*table.notes, *column_notes(table.select([*found.columns]))]
+    notes += dict.fromkeys(str(each.message) for each in caught)
+    if report is not None and table is not None:
+        _write_report(report, document, table, found, notes)
     if as_json:
-        show_json(_document(found, output, card))
+        show_json(document)
     else:
         _show(found)
-    for text in said:
+    for text in notes:
         note(text)
+    if table is None and target is not None:
+        note(f"The column {target!r} is left out, and not compared with: that takes memory.")
 
 
 def _check_blocks(data: str, wrong: set[str]) -> None:
@@ -157,108 +153,97 @@ def _check_blocks(data: str, wrong: set[str]) -> None:
         raise ValueError(f"{data} is read in blocks: leave {' and '.join(sorted(wrong))} out.")
 
 
-def _cluster_blocks(
-    data: str, clusters: Any, output: Path | None, as_json: bool, options: dict[str, Any]
-) -> None:
-    """Cluster rows where they are, and write labels as they come."""
+@contextmanager
+def _label_file(output: Path | None) -> Iterator[Any]:
+    """Open a CSV file for labels as they come, block by block; None if there is to be none."""
+    if output is None:
+        yield None
+        return
     from ensemblage.persistence import open_atomically
-    from ensemblage.studies import ClusteringDocument, cluster_file
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if output is None:
-            found = cluster_file(data, clusters, **options)
-        else:
-            with open_atomically(output) as file:
-                file.write(csv_text(["cluster", "agreement"], []).encode())
-                found = cluster_file(
-                    data, clusters, **options, write=lambda *own: file.write(_lines(*own))
-                )
-            say(f"{found.n_rows} labels written to {output}.", stderr=True)
-    if as_json:
-        show_json(
-            ClusteringDocument(
-                method=found.method, clusters=len(found.prototypes), labels=[], agreement=None,
-                prototypes=found.prototypes, scores={},
-                output=None if output is None else str(output),
-            )
-        )  # fmt: skip
-    else:
-        _show_prototypes(found.method, found.n_rows, found.columns, found.prototypes)
-        say(f"Views agree with a row's cluster in {found.agreement:.0%} of votes on average.")
-    for text in dict.fromkeys(str(each.message) for each in caught):
-        note(text)
+    with open_atomically(output) as file:
+        file.write(csv_text(["cluster", "agreement"], []).encode())
+        yield lambda labels, agreement: file.write(_lines(labels, agreement).encode())
 
 
-def _lines(labels: np.ndarray, agreement: np.ndarray) -> bytes:
-    pairs = zip(labels.tolist(), agreement.tolist(), strict=True)
-    return "".join(f"{label},{share:.4g}\n" for label, share in pairs).encode()
+def _write_labels(output: Path, found: Clustering) -> None:
+    from ensemblage.persistence import write_atomically
 
-
-def _numbers(table: Table, found: Clustering) -> dict[str, np.ndarray]:
-    kinds = dict(zip(table.names, table.kinds, strict=True))
-    return {name: table.column(name) for name in found.columns if kinds[name] == "numeric"}
-
-
-def _csv_text(found: Clustering) -> str:
-    labels = found.labels.tolist()
+    labels: Any = found.labels
     if found.agreement is None:
-        return csv_text(["cluster"], [[label] for label in labels])
-    shares = found.agreement.tolist()
-    rows = [[label, f"{share:.4g}"] for label, share in zip(labels, shares, strict=True)]
-    return csv_text(["cluster", "agreement"], rows)
+        text = csv_text(["cluster"], [[label] for label in labels.tolist()])
+    else:
+        text = csv_text(["cluster", "agreement"], []) + _lines(labels, found.agreement)
+    write_atomically(output, text)
 
 
-def _document(found: Clustering, output: Path | None, card: DataSummary) -> ClusteringDocument:
+def _lines(labels: np.ndarray, agreement: np.ndarray) -> str:
+    pairs = zip(labels.tolist(), agreement.tolist(), strict=True)
+    return "".join(f"{label},{share:.4g}\n" for label, share in pairs)
+
+
+def _write_report(
+    report: Path,
+    document: ClusteringDocument,
+    table: Table,
+    found: Clustering,
+    notes: list[str],
+) -> None:
+    from ensemblage.report import clustering_page
+    from ensemblage.studies import CLUSTER_METHODS
+
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    numbers = {name: table.column(name) for name in found.columns if kinds[name] == "numeric"}
+    name = "" if document.data is None else document.data.name
+    label = CLUSTER_METHODS[found.method]
+    write_page(
+        report, clustering_page(document, name=name, label=label, columns=numbers, notes=notes)
+    )
+
+
+def _document(
+    found: Clustering, output: Path | None, table: Table | None, name: str
+) -> ClusteringDocument:
+    from ensemblage.datasets import DataSummary
     from ensemblage.studies import ClusteringDocument
 
+    summary = None
+    if table is not None:
+        summary = DataSummary.of_table(table.select(list(found.columns)), name)
     return ClusteringDocument(
         method=found.method,
         clusters=len(found.prototypes),
-        labels=found.labels.tolist(),
+        labels=[] if found.labels is None else found.labels.tolist(),
         agreement=None if found.agreement is None else found.agreement.tolist(),
         prototypes=found.prototypes,
         scores=found.scores,
         output=None if output is None else str(output),
-        data=card,
+        data=summary,
         reason=found.reason,
     )
 
 
-def _show_prototypes(
-    method: str,
-    n_rows: int,
-    columns: tuple[str, ...],
-    prototypes: list[Prototype],
-    reason: str | None = None,
-) -> None:
+def _show(found: Clustering) -> None:
     from ensemblage.studies import CLUSTER_METHODS
 
+    columns, shown = found.columns, found.columns[:MOST_COLUMNS]
     say(
-        f"{CLUSTER_METHODS[method]}: {n_rows} rows in {len(prototypes)} clusters by "
-        f"{len(columns)} columns"
+        f"{CLUSTER_METHODS[found.method]}: {found.n_rows} rows in {len(found.prototypes)} clusters "
+        f"by {len(columns)} columns"
     )
-    if reason is not None:
-        say(reason)
-    shown = columns[:MOST_COLUMNS]
-    heads = [(name, "right") for name in ("cluster", "rows", *shown)]
+    if found.reason is not None:
+        say(found.reason)
     show_table(
-        heads,
+        [(name, "right") for name in ("cluster", "rows", *shown)],
         [
             [str(each.cluster), str(each.rows), *(_field(each.typical[name]) for name in shown)]
-            for each in prototypes
+            for each in found.prototypes
         ],
     )
     if len(columns) > len(shown):
         say(f"{len(columns) - len(shown)} more columns; --json shows all.")
-
-
-def _show(found: Clustering) -> None:
-    _show_prototypes(found.method, len(found.labels), found.columns, found.prototypes, found.reason)
-    if found.agreement is not None:
-        say(
-            f"Views agree with a row's cluster in {found.agreement.mean():.0%} of votes on average."
-        )
+    if found.mean_agreement is not None:
+        say(f"Views agree with a row's cluster in {found.mean_agreement:.0%} of votes on average.")
     for name, score in found.scores.items():
         say(f"{SCORES.get(name, name)} with the target: {score:.4f}")
 

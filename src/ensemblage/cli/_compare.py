@@ -26,6 +26,7 @@ from ensemblage.cli._console import (
     write_page,
 )
 from ensemblage.cli._options import (
+    AUTO,
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
     Budget,
@@ -35,7 +36,6 @@ from ensemblage.cli._options import (
     Jobs,
     Json,
     Measure,
-    MeasureName,
     Read,
     Report,
     RetryFailed,
@@ -100,7 +100,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     repeats: Annotated[
         int, typer.Option(min=1, metavar="N", help="How often to draw the folds anew.")
     ] = 1,
-    measure: Measure = MeasureName.auto,
+    measure: Measure = AUTO,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write the table.")
     ] = None,
@@ -167,7 +167,7 @@ def compare_command(  # numpydoc ignore=PR01  typer shows the docstring as help
             )
         )
         result = compare(
-            dataset, methods=method or None, measure=measure.name,
+            dataset, methods=method or None, measure=measure,
             n_splits=folds or (3 if quick else 5), n_repeats=repeats, seed=seed, n_jobs=jobs,
             new_sources=new_sources, quick=quick, store=store, budget=budget, scheduler=scheduler,
             retry_failed=retry_failed, progress=progress,

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,6 +62,10 @@ IN_COMMANDS = {
     "`list_datasets()`": "`ensemblage datasets`",
     "`save()`": "`ensemblage fit`",
 }
+
+# How often a program that reads standard error hears of progress, in seconds.
+LINE_SECONDS = 10.0
+COMPILING = "compiling, once per machine"
 
 interrupts: list[int] = []
 
@@ -257,51 +262,6 @@ def _exit_code(error: Exception) -> int:
     return 2 if type(error).__name__ in USAGE_ERRORS else 1
 
 
-# How often a program that reads standard error hears of progress.
-LINE_SECONDS = 10.0
-
-
-class Pace:
-    """Tells how far work is, and how long the rest is expected to take."""
-
-    def __init__(self, *, compiles: bool = False) -> None:
-        self._compiles = compiles
-        self._begun: tuple[float, int] | None = None
-        self._ends: float | None = None
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the work has not begun."""
-        return self._begun is None
-
-    def begin(self, done: int) -> None:
-        """Start the clock; steps that were done before say nothing about the pace."""
-        self._begun = time.time(), done
-
-    def expect(self, seconds: float | None) -> None:
-        """Note how long the rest will take; None while that is not known."""
-        self._ends = None if seconds is None else time.monotonic() + seconds
-
-    def words(self, done: int) -> str:
-        """Say what to expect, such as "about 4 min left"; nothing rather than nonsense."""
-        left = 0.0 if self._ends is None else self._ends - time.monotonic()
-        if left > 0:
-            return f"about {in_words(left)} left"
-        return "compiling, once per machine" if self._is_compiling(done) else ""
-
-    def line(self, done: int, total: int) -> str:
-        """Tell how far it is, such as "3 of 10, about 4 min left"."""
-        return ", ".join(filter(None, (f"{done} of {total}", self.words(done))))
-
-    def _is_compiling(self, done: int) -> bool:
-        """Whether nothing is done yet because kernels are compiled, here or in a worker."""
-        if not self._compiles or self._begun is None or done > self._begun[1]:
-            return False
-        from ensemblage._core import seem_compiling
-
-        return seem_compiling(self._begun[0])
-
-
 def in_words(seconds: float) -> str:
     """Write a time as a person would: "50 s", "4 min" or "2 h 10 min"."""
     if seconds < 90:
@@ -313,22 +273,37 @@ def in_words(seconds: float) -> str:
 
 
 class Advance:
-    """Moves a bar on: ``advance(done, total)``; ``expect`` says how long the rest will take."""
+    """Moves a bar on: ``advance(done, total)``; ``expect`` gives the cost of what is done."""
 
-    def __init__(self, bar: Progress, task: str, pace: Pace, results: Path | None) -> None:
-        self._bar, self._number = bar, bar.add_task(task, total=None)
-        self._pace, self._results = pace, results
-        self.expect = pace.expect
+    def __init__(self, bar: Progress, task: str, results: Path | None, *, compiles: bool) -> None:
+        self._bar, self._task, self._results = bar, bar.add_task(task, total=None, far=""), results
+        self._begun, self._waits = time.time(), compiles
+        self._cost: tuple[float, float] | None = None
+        self._first: int | None = None
+
+    def expect(self, spent: float, whole: float) -> None:
+        """Note the expected cost of what is done and of all, by which the time left is judged."""
+        self._cost = spent, whole
 
     def __call__(self, done: int, total: int) -> None:
         if interrupts:
             raise KeyboardInterrupt
-        if self._pace.is_new:
-            self._pace.begin(done)
+        if self._first is None:
+            self._first = done
             if done and self._results is not None:
                 found = f"{done} of {count(total, 'cell')} found in {self._results}."
                 self._bar.console.print(found, markup=False, soft_wrap=True)
-        self._bar.update(self._number, completed=done, total=total)
+        self._waits = self._waits and done == self._first
+        spent, whole = self._cost or (done, total)
+        self._bar.update(self._task, completed=spent, total=whole, far=f"{done} of {total}")
+
+    def is_compiling(self) -> bool:
+        """Whether nothing is done yet because kernels are compiled, here or in a worker."""
+        if not self._waits or self._first is None:
+            return False
+        from ensemblage._core import seem_compiling
+
+        return seem_compiling(self._begun)
 
 
 @contextmanager
@@ -341,32 +316,35 @@ def progress_bar(
     found in the file of results. ``compiles`` tells whether compiled kernels are used.
     """
     from rich import progress
+    from rich.text import Text
 
     begin_work()
 
-    class Expected(progress.ProgressColumn):
+    class TimeLeft(progress.TimeRemainingColumn):
         """What to expect, as of now."""
 
-        def render(self, task: progress.Task) -> str:
-            return pace.words(int(task.completed))
+        def render(self, task: progress.Task) -> Text:
+            return Text(COMPILING) if advance.is_compiling() else super().render(task)
 
-    err, pace = console(stderr=True), Pace(compiles=compiles)
     columns = (
         progress.SpinnerColumn(),
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
-        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[far]}"),
         progress.TimeElapsedColumn(),
-        Expected(),
+        TimeLeft(),
     )
-    bar = progress.Progress(*columns, console=err, transient=True)
-    with bar if err.is_terminal else _lines_now_and_then(bar, pace):
-        yield Advance(bar, task, pace, results)
+    err = console(stderr=True)
+    # a single fit may take longer than the 30 seconds over which rich looks back
+    bar = progress.Progress(*columns, console=err, transient=True, speed_estimate_period=inf)
+    advance = Advance(bar, task, results, compiles=compiles)
+    with bar if err.is_terminal else _lines_now_and_then(bar, advance):
+        yield advance
 
 
 @contextmanager
 def late_bar(task: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar from the first call on, with the time left by the pace so far; none without."""
+    """Show a bar from the first call on; none without."""
     bars: list[Advance] = []
 
     with ExitStack() as stack:
@@ -374,23 +352,23 @@ def late_bar(task: str) -> Iterator[Callable[[int, int], None]]:
         def advance(done: int, total: int) -> None:
             if not bars:
                 bars.append(stack.enter_context(progress_bar(task)))
-            elif done:
-                bars[0].expect((time.monotonic() - started) * (total - done) / done)
             bars[0](done, total)
 
-        started = time.monotonic()
         yield advance
 
 
 @contextmanager
-def _lines_now_and_then(bar: Progress, pace: Pace) -> Iterator[None]:
+def _lines_now_and_then(bar: Progress, advance: Advance) -> Iterator[None]:
     """Write how far a bar is, every ten seconds: a long fit is then no silence."""
     finished = threading.Event()
 
     def write() -> None:
         while not finished.wait(LINE_SECONDS):
             for task in bar.tasks:
-                far = pace.line(int(task.completed), int(task.total)) if task.total else "at work"
+                left = task.time_remaining
+                hint = COMPILING if advance.is_compiling() else ""
+                hint = f"about {in_words(left)} left" if left else hint
+                far = ", ".join(filter(None, (task.fields["far"], hint))) or "at work"
                 say(f"{task.description}: {far}", stderr=True)
 
     writer = threading.Thread(target=write, daemon=True)

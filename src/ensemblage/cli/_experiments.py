@@ -95,10 +95,10 @@ def run_command(  # numpydoc ignore=PR01  typer shows the docstring as help
 ) -> None:  # fmt: skip
     """Run an experiment of your own; it can stop anywhere and go on where it stopped."""
     del debug
-    from ensemblage.studies import StudyParams, read_experiment
+    from ensemblage.studies import StudyParams, read_study
 
     folder = None if data_dir is None else str(data_dir)
-    experiment = read_experiment(file, seed=seed, data_dir=folder)
+    experiment = read_study(file, seed=seed, data_dir=folder)
     own_seed = StudyParams.of(experiment.cells[0]).seed
     options = RunOptions(
         results, jobs, own_seed, OWN, budget, scheduler, retry_failed, export, report, as_json,
@@ -173,14 +173,14 @@ def _check_files(options: RunOptions) -> None:
 
 def _run_and_show(experiment: Experiment, options: RunOptions) -> None:
     """Run an experiment as far as asked, then print its tables."""
-    from ensemblage.studies import ResultStore, export_results, run_experiment
+    from ensemblage.studies import ResultStore, export_results, run_study
 
     with ExitStack() as stack:
         store = stack.enter_context(ResultStore(options.results))
         progress = stack.enter_context(
             progress_bar(f"Running {experiment.name}", results=options.results, compiles=True)
         )
-        results = run_experiment(
+        results = run_study(
             experiment, store, n_jobs=options.jobs, budget=options.budget,
             scheduler=options.scheduler, progress=progress, retry_failed=options.retry_failed,
         )  # fmt: skip

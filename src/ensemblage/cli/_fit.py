@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from ensemblage.cli._console import (
     show_reason,
 )
 from ensemblage.cli._options import (
+    AUTO,
     METHOD_NAMES,
     NUMBER_METHOD_NAMES,
     DataDir,
@@ -43,12 +44,7 @@ from ensemblage.cli._options import (
 from ensemblage.evaluation import MEASURES
 
 if TYPE_CHECKING:
-    from ensemblage.datasets import Dataset
-    from ensemblage.strata import StrataDescription
-    from ensemblage.studies import Method, Trained, TrainingDocument
-
-
-AUTO = "auto"
+    from ensemblage.studies import Trained, TrainingDocument
 
 
 @guarded
@@ -97,52 +93,43 @@ def fit_command(  # numpydoc ignore=PR01  typer shows the docstring as help
     """
     del debug
     check_data(data)
-    from ensemblage.studies import check_method_name, in_blocks, is_large_parquet
+    from ensemblage.datasets import open_dataset
+    from ensemblage.studies import (
+        check_method_name,
+        fits_blocks,
+        get_method,
+        is_large_parquet,
+        memory_note,
+        train,
+    )
 
     check_outputs(output)
     check_method_name(method)
-    how = {"n_splits": folds, "seed": seed, "n_jobs": jobs, "scheduler": scheduler}
-    options: dict[str, Any] = {"drop": drop or [], "task": task}
-    if rows is None and in_blocks(method) and is_large_parquet(data):
+    how: dict[str, Any] = {"n_splits": folds, "seed": seed, "n_jobs": jobs, "scheduler": scheduler}
+    left_out = drop or []
+    if rows is None and fits_blocks(method) and is_large_parquet(data):
         _check_blocks(data, target, {"--source": source, "--read": read})
-        fitted = _fit_blocks(data, target, method, options | how)
+        with progress_bar(f"Fitting {method} to blocks of {data_name(data)}", compiles=True):
+            trained = train(data, method, target=target, drop=left_out, task=task, **how)
+        saved: dict[str, Any] = {"ignored": [*left_out, *trained.left_out]}
     else:
-        draw = None if rows is None else (rows, seed, True)
-        options |= {"data_dir": data_dir, "options": read_options(read), "draw": draw}
-        fitted = _fit_memory(data, target, method, options | {"source_column": source}, how)
-    _finish(fitted, output, as_json)
-
-
-class _Fitted(NamedTuple):
-    """A model, rows to describe it by, and what to save and to say beside."""
-
-    trained: Trained
-    dataset: Dataset
-    n_rows: int
-    classes: dict[str, int]
-    judged_on: str
-    saved: dict[str, Any]
-
-
-def _fit_memory(
-    data: str, target: str | None, method: str, options: dict[str, Any], how: dict[str, Any]
-) -> _Fitted:
-    """Read the table, score on folds and fit on all rows."""
-    from ensemblage.datasets import open_dataset
-    from ensemblage.studies import get_method, memory_note, train
-
-    large = memory_note(data, method) if options["draw"] is None else None
-    if large is not None:
-        note(large)
-    dataset = open_dataset(data, target, **options)
-    chosen = get_method(method, dataset.task.name)
-    with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
-        trained = train(dataset, method, **how, progress=progress)
-    beside = _beside(chosen, dataset, options["drop"], options["source_column"])
-    judged_on = f"over {trained.comparison.n_splits} folds"
-    return _Fitted(
-        trained, dataset, len(dataset.y), dataset.classes, judged_on, beside | {"X": dataset.X}
-    )
+        large = memory_note(data, method) if rows is None else None
+        if large is not None:
+            note(large)
+        dataset = open_dataset(
+            data, target, drop=left_out, task=task, data_dir=data_dir, options=read_options(read),
+            draw=None if rows is None else (rows, seed, True), source_column=source,
+        )  # fmt: skip
+        chosen = get_method(method, dataset.task.name)
+        with progress_bar(f"Fitting {chosen.label}", compiles=chosen.ours) as progress:
+            trained = train(dataset, method, **how, progress=progress)
+        saved = {"ignored": left_out, "X": dataset.X}
+        if source is not None and dataset.sources is not None:
+            if "sources" in chosen.takes:
+                saved["source"] = (source, dataset.sources)
+            else:
+                saved["ignored"] = [*left_out, source]
+    _save_and_show(trained, saved, output, as_json=as_json)
 
 
 def _check_blocks(data: str, target: str | None, asked: dict[str, Any]) -> None:
@@ -163,81 +150,51 @@ def _check_blocks(data: str, target: str | None, asked: dict[str, Any]) -> None:
         )
 
 
-def _fit_blocks(data: str, target: Any, method: str, options: dict[str, Any]) -> _Fitted:
-    """Fit to rows where they are, and score on some that were held out."""
-    from ensemblage.studies import train_file
-
-    with progress_bar(f"Fitting {method} to blocks of {data_name(data)}", compiles=True):
-        found = train_file(data, target, method, **options)
-    judged_on = f"on {len(found.held_out.y)} rows held out"
-    ignored = {"ignored": [*options["drop"], *found.left_out]}
-    return _Fitted(found.trained, found.held_out, found.n_rows, found.classes, judged_on, ignored)
-
-
-def _finish(fitted: _Fitted, output: Path, as_json: bool) -> None:
-    """Save the model, and tell what it is."""
+def _save_and_show(trained: Trained, saved: dict[str, Any], output: Path, *, as_json: bool) -> None:
     from msgspec import to_builtins
-    from msgspec.structs import asdict
+    from msgspec.structs import replace
 
     from ensemblage.persistence import save
-    from ensemblage.report import described_strata
-    from ensemblage.studies import FitDocument
+    from ensemblage.report import described_strata, training_summary
+    from ensemblage.studies import TrainingDocument
 
-    trained, dataset = fitted.trained, fitted.dataset
+    dataset, comparison = trained.dataset, trained.comparison
+    (row,) = comparison.summary
+    scores: Any = {name: row[name] for name in MEASURES}
     described = described_strata(
         trained.model, dataset.X, dataset.y, columns=dataset.feature_names, kinds=dataset.kinds
     )
-    training = _training(fitted, described)
+    training = TrainingDocument(
+        dataset=dataset.name,
+        method=trained.method.name,
+        n_rows=trained.n_rows,
+        classes=trained.classes,
+        folds=comparison.n_splits,
+        accuracy_se=row.accuracy_se,
+        learned=tuple(training_summary(trained.fitted, dataset.feature_names, described)),
+        notes=comparison.notes,
+        data=comparison.data,
+        task=comparison.task,
+        rmse_se=None if dataset.classes else row.score_se,
+        deviation=None if dataset.classes else float(dataset.y.std()),
+        **scores,
+    )
     noted = {} if described is None else {"strata": to_builtins(described)}
     save(
         trained.model, output, columns=dataset.feature_names, kinds=dataset.kinds,
-        target=dataset.target, details=to_builtins(training) | noted, **fitted.saved,
+        target=dataset.target, details=to_builtins(training) | noted, **saved,
     )  # fmt: skip
     if as_json:
-        show_json(FitDocument(**asdict(training), model=str(output)))
+        show_json(replace(training, model=str(output)))
     else:
-        _show(fitted, training)
+        _show(trained, training)
     for text in (*training.notes, *trained.warnings):
         note(text)
     say(f"Saved to {output}.", stderr=True)
 
 
-def _beside(
-    method: Method, dataset: Dataset, drop: list[str], source: str | None
-) -> dict[str, Any]:
-    """Tell columns that the model is told beside the rows from those that it never sees."""
-    if source is None or dataset.sources is None:
-        return {"ignored": drop}
-    if "sources" in method.takes:
-        return {"ignored": drop, "source": (source, dataset.sources)}
-    return {"ignored": [*drop, source]}
-
-
-def _training(fitted: _Fitted, described: StrataDescription | None) -> TrainingDocument:
-    from ensemblage.report import training_summary
-    from ensemblage.studies import TrainingDocument
-
-    trained, dataset = fitted.trained, fitted.dataset
-    (row,) = trained.comparison.summary
-    return TrainingDocument(
-        dataset=dataset.name,
-        method=trained.method,
-        n_rows=fitted.n_rows,
-        classes=fitted.classes,
-        folds=trained.comparison.n_splits,
-        accuracy_se=row.accuracy_se,
-        learned=tuple(training_summary(trained.fitted, dataset.feature_names, described)),
-        notes=trained.comparison.notes,
-        data=trained.comparison.data,
-        task=trained.comparison.task,
-        rmse_se=None if dataset.classes else row.score_se,
-        deviation=None if dataset.classes else float(dataset.y.std()),
-        **{name: row[name] for name in MEASURES},
-    )
-
-
-def _show(fitted: _Fitted, training: TrainingDocument) -> None:
-    dataset, (row,) = fitted.dataset, fitted.trained.comparison.summary
+def _show(trained: Trained, training: TrainingDocument) -> None:
+    dataset = trained.dataset
     what = f"{len(training.classes)} classes" if training.classes else "numbers"
     say(
         f"{dataset.name}: {training.n_rows} rows, {count(len(dataset.feature_names), 'column')}, "
@@ -246,20 +203,19 @@ def _show(fitted: _Fitted, training: TrainingDocument) -> None:
     if training.data is not None:
         say(f"  {training.data.sentence}")
         show_reason(training.data)
-    say(f"{row.label}: {_score(training, fitted.judged_on)}")
-    for line in training.learned:
-        say(f"  {line}")
-
-
-def _score(training: TrainingDocument, over: str) -> str:
-    """Tell the score on rows not seen, beside that of knowing nothing of a row."""
+    over = f"over {training.folds} folds"
+    if trained.held_out:
+        over = f"on {len(dataset.y)} rows held out"
     # with a score on one fold only there is no standard error
-    accuracy, rmse = training["accuracy"], training["rmse"]
+    accuracy, rmse, score = training["accuracy"], training["rmse"], MEASURES["rmse"]
+    said = "no score, as the fits on the folds failed"
     if accuracy is not None:
         share = max(training.classes.values()) / training.n_rows
         said = MEASURES["accuracy"].with_error(accuracy, training.accuracy_se, 4)
-        return f"accuracy {said} {over} (the most frequent class alone: {share:.4f})"
-    if rmse is not None and training.deviation is not None:
-        said, alone = MEASURES["rmse"].with_error(rmse, training.rmse_se), training.deviation
-        return f"RMSE {said} {over} (the mean alone: {MEASURES['rmse'].written(alone)})"
-    return "no score, as the fits on the folds failed"
+        said = f"accuracy {said} {over} (the most frequent class alone: {share:.4f})"
+    elif rmse is not None and training.deviation is not None:
+        alone = score.written(training.deviation)
+        said = f"RMSE {score.with_error(rmse, training.rmse_se)} {over} (the mean alone: {alone})"
+    say(f"{trained.method.label}: {said}")
+    for line in training.learned:
+        say(f"  {line}")

@@ -2,104 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-from enum import StrEnum
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+
+from ensemblage.evaluation import CLASSIFICATION, DECIDING, REGRESSION, TASKS
 
 if TYPE_CHECKING:
     from ensemblage.datasets import ReadOptions
-
-
-class PlainCommand(TyperCommand):
-    """A command with plain help."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Give the parameters, as users should read of them."""
-        return _plain(super().get_params(ctx))
-
-
-class PlainGroup(TyperGroup):
-    """Commands behind one name, with plain help."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Give the parameters, as users should read of them."""
-        return _plain(super().get_params(ctx))
-
-
-def _plain(params: list[Any]) -> list[Any]:
-    for each in params:
-        if each.param_type_name == "argument":
-            # typer's only way to a label that is no type
-            each.display_type_rich = _no_type
-        elif each.is_flag and each.metavar is None:
-            each.metavar = ""
-    return params
-
-
-def _no_type(ctx: Any) -> None:
-    """Show nothing in the place of a type."""
-    del ctx
-
-
-UNKNOWN = object()
-
-
-class QuickCommand(PlainCommand):
-    """A command that asks typer to check values only where there is something to check."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Give the parameters, each with the values that need no check."""
-        return _let_pass(super().get_params(ctx))
-
-
-class QuickGroup(PlainGroup):
-    """Commands behind one name, whose own options are checked as theirs are."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Give the parameters, each with the values that need no check."""
-        return _let_pass(super().get_params(ctx))
-
-
-def _let_pass(params: list[Any]) -> list[Any]:
-    for each in params:
-        # older versions of typer have none of these, and no pydantic either
-        usual = getattr(each, "get_runtime_param", None)
-        if usual is not None and not isinstance(usual, UncheckedValues):
-            each.get_runtime_param = UncheckedValues(usual)
-    return params
-
-
-class UncheckedValues:
-    """Stands for what typer checks a parameter's values by, which is made if it is needed."""
-
-    def __init__(self, usual: Any) -> None:
-        self._usual = usual
-
-    def __call__(self) -> UncheckedValues:
-        return self
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Give a value the parameter's type."""
-        if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        wanted = param.type_descriptor
-        known = UNKNOWN if wanted.parameter_info.parser else unchecked(value, wanted.annotation)
-        return self._usual().coerce(value, param=param, ctx=ctx) if known is UNKNOWN else known
-
-
-def unchecked(value: Any, kind: Any) -> Any:
-    """Give a value its type if there is nothing to check about it, or else ``UNKNOWN``."""
-    if kind is Path and isinstance(value, str):
-        path = Path(value)
-        return UNKNOWN if path.exists() and not os.access(path, os.R_OK) else path
-    if kind == list[str] and all(isinstance(item, str) for item in value):
-        return list(value)
-    return value if isinstance(kind, type) and type(value) is kind else UNKNOWN
 
 
 # Written out, as the registry imports scikit-learn; a test keeps the two together.
@@ -111,32 +24,11 @@ METHOD_NAMES = (
 NUMBER_METHOD_NAMES = (
     "mean, ridge, svm, forest, boosting, strata, strata-sources, subspace, tree, auto"
 )
+AUTO = "auto"
 LARGEST_SEED = 2**32 - 1
 PAGES = (".html", ".htm")
 RESULTS = Path("ensemblage-results.sqlite")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class MeasureName(StrEnum):
-    """Measures by the words that a command takes; the names are the library's."""
-
-    auto = "auto"
-    accuracy = "accuracy"
-    balanced_accuracy = "balanced"
-    log_loss = "log-loss"
-    auc = "auc"
-    f1 = "f1"
-    rmse = "rmse"
-    mae = "mae"
-    r2 = "r2"
-    log_score = "log-score"
-
-
-class TaskName(StrEnum):
-    """What can be predicted."""
-
-    classification = "classification"
-    regression = "regression"
 
 
 def parse_time(text: str) -> float:
@@ -156,6 +48,31 @@ def complete_method(start: str) -> list[str]:
     """Give the methods whose names begin so, to a shell that completes them."""
     every = dict.fromkeys(f"{METHOD_NAMES}, {NUMBER_METHOD_NAMES}".split(", "))
     return [name for name in every if name.startswith(start)]
+
+
+def _option_names(measures: Iterable[str]) -> list[str]:
+    """Write names of measures as options are written."""
+    return [name.replace("_", "-") for name in measures]
+
+
+def check_measure(text: str) -> str:
+    """Give the library's name of a measure, which may be written with hyphens."""
+    name = {"balanced": "balanced_accuracy"}.get(text, text.replace("-", "_"))
+    if name not in {AUTO, *DECIDING}:
+        known = ", ".join([AUTO, *_option_names(DECIDING)])
+        raise typer.BadParameter(f"{text!r} is not one of: {known}.")
+    return name
+
+
+def complete_measure(start: str) -> list[str]:
+    """Give the measures whose names begin so, to a shell that completes them."""
+    return [name for name in [AUTO, *_option_names(DECIDING)] if name.startswith(start)]
+
+
+def _check_task(task: str | None) -> str | None:
+    if task is not None and task not in TASKS:
+        raise typer.BadParameter(f"{task!r} is not one of: {', '.join(TASKS)}.")
+    return task
 
 
 def _check_jobs(jobs: int) -> int:
@@ -194,9 +111,9 @@ Target = Annotated[
     typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict."),
 ]
 Task = Annotated[
-    TaskName | None,
+    str | None,
     typer.Option(
-        "--task", metavar="TASK",
+        "--task", metavar="TASK", callback=_check_task, autocompletion=lambda: list(TASKS),
         help="What the target holds: classification for classes, regression for numbers. Left "
         "out, words and few different numbers are classes.",
     ),
@@ -256,15 +173,15 @@ Jobs = Annotated[
     ),
 ]  # fmt: skip
 Measure = Annotated[
-    MeasureName,
+    str,
     typer.Option(
-        "--measure",
-        metavar="MEASURE",
-        help="What decides: auto, accuracy, balanced, log-loss, auc or f1; for numbers rmse, mae, "
-        "r2 or log-score. auto: accuracy, or for uneven classes log loss, or balanced accuracy "
-        "where a method gives no probabilities; for numbers rmse.",
+        "--measure", metavar="MEASURE", callback=check_measure, autocompletion=complete_measure,
+        help=f"What decides: auto, {', '.join(_option_names(CLASSIFICATION.deciding))}; for "
+        f"numbers {', '.join(_option_names(REGRESSION.deciding))}. auto: accuracy, or for uneven "
+        "classes log loss, or balanced accuracy where a method gives no probabilities; for "
+        "numbers rmse.",
     ),
-]
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Report = Annotated[

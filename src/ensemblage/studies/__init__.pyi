@@ -5,9 +5,7 @@ from ._choice import Design as Design
 from ._choice import gap_between as gap_between
 from ._cluster import CLUSTER_METHODS as CLUSTER_METHODS
 from ._cluster import Clustering as Clustering
-from ._cluster import FileClusters as FileClusters
-from ._cluster import cluster_file as cluster_file
-from ._cluster import cluster_table as cluster_table
+from ._cluster import cluster as cluster
 from ._compare import compare as compare
 from ._compare import comparison_block as comparison_block
 from ._compare import comparison_title as comparison_title
@@ -17,7 +15,6 @@ from ._documents import CellCounts as CellCounts
 from ._documents import Choice as Choice
 from ._documents import ClusteringDocument as ClusteringDocument
 from ._documents import Comparison as Comparison
-from ._documents import FitDocument as FitDocument
 from ._documents import MethodScores as MethodScores
 from ._documents import PredictionDocument as PredictionDocument
 from ._documents import Prototype as Prototype
@@ -38,12 +35,10 @@ from ._export import check_export as check_export
 from ._export import export_results as export_results
 from ._export import result_columns as result_columns
 from ._methods import METHODS as METHODS
-from ._methods import NUMBER_METHODS as NUMBER_METHODS
 from ._methods import Method as Method
 from ._methods import UnknownMethodError as UnknownMethodError
 from ._methods import check_method_name as check_method_name
 from ._methods import get_method as get_method
-from ._methods import in_blocks as in_blocks
 from ._methods import make_model as make_model
 from ._methods import usual_methods as usual_methods
 from ._new_rows import NewRows as NewRows
@@ -56,19 +51,18 @@ from ._predict import write_predictions as write_predictions
 from ._predict import writes_parquet as writes_parquet
 from ._runner import ExperimentInterrupt as ExperimentInterrupt
 from ._runner import recorded_warnings as recorded_warnings
-from ._runner import run_experiment as run_experiment
+from ._runner import run_study as run_study
 from ._store import ResultStore as ResultStore
 from ._store import ResultStoreError as ResultStoreError
 from ._store import plain_values as plain_values
 from ._study import StudyParams as StudyParams
 from ._study_file import ExperimentFileError as ExperimentFileError
-from ._study_file import read_experiment as read_experiment
+from ._study_file import read_study as read_study
 from ._train import Trained as Trained
-from ._train import TrainedFile as TrainedFile
+from ._train import fits_blocks as fits_blocks
 from ._train import is_large_parquet as is_large_parquet
 from ._train import memory_note as memory_note
 from ._train import train as train
-from ._train import train_file as train_file
 from ._workers import ClusterPool as ClusterPool
 from ._workers import LocalPool as LocalPool
 from ._workers import WorkerDiedError as WorkerDiedError
@@ -79,14 +73,12 @@ __all__ = [
     "Comparison",
     "Method",
     "ResultStore",
-    "cluster_file",
-    "cluster_table",
+    "cluster",
     "compare",
     "export_results",
     "make_model",
     "predict",
-    "read_experiment",
-    "run_experiment",
+    "read_study",
+    "run_study",
     "train",
-    "train_file",
 ]

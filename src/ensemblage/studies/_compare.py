@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -39,13 +38,11 @@ from ensemblage.studies._experiment import CellResult
 from ensemblage.studies._methods import (
     Given,
     Method,
-    cell_cost,
     digest_of,
-    expected_seconds,
     named_methods,
     wide_notes,
 )
-from ensemblage.studies._runner import run_experiment
+from ensemblage.studies._runner import run_study
 from ensemblage.studies._store import ResultStore
 from ensemblage.studies._study import (
     TEST_ROWS,
@@ -108,7 +105,7 @@ def compare(
         The class of each row, or the number to predict; a Dataset has them in itself. Rows
         without one are left out.
     methods : sequence or mapping, default=None
-        Names of methods, see ``METHODS`` and ``NUMBER_METHODS``, and classifiers or regressors of
+        Names of methods, see ``METHODS``, and classifiers or regressors of
         your own; a mapping calls each by a name of yours. None takes every method that the rows
         allow. An estimator is given numbers without gaps, as every method is; a Pipeline is given
         the rows as they are, as an array.
@@ -192,7 +189,7 @@ def compare(
         folds = [splits.rows(dataset, *place) for place in splits.places()]
         notes += quick_notes(folds, list(found.values()))
     seconds = {
-        name: expected_seconds(each, train_rows(each, len(dataset.y), splits))
+        name: each.expected_seconds(train_rows(each, len(dataset.y), splits))
         for name, each in found.items()
     }
     # the slowest first: soon it is known how long all will take, and workers end together
@@ -209,8 +206,8 @@ def compare(
         experiment = study_experiment(
             study, {dataset.name: place}, {dataset.name: rows_hash}, methods=found
         )
-        experiment = dataclasses.replace(experiment, cost=partial(cell_cost, seconds=seconds))
-        results = run_experiment(
+        experiment = dataclasses.replace(experiment, cost=lambda params: seconds[params["method"]])
+        results = run_study(
             experiment, store, n_jobs=n_jobs, budget=budget, scheduler=scheduler,
             progress=progress, retry_failed=retry_failed, small=dataset.X.size <= SMALL,
         )  # fmt: skip

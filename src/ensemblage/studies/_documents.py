@@ -416,7 +416,7 @@ class Comparison(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @with_measures(per_fold=False)
 class TrainingDocument(MeanScores, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is kept with a model about how it was trained; a score has one or the other task."""
+    """What ``fit`` prints with ``--json``, and what is kept with the model."""
 
     dataset: Annotated[str, Meta(description="Name of the data.")]
     method: Annotated[str, Meta(description="The method fitted.")]
@@ -450,12 +450,9 @@ class TrainingDocument(MeanScores, frozen=True, kw_only=True, forbid_unknown_fie
             "would miss; null if classes are predicted."
         ),
     ] = None
-
-
-class FitDocument(TrainingDocument, frozen=True, kw_only=True):
-    """What ``fit`` prints with ``--json``."""
-
-    model: Annotated[str, Meta(description="Where the model was saved.")]
+    model: Annotated[
+        str | None, Meta(description="Where the model was saved; null in the model's own file.")
+    ] = None
 
 
 class PredictionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

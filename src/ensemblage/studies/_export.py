@@ -42,7 +42,7 @@ def export_results(
     Parameters
     ----------
     results : iterable of CellResult
-        From ``run_experiment``, or a whole ``ResultStore``.
+        From ``run_study``, or a whole ``ResultStore``.
     path : str or path-like
         Ends in ``.csv`` or ``.parquet`` (needs pyarrow); replaced in one step.
     provenance : bool, default=False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
+from inspect import signature
 from typing import Any, TypeAlias
 
 import joblib
@@ -27,9 +29,20 @@ from sklearn.svm import SVC, SVR
 from ensemblage._core import Fold, deal_folds, set_module, suggestion
 from ensemblage.datasets import ColumnTypes, TableEncoder, fold_labels
 from ensemblage.evaluation import CLASSIFICATION, REGRESSION, TASKS, Task
-from ensemblage.studies._experiment import Cost
 
+Factory: TypeAlias = Callable[[int, int | None], Any]
+Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
+"""Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
+
+# Folds by which a baseline's parameters are tuned.
 INNER_FOLDS = 3
+# Power of the rows with which the time of a superlinear method grows; others grow as the rows do.
+SUPERLINEAR_POWER = 1.5
+LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
+# "scale" stands for 1 over the number of features, as these are standardised.
+SVM_GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+RIDGE_GRID: dict[str, list[Any]] = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
+SVR_GRID = {f"regressor__{name}": values for name, values in SVM_GRID.items()}
 
 
 @set_module("ensemblage.studies")
@@ -45,14 +58,16 @@ class Method:
         What tables call it.
     description : str
         One line.
-    factory : callable
-        ``factory(seed, n_jobs)`` makes the unfitted estimator.
+    classifier, regressor : callable or None, default=None
+        ``factory(seed, n_jobs)`` makes the unfitted estimator; None if there is none for the task.
+    in_regression : mapping, default={}
+        Other fields that differ if numbers are predicted.
     ours : bool, default=False
         Whether it is one of this library's own methods.
-    takes_tables : bool, default=False
-        Whether it reads words and missing values itself, without preprocessing.
+    handles_raw_tables : bool, default=False
+        Whether it reads categories and missing values itself, without preprocessing.
     takes : tuple of {"sources", "groups"}, default=()
-        What its ``fit`` takes beside rows and target. One that takes sources answers rows by
+        What its ``fit`` takes beside rows and target. One that takes sources predicts rows by
         their source too, where it is known.
     needs_sources : bool, default=False
         Whether it cannot do without them.
@@ -60,36 +75,75 @@ class Method:
         How much there is to fit and to read: 0 nothing, 1 one small model, 2 many trees, 3 a
         search for parameters or an ensemble of models. Of methods that are about as good, the
         one of least effort is chosen.
-    steep : bool, default=False
+    superlinear : bool, default=False
         Whether its time grows faster than the rows.
+    seconds : float, default=1.0
+        Of a fit and a prediction on 1,000 rows of 20 columns, some of them categorical, on one
+        core; only how methods compare means something.
     quick : mapping or None, default={}
         Parameters that save time in a quick comparison, mostly by less tuning; with None the
         method is only in such a one if it is asked for.
     most_columns : int, default=None
         With more columns it is only run if it is asked for: its time grows with their square.
     encodes : bool, default=False
-        Whether it takes tables through an encoder of its own, which is told the kinds of columns.
-    judges_itself : bool, default=False
-        Whether a fit tells by itself what the method says of rows that it has not seen.
-    takes_blocks : bool, default=False
+        Whether it takes tables through an encoder of its own, which is told the types of columns.
+    has_oof_predictions : bool, default=False
+        Whether a fit keeps out-of-fold predictions of its own, so that none is needed for scores.
+    fits_blocks : bool, default=False
         Whether it can be fitted to rows that are read in blocks.
     """
 
     name: str
     label: str
     description: str
-    factory: Callable[[int, int | None], Any]
+    classifier: Factory | None = None
+    regressor: Factory | None = None
+    in_regression: Mapping[str, Any] = field(default_factory=dict)
     ours: bool = False
-    takes_tables: bool = False
+    handles_raw_tables: bool = False
     takes: tuple[str, ...] = ()
     needs_sources: bool = False
     effort: int = 3
-    steep: bool = False
+    superlinear: bool = False
+    seconds: float = 1.0
     quick: Mapping[str, Any] | None = field(default_factory=dict)
     most_columns: int | None = None
     encodes: bool = False
-    judges_itself: bool = False
-    takes_blocks: bool = False
+    has_oof_predictions: bool = False
+    fits_blocks: bool = False
+
+    def factory(self, task: str) -> Factory | None:
+        """Give what makes the estimator for a task.
+
+        Parameters
+        ----------
+        task : {"classification", "regression"}
+            Whether classes or numbers are predicted.
+
+        Returns
+        -------
+        callable or None
+            ``factory(seed, n_jobs)``, None if there is none.
+        """
+        return self.classifier if task == CLASSIFICATION.name else self.regressor
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Guess how long it takes on so many rows; only comparisons mean something.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows to fit on.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
+        # below some hundred rows the time hardly depends on them
+        power = SUPERLINEAR_POWER if self.superlinear else 1.0
+        grown: float = (max(n_rows, 300) / 1000) ** power
+        return self.seconds * grown
 
     def fit_params(
         self, sources: NDArray[Any] | None, new_sources: bool
@@ -145,223 +199,9 @@ def tuned(estimator: Any, grid: dict[str, list[Any]], seed: int, n_jobs: int | N
     return GridSearchCV(estimator, grid, cv=InnerFolds(INNER_FOLDS, seed), n_jobs=n_jobs)
 
 
-SECONDS = {
-    "majority": 0.02,
-    "logistic": 0.06,
-    "svm": 3.3,
-    "forest": 0.7,
-    "boosting": 0.2,
-    "strata": 0.9,
-    "strata-sources": 4.0,
-    "strata-paper": 1.9,
-    "subspace": 4.0,
-    "bayesnet": 0.12,
-    "inner-bayesnet": 0.35,
-    "tree": 0.5,
-    "auto": 15.0,
-    "mean": 0.02,
-    "ridge": 0.1,
-}
-"""Of a fit and a prediction on 1,000 rows of 20 columns, some of them words, on one core."""
-STEEPNESS = 1.5
-"""Power of the rows with which the time of a steep method grows; others grow as the rows do."""
-ANY = 1.0
-
-
-def expected_seconds(method: Method, n_rows: int) -> float:
-    """Guess how long a method takes on so many rows; only comparisons mean something."""
-    power = STEEPNESS if method.steep else 1.0
-    # below some hundred rows the time hardly depends on them
-    grown: float = (max(n_rows, 300) / 1000) ** power
-    return SECONDS.get(method.name, ANY) * grown
-
-
-def cell_cost(params: Mapping[str, Any], *, seconds: Mapping[str, float]) -> Cost:
-    """Take the cells of one method for alike."""
-    return Cost(params["method"], seconds[params["method"]])
-
-
-LOGISTIC_GRID: dict[str, list[Any]] = {"C": [0.01, 0.1, 1.0, 10.0]}
-# "scale" stands for 1 over the number of features, as these are standardised.
-SVM_GRID: dict[str, list[Any]] = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-
-
 def _majority(seed: int, n_jobs: int | None) -> Any:
     del seed, n_jobs
     return DummyClassifier(strategy="prior")
-
-
-def _logistic(seed: int, n_jobs: int | None) -> Any:
-    return tuned(LogisticRegression(max_iter=2000), LOGISTIC_GRID, seed, n_jobs)
-
-
-def _svm(seed: int, n_jobs: int | None) -> Any:
-    return tuned(SVC(), SVM_GRID, seed, n_jobs)
-
-
-def _forest(seed: int, n_jobs: int | None) -> Any:
-    return RandomForestClassifier(n_estimators=200, random_state=seed, n_jobs=n_jobs)
-
-
-def _boosting(seed: int, n_jobs: int | None) -> Any:
-    del n_jobs
-    return HistGradientBoostingClassifier(random_state=seed)
-
-
-def _strata(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415  as below: only what is asked for
-
-    return StrataEnsembleClassifier(random_state=seed, n_jobs=n_jobs)
-
-
-def _strata_sources(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.sources import SourceStrata  # noqa: PLC0415
-    from ensemblage.strata import StrataEnsembleClassifier  # noqa: PLC0415
-
-    return StrataEnsembleClassifier(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
-
-
-def _strata_paper(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import paper_ensemble  # noqa: PLC0415
-
-    return paper_ensemble(random_state=seed, n_jobs=n_jobs)
-
-
-def _subspace(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.subspace import JointSubspaceClassifier  # noqa: PLC0415
-
-    return JointSubspaceClassifier(C="auto", fusion="auto", random_state=seed, n_jobs=n_jobs)
-
-
-def _bayesnet(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.bayes import BayesNetClassifier  # noqa: PLC0415
-
-    del seed
-    return BayesNetClassifier(n_jobs=n_jobs)
-
-
-def _inner_bayesnet(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.inner import InnerBayesNetClassifier  # noqa: PLC0415
-
-    return InnerBayesNetClassifier(random_state=seed, n_jobs=n_jobs)
-
-
-def _tree(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.inner import InnerTreeClassifier  # noqa: PLC0415
-
-    return InnerTreeClassifier(random_state=seed, n_jobs=n_jobs)
-
-
-def _auto(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.pool import EnsemblageClassifier  # noqa: PLC0415
-
-    return EnsemblageClassifier(random_state=seed, n_jobs=n_jobs)
-
-
-METHODS = {
-    method.name: method
-    for method in (
-        Method("majority", "majority class", "always the most frequent class", _majority, effort=0),
-        Method("logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1),
-        Method(
-            "svm",
-            "RBF SVM",
-            "C and gamma tuned by inner folds",
-            _svm,
-            steep=True,
-            quick={"gamma": "scale"},
-        ),
-        Method("forest", "random forest", "200 trees", _forest, effort=2),
-        Method("boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting, effort=2),
-        Method(
-            "strata",
-            "strata ensemble",
-            "a member per stratum, behind a gate",
-            _strata,
-            ours=True,
-            steep=True,
-            takes=("groups",),
-            takes_blocks=True,
-        ),
-        Method(
-            "strata-sources",
-            "strata of sources",
-            "a member per known source behind a gate, pooled with an SVM; needs sources",
-            _strata_sources,
-            ours=True,
-            steep=True,
-            takes=("sources", "groups"),
-            needs_sources=True,
-        ),
-        Method(
-            "strata-paper",
-            "strata ensemble (paper)",
-            "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
-            _strata_paper,
-            ours=True,
-            steep=True,
-            quick=None,
-        ),
-        Method(
-            "subspace",
-            "joint subspaces",
-            "members on features chosen while they learn; product or gate",
-            _subspace,
-            ours=True,
-            steep=True,
-            quick={"fusion": "product"},
-        ),
-        Method(
-            "bayesnet",
-            "Bayesian network",
-            "structure by K2 with the leave-one-out score",
-            _bayesnet,
-            ours=True,
-            effort=1,
-            takes_tables=True,
-        ),
-        Method(
-            "inner-bayesnet",
-            "inner Bayesian network",
-            "one network, its structure and tables the decisions of 30 samples",
-            _inner_bayesnet,
-            ours=True,
-            effort=1,
-            takes_tables=True,
-            quick=None,
-            most_columns=300,
-        ),
-        Method(
-            "tree",
-            "crowd tree",
-            "one tree of 16 leaves at most, its thresholds placed by 30 samples",
-            _tree,
-            ours=True,
-            effort=1,
-            takes_tables=True,
-            takes=("groups",),
-        ),
-        Method(
-            "auto",
-            "pool",
-            "usual members and ours, tuned on shared folds and fused by what they are worth",
-            _auto,
-            ours=True,
-            steep=True,
-            takes=("sources", "groups"),
-            quick=None,
-            takes_tables=True,
-            encodes=True,
-            judges_itself=True,
-        ),
-    )
-}
-
-RIDGE_GRID: dict[str, list[Any]] = {"alpha": [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
-SVR_GRID: dict[str, list[Any]] = {
-    "regressor__C": [0.1, 1.0, 10.0, 100.0],
-    "regressor__gamma": ["scale", 0.01, 0.1],
-}
 
 
 def _mean(seed: int, n_jobs: int | None) -> Any:
@@ -369,20 +209,37 @@ def _mean(seed: int, n_jobs: int | None) -> Any:
     return DummyRegressor()
 
 
+def _logistic(seed: int, n_jobs: int | None) -> Any:
+    return tuned(LogisticRegression(max_iter=2000), LOGISTIC_GRID, seed, n_jobs)
+
+
 def _ridge(seed: int, n_jobs: int | None) -> Any:
     return tuned(Ridge(), RIDGE_GRID, seed, n_jobs)
 
 
+def _svm(seed: int, n_jobs: int | None) -> Any:
+    return tuned(SVC(), SVM_GRID, seed, n_jobs)
+
+
 def _svm_regressor(seed: int, n_jobs: int | None) -> Any:
-    from sklearn.compose import TransformedTargetRegressor  # noqa: PLC0415  as below
+    from sklearn.compose import TransformedTargetRegressor  # noqa: PLC0415  only if asked for
 
     # its margin of 0.1 means something if the numbers have a standard deviation of 1
     scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
     return tuned(scaled, SVR_GRID, seed, n_jobs)
 
 
+def _forest(seed: int, n_jobs: int | None) -> Any:
+    return RandomForestClassifier(n_estimators=200, random_state=seed, n_jobs=n_jobs)
+
+
 def _forest_regressor(seed: int, n_jobs: int | None) -> Any:
     return RandomForestRegressor(n_estimators=200, random_state=seed, n_jobs=n_jobs)
+
+
+def _boosting(seed: int, n_jobs: int | None) -> Any:
+    del n_jobs
+    return HistGradientBoostingClassifier(random_state=seed)
 
 
 def _boosting_regressor(seed: int, n_jobs: int | None) -> Any:
@@ -390,112 +247,119 @@ def _boosting_regressor(seed: int, n_jobs: int | None) -> Any:
     return HistGradientBoostingRegressor(random_state=seed)
 
 
-def _strata_regressor(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import StrataEnsembleRegressor  # noqa: PLC0415  only what is asked for
-
-    return StrataEnsembleRegressor(random_state=seed, n_jobs=n_jobs)
-
-
-def _strata_sources_regressor(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.sources import SourceStrata  # noqa: PLC0415
-    from ensemblage.strata import StrataEnsembleRegressor  # noqa: PLC0415
-
-    return StrataEnsembleRegressor(SourceStrata(), anchor="svm", random_state=seed, n_jobs=n_jobs)
+def _ours(path: str, **params: Any) -> Factory:
+    """Make an estimator of this library, whose package is imported when it is asked for."""
+    return partial(_make, path, params)
 
 
-def _subspace_regressor(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.subspace import JointSubspaceRegressor  # noqa: PLC0415
-
-    return JointSubspaceRegressor(C="auto", random_state=seed, n_jobs=n_jobs)
-
-
-def _tree_regressor(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.inner import InnerTreeRegressor  # noqa: PLC0415
-
-    return InnerTreeRegressor(random_state=seed, n_jobs=n_jobs)
+def _make(path: str, params: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
+    package, name = path.split(".")
+    kind = getattr(import_module(f"ensemblage.{package}"), name)
+    given = {"random_state": seed, "n_jobs": n_jobs}
+    known = signature(kind).parameters
+    return kind(**params, **{key: value for key, value in given.items() if key in known})
 
 
-def _auto_regressor(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.pool import EnsemblageRegressor  # noqa: PLC0415
+def _strata_sources(name: str, seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.sources import SourceStrata  # noqa: PLC0415  only if asked for
 
-    return EnsemblageRegressor(random_state=seed, n_jobs=n_jobs)
+    return _make(name, {"stratifier": SourceStrata(), "anchor": "svm"}, seed, n_jobs)
 
 
-NUMBER_METHODS = {
+def _strata_paper(seed: int, n_jobs: int | None) -> Any:
+    from ensemblage.strata import paper_ensemble  # noqa: PLC0415  only if asked for
+
+    return paper_ensemble(random_state=seed, n_jobs=n_jobs)
+
+
+METHODS = {
     method.name: method
     for method in (
-        Method("mean", "mean", "always the mean", _mean, effort=0),
-        Method("ridge", "ridge regression", "alpha tuned by inner folds", _ridge, effort=1),
         Method(
-            "svm",
-            "RBF SVM",
-            "C and gamma tuned by inner folds, numbers standardised",
-            _svm_regressor,
-            steep=True,
-            quick={"regressor__gamma": "scale"},
+            "majority", "majority class", "always the most frequent class", _majority, effort=0,
+            seconds=0.02,
         ),
-        Method("forest", "random forest", "200 trees", _forest_regressor, effort=2),
+        Method("mean", "mean", "always the mean", None, _mean, effort=0, seconds=0.02),
         Method(
-            "boosting",
-            "gradient boosting",
-            "histogram-based, 100 rounds",
-            _boosting_regressor,
-            effort=2,
+            "logistic", "logistic regression", "C tuned by inner folds", _logistic, effort=1,
+            seconds=0.06,
         ),
         Method(
-            "strata",
-            "strata ensemble",
-            "a member per stratum, their densities behind a gate",
-            _strata_regressor,
-            ours=True,
-            steep=True,
-            takes=("groups",),
-            takes_blocks=True,
+            "ridge", "ridge regression", "alpha tuned by inner folds", None, _ridge, effort=1,
+            seconds=0.1,
         ),
         Method(
-            "strata-sources",
-            "strata of sources",
+            "svm", "RBF SVM", "C and gamma tuned by inner folds", _svm, _svm_regressor,
+            {"description": "C and gamma tuned by inner folds, numbers standardised",
+             "quick": {"regressor__gamma": "scale"}},
+            superlinear=True, seconds=3.3, quick={"gamma": "scale"},
+        ),
+        Method(
+            "forest", "random forest", "200 trees", _forest, _forest_regressor, effort=2,
+            seconds=0.7,
+        ),
+        Method(
+            "boosting", "gradient boosting", "histogram-based, 100 rounds", _boosting,
+            _boosting_regressor, effort=2, seconds=0.2,
+        ),
+        Method(
+            "strata", "strata ensemble", "a member per stratum, behind a gate",
+            _ours("strata.StrataEnsembleClassifier"), _ours("strata.StrataEnsembleRegressor"),
+            {"description": "a member per stratum, their densities behind a gate"},
+            ours=True, takes=("groups",), superlinear=True, seconds=0.9, fits_blocks=True,
+        ),
+        Method(
+            "strata-sources", "strata of sources",
             "a member per known source behind a gate, pooled with an SVM; needs sources",
-            _strata_sources_regressor,
-            ours=True,
-            steep=True,
-            takes=("sources", "groups"),
-            needs_sources=True,
+            partial(_strata_sources, "strata.StrataEnsembleClassifier"),
+            partial(_strata_sources, "strata.StrataEnsembleRegressor"),
+            ours=True, takes=("sources", "groups"), needs_sources=True, superlinear=True,
+            seconds=4.0,
         ),
         Method(
-            "subspace",
-            "joint subspaces",
-            "members on features chosen while they learn; product of their densities",
-            _subspace_regressor,
-            ours=True,
-            steep=True,
-            quick={"C": 1.0},
+            "strata-paper", "strata ensemble (paper)",
+            "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
+            _strata_paper, ours=True, superlinear=True, seconds=1.9, quick=None,
         ),
         Method(
-            "tree",
-            "crowd tree",
+            "subspace", "joint subspaces",
+            "members on features chosen while they learn; product or gate",
+            _ours("subspace.JointSubspaceClassifier", C="auto", fusion="auto"),
+            _ours("subspace.JointSubspaceRegressor", C="auto"),
+            {"description": "members on features chosen while they learn; product of their "
+             "densities", "quick": {"C": 1.0}},
+            ours=True, superlinear=True, seconds=4.0, quick={"fusion": "product"},
+        ),
+        Method(
+            "bayesnet", "Bayesian network", "structure by K2 with the leave-one-out score",
+            _ours("bayes.BayesNetClassifier"),
+            ours=True, handles_raw_tables=True, effort=1, seconds=0.12,
+        ),
+        Method(
+            "inner-bayesnet", "inner Bayesian network",
+            "one network, its structure and tables the decisions of 30 samples",
+            _ours("inner.InnerBayesNetClassifier"),
+            ours=True, handles_raw_tables=True, effort=1, seconds=0.35, quick=None,
+            most_columns=300,
+        ),
+        Method(
+            "tree", "crowd tree",
             "one tree of 16 leaves at most, its thresholds placed by 30 samples",
-            _tree_regressor,
-            ours=True,
-            effort=1,
-            takes_tables=True,
-            takes=("groups",),
+            _ours("inner.InnerTreeClassifier"), _ours("inner.InnerTreeRegressor"),
+            ours=True, handles_raw_tables=True, takes=("groups",), effort=1, seconds=0.5,
         ),
         Method(
-            "auto",
-            "pool",
-            "usual members and ours, tuned on shared folds, their densities multiplied",
-            _auto_regressor,
-            ours=True,
-            steep=True,
-            takes=("groups",),
-            quick=None,
-            takes_tables=True,
-            encodes=True,
-            judges_itself=True,
+            "auto", "pool",
+            "usual members and ours, tuned on shared folds and fused by what they are worth",
+            _ours("pool.EnsemblageClassifier"), _ours("pool.EnsemblageRegressor"),
+            {"description": "usual members and ours, tuned on shared folds, their densities "
+             "multiplied", "takes": ("groups",)},
+            ours=True, handles_raw_tables=True, takes=("sources", "groups"), superlinear=True,
+            seconds=15.0, quick=None, encodes=True, has_oof_predictions=True,
         ),
     )
-}
+}  # fmt: skip
+"""Methods of classification and regression by name."""
 
 
 class InnerFolds(BaseEstimator):
@@ -529,59 +393,43 @@ class InnerFolds(BaseEstimator):
         return self.n_splits if y is None else len(list(self.split(X, y, groups)))
 
 
-METHODS_OF: Mapping[str, Mapping[str, Method]] = {
-    CLASSIFICATION.name: METHODS,
-    REGRESSION.name: NUMBER_METHODS,
-}
-"""By the name of the task."""
-
-
 @set_module("ensemblage.studies")
 class UnknownMethodError(ValueError):
     """No method has that name."""
 
 
+def methods_for(task: str) -> dict[str, Method]:
+    """Give the methods of a task by name, each as it is for that task."""
+    found = {name: each for name, each in METHODS.items() if each.factory(task) is not None}
+    if task == REGRESSION.name:
+        return {name: replace(each, **each.in_regression) for name, each in found.items()}
+    return found
+
+
 def get_method(name: str, task: str = CLASSIFICATION.name) -> Method:
-    """Look up a method.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    task : {"classification", "regression"}, default="classification"
-        Whether it is to predict classes or numbers.
-
-    Returns
-    -------
-    Method
-        The method of that name.
-    """
-    known = METHODS_OF[task]
+    """Look up a method by its name, for a task."""
+    known = methods_for(task)
     if name in known:
         return known[name]
-    others = [TASKS[each].targets for each, methods in METHODS_OF.items() if name in methods]
-    if others:
+    if name in METHODS:
+        other = next(each for each in TASKS.values() if each.name != task)
         raise UnknownMethodError(
-            f"The method {name!r} predicts {others[0]}, not {TASKS[task].targets}. There are: "
+            f"The method {name!r} predicts {other.targets}, not {TASKS[task].targets}. There are: "
             f"{', '.join(known)}."
         )
-    raise UnknownMethodError(
-        f"There is no method {name!r}.{suggestion(name, known)} There are: {', '.join(known)}."
-    )
+    raise _unknown(name, known)
 
 
 def check_method_name(name: str) -> None:
     """Refuse a name that no method has, before it is known what is to be predicted."""
-    every = dict.fromkeys(each for methods in METHODS_OF.values() for each in methods)
-    if name not in every:
-        raise UnknownMethodError(
-            f"There is no method {name!r}.{suggestion(name, every)} There are: {', '.join(every)}."
-        )
+    if name not in METHODS:
+        raise _unknown(name, METHODS)
 
 
-def in_blocks(name: str) -> bool:
-    """Tell whether a method of that name can be fitted to rows that are read in blocks."""
-    return any(methods[name].takes_blocks for methods in METHODS_OF.values() if name in methods)
+def _unknown(name: str, known: Iterable[str]) -> UnknownMethodError:
+    return UnknownMethodError(
+        f"There is no method {name!r}.{suggestion(name, known)} There are: {', '.join(known)}."
+    )
 
 
 def make_model(
@@ -605,7 +453,7 @@ def make_model(
     n_jobs : int, default=None
         As in joblib.
     task : {"classification", "regression"}, default="classification"
-        Whether a method that is given by its name is to predict classes or numbers.
+        Whether classes or numbers are to be predicted.
 
     Returns
     -------
@@ -623,11 +471,14 @@ def make_model(
     0.98
     """
     method = name if isinstance(name, Method) else get_method(name, task)
-    estimator = method.factory(seed, n_jobs)
+    factory = method.factory(task)
+    if factory is None:
+        raise ValueError(f"The method {method.name!r} does not predict {TASKS[task].targets}.")
+    estimator = factory(seed, n_jobs)
     encoder = TableEncoder(
         kinds=list(columns.kinds), categories=_listed(columns), random_state=seed
     )
-    if method.takes_tables:
+    if method.handles_raw_tables:
         as_it_is = FunctionTransformer(feature_names_out="one-to-one")
         if "categories" in estimator.get_params(deep=False):
             estimator.set_params(categories=_listed(columns))
@@ -639,10 +490,6 @@ def make_model(
 
 def _listed(columns: ColumnTypes) -> list[list[str] | None]:
     return [None if known is None else list(known) for known in columns.categories]
-
-
-Given: TypeAlias = Mapping[str, Any] | Iterable[Any] | None
-"""Names, estimators, or both; a mapping calls each by a name; None stands for the usual ones."""
 
 
 def named_methods(
@@ -658,19 +505,20 @@ def named_methods(
         given = usual_methods(task=task, sources=sources, quick=quick, n_columns=n_columns)
     if isinstance(given, str):
         given = [given]
+    found: dict[str, Method] = {}
     if isinstance(given, Mapping):
-        found = {str(name): _called(_method(each, str(name), task), str(name))
-                 for name, each in given.items()}  # fmt: skip
+        for name, each in given.items():
+            method = _method(each, str(name), task)
+            own = method.name == name
+            found[str(name)] = method if own else replace(method, name=str(name), label=str(name))
     else:
-        found = {}
         for each in given:
             method = _method(each, type(each).__name__, task)
-            if found.get(method.name, method) is not method:
+            if found.setdefault(method.name, method) != method:
                 raise ValueError(
                     f"`methods` has two estimators called {method.name!r}: give a mapping from "
                     "names of your own to the estimators."
                 )
-            found[method.name] = method
     if not found:
         raise ValueError(
             "`methods` is empty: name one or more, or leave it out for the usual ones."
@@ -684,7 +532,7 @@ def usual_methods(
     """Name all methods that can be run with or without known sources, or quickly."""
     return [
         name
-        for name, each in METHODS_OF[task.name].items()
+        for name, each in methods_for(task.name).items()
         if (sources or not each.needs_sources)
         and not (quick and each.quick is None)
         and not _too_many(n_columns, each)
@@ -696,7 +544,7 @@ def wide_notes(task: Task, quick: bool, n_columns: int) -> list[str]:
     return [
         f"{each.label} is left out: its time grows with the square of the columns, and there are "
         f"more than {each.most_columns}. Name it by `methods` to have it all the same."
-        for each in METHODS_OF[task.name].values()
+        for each in methods_for(task.name).values()
         if _too_many(n_columns, each) and not (quick and each.quick is None)
     ]
 
@@ -707,8 +555,10 @@ def _too_many(n_columns: int, method: Method) -> bool:
 
 def digest_of(method: Method) -> str:
     """Tell estimators of the same name apart by a hash; a method of the registry has none."""
-    known = any(methods.get(method.name) is method for methods in METHODS_OF.values())
-    return "" if known else str(joblib.hash(method.factory))
+    known, own = METHODS.get(method.name), (method.classifier, method.regressor)
+    if known is not None and own == (known.classifier, known.regressor):
+        return ""
+    return str(joblib.hash(method.classifier or method.regressor))
 
 
 def _method(given: Any, name: str, task: Task) -> Method:
@@ -720,17 +570,14 @@ def _method(given: Any, name: str, task: Task) -> Method:
     if not hasattr(given, "fit") or not predicts(given):
         raise TypeError(
             f"`methods` has {given!r} as {name!r}: give the name of a method, one of "
-            f"{', '.join(METHODS_OF[task.name])}, or a {wanted} that is not fitted."
+            f"{', '.join(methods_for(task.name))}, or a {wanted} that is not fitted."
         )
     ours = type(given).__module__.partition(".")[0] == "ensemblage"
+    factory = partial(_copy, given)
     return Method(
-        name, name, "an estimator of one's own", partial(_copy, given), ours=ours,
-        takes_tables=isinstance(given, Pipeline),
+        name, name, "an estimator of one's own", factory, factory, ours=ours,
+        handles_raw_tables=isinstance(given, Pipeline),
     )  # fmt: skip
-
-
-def _called(method: Method, name: str) -> Method:
-    return method if method.name == name else replace(method, name=name, label=name)
 
 
 def _copy(estimator: Any, seed: int, n_jobs: int | None) -> Any:

@@ -9,18 +9,17 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from ensemblage._core import set_module
-from ensemblage.studies._experiment import Cell, CellResult, Experiment, Plain, TimeLeft, usual_cost
+from ensemblage.studies._experiment import Cell, CellResult, Experiment
 from ensemblage.studies._store import ResultStore, plain_values
 from ensemblage.studies._workers import (
     ClusterPool,
     Deadline,
     LocalPool,
-    n_workers,
     stream_tasks,
     worth_workers,
 )
@@ -36,7 +35,7 @@ class ExperimentInterrupt(KeyboardInterrupt):
     """Ctrl-C during a run; all that was finished is stored."""
 
 
-def run_experiment(
+def run_study(
     experiment: Experiment,
     store: ResultStore | None = None,
     *,
@@ -65,8 +64,8 @@ def run_experiment(
         Address of a Dask scheduler whose workers compute instead of local ones.
     progress : callable, default=None
         Called as ``progress(done, total)`` at the start and after each cell is stored. If it has
-        a method ``expect``, that is called first with the seconds left, None while too little is
-        known.
+        a method ``expect``, that is called first, with the expected cost of what is done and of
+        all that was to be computed.
     retry_failed : bool, default=False
         Whether to compute cells again that failed in an earlier run.
     small : bool, default=False
@@ -80,12 +79,12 @@ def run_experiment(
 
     Examples
     --------
-    >>> from ensemblage.studies import Experiment, Cell, run_experiment
+    >>> from ensemblage.studies import Experiment, Cell, run_study
     >>> def square(cell, data_dir):
     ...     return {"square": cell.params["x"] ** 2}
     >>> cells = [Cell("squares", {"x": x}) for x in range(4)]
     >>> experiment = Experiment("squares", "Squares", cells, square, summarise=list)
-    >>> [result.values["square"] for result in run_experiment(experiment)]
+    >>> [result.values["square"] for result in run_study(experiment)]
     [0, 1, 4, 9]
     """
     if budget is not None and not budget > 0:
@@ -98,67 +97,68 @@ def run_experiment(
         for key, cell in cells.items()
         if key not in known or (retry_failed and known[key].error)
     ]
-    done = len(cells) - len(waiting)
-    cost = experiment.cost or usual_cost
-    costs = {cell.key: cost(cell.params) for cell in waiting}
-    width = n_workers(n_jobs) if scheduler is None else None
-    told = _Told(progress, TimeLeft(costs, width, time.monotonic))
-    told(done, len(cells))
+    report, done = _reporter(progress, experiment, waiting, len(cells)), len(cells) - len(waiting)
+    report(done)
     if waiting:
-        work = Work(experiment, waiting, Deadline(budget))
+        deadline = Deadline(budget)
         if store is None and scheduler is None and (small or n_jobs in {None, 1}):
-            computed = _compute_here_first(work, n_jobs)
+            computed = _compute_here_first(experiment, waiting, deadline, n_jobs)
         else:
-            computed = _compute_in_workers(work, n_jobs, scheduler)
-        with (
-            closing(computed),
-            _told_how_to_go_on(store, lambda: f"{done} of {len(cells)}"),
-        ):  # ends the workers if the store is full
+            computed = _compute_in_workers(experiment, waiting, deadline, n_jobs, scheduler)
+        # closing ends the workers if the store is full
+        with closing(computed), _interrupts_explained(store, lambda: f"{done} of {len(cells)}"):
             for result in computed:
                 if store is not None:
                     store.put(result)
                 known[result.cell.key] = result
                 done += 1
-                told(done, len(cells), result)
+                report(done, result.cell)
     return [known[cell.key] for cell in experiment.cells if cell.key in known]
 
 
-class _Told(NamedTuple):
-    """Whom to tell how far a run is, and what is expected of the rest."""
+def _reporter(
+    progress: Any, experiment: Experiment, waiting: Sequence[Cell], total: int
+) -> Callable[..., None]:
+    """Tell how far a run is, in cells and in their expected cost, after each cell."""
+    costs = {each.key: experiment.cost(each.params) if experiment.cost else 1.0 for each in waiting}
+    left = dict(costs)
 
-    progress: Callable[[int, int], Any] | None
-    time_left: TimeLeft
+    def report(done: int, cell: Cell | None = None) -> None:
+        if cell is not None:
+            del left[cell.key]
+        if hasattr(progress, "expect"):
+            whole = sum(costs.values())
+            progress.expect(whole - sum(left.values()), whole)
+        if progress is not None:
+            progress(done, total)
 
-    def __call__(self, done: int, total: int, result: CellResult | None = None) -> None:
-        if result is not None:
-            self.time_left.add(result.cell.key, result.seconds)
-        if self.progress is None:
-            return
-        expect = getattr(self.progress, "expect", None)
-        if expect is not None:
-            expect(self.time_left.left())
-        self.progress(done, total)
+    return report
 
 
-class Computed(NamedTuple):
-    """What came of a cell: plain values, none if it failed; seconds; an error's type and text."""
-
-    values: dict[str, Plain]
-    seconds: float
-    error: str
+@contextmanager
+def _interrupts_explained(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
+    """Say after an interrupt what is stored; without a store nothing is, so nothing is said."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is None:
+            raise
+        raise ExperimentInterrupt(
+            f"Stopped after {far()} cells; run the same command again to go on."
+        ) from None
 
 
 def compute_cell(
     compute: Callable[[Cell, str | None], Any], cell: Cell, data_dir: str | None
-) -> Computed:
+) -> CellResult:
     """Compute a cell, usually in a worker, on one thread: sums have one order everywhere."""
     with threadpool_limits(limits=1), recorded_warnings():
         start = time.perf_counter()
         try:
             values, error = plain_values(compute(cell, data_dir)), ""
         except Exception as failure:
-            values, error = {}, _error_text(failure)
-        return Computed(values, time.perf_counter() - start, error)
+            values, error = {}, _text(failure)
+        return CellResult(cell, values, time.perf_counter() - start, error)
 
 
 @contextmanager
@@ -173,69 +173,47 @@ def recorded_warnings() -> Iterator[list[str]]:
     texts.extend(" ".join(str(each.message).split()) for each in caught)
 
 
-class Work(NamedTuple):
-    """Cells of an experiment to be computed, in this order, as long as there is time."""
-
-    experiment: Experiment
-    cells: Sequence[Cell]
-    deadline: Deadline
-
-
-def _compute_here_first(work: Work, n_jobs: int | None) -> Generator[CellResult, None, None]:
+def _compute_here_first(
+    experiment: Experiment, cells: Sequence[Cell], deadline: Deadline, n_jobs: int | None
+) -> Generator[CellResult, None, None]:
     """Compute in this process as long as workers, judging by the mean so far, are not worth it."""
-    experiment, cells, deadline = work
     spent: list[float] = []
     for done, cell in enumerate(deadline.in_time(cells), 1):
         start = time.process_time()  # of the processor: other work slows workers too
         result = compute_cell(experiment.compute, cell, experiment.data_dir)
         deadline.add(result.seconds)
         spent.append(time.process_time() - start)
-        yield CellResult(cell, *result)
-        if worth_workers(_usual(spent) * (len(cells) - done), n_jobs):
-            yield from _compute_in_workers(work._replace(cells=cells[done:]), n_jobs, None)
+        yield result
+        # in the first cell kernels may be compiled
+        mean = sum(spent[1:]) / (done - 1) if done > 1 else max(0.0, spent[0] - COMPILING_SECONDS)
+        if worth_workers(mean * (len(cells) - done), n_jobs):
+            yield from _compute_in_workers(experiment, cells[done:], deadline, n_jobs, None)
             return
 
 
-def _usual(spent: Sequence[float]) -> float:
-    """Mean of the seconds, without those of the first cell, in which kernels may be compiled."""
-    if len(spent) == 1:
-        return max(0.0, spent[0] - COMPILING_SECONDS)
-    return sum(spent[1:]) / (len(spent) - 1)
-
-
 def _compute_in_workers(
-    work: Work, n_jobs: int | None, scheduler: str | None
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    deadline: Deadline,
+    n_jobs: int | None,
+    scheduler: str | None,
 ) -> Generator[CellResult, None, None]:
-    experiment, cells, deadline = work
     kill = True
     with _interrupts_noted() as interrupted:
         pool = LocalPool(n_jobs) if scheduler is None else ClusterPool(scheduler)
         try:
             tasks = ((experiment.compute, cell, experiment.data_dir) for cell in cells)
             in_time = deadline.in_time(tasks)
-            for outcome in stream_tasks(compute_cell, in_time, pool, stopped=interrupted):
-                died = outcome.error
-                result = outcome.result if died is None else Computed({}, 0.0, _error_text(died))
+            outcomes = stream_tasks(compute_cell, in_time, pool, stopped=interrupted)
+            for number, found, died in outcomes:
+                result = found if died is None else CellResult(cells[number], {}, 0.0, _text(died))
                 deadline.add(result.seconds)
-                yield CellResult(cells[outcome.number], *result)
+                yield replace(result, cell=cells[number])  # what came back is a copy of it
             kill = interrupted()
         finally:
             pool.close(kill=kill)
     if interrupted():
         raise KeyboardInterrupt
-
-
-@contextmanager
-def _told_how_to_go_on(store: ResultStore | None, far: Callable[[], str]) -> Iterator[None]:
-    """Say after an interrupt what is stored; without a store nothing is, so nothing is said."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if store is None:
-            raise
-        raise ExperimentInterrupt(
-            f"Stopped after {far()} cells; run the same command again to go on."
-        ) from None
 
 
 @contextmanager
@@ -260,6 +238,6 @@ def _interrupts_noted() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _error_text(error: BaseException) -> str:
+def _text(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}"[:LONGEST_ERROR]

@@ -276,19 +276,13 @@ UNSEEDED = {"dataset", "quick"}
 LARGE = 1_000_000
 # To be quick, a fit is on no more rows than these: of a method whose time grows faster than the
 # rows, of any other, and for testing.
-STEEP_ROWS = 1_000
+SUPERLINEAR_ROWS = 1_000
 MOST_ROWS = 4_000
 TEST_ROWS = 3_000
 
 
-class KeptRows(NamedTuple):
-    """Rows that lie in a file of this process, for its workers on the same machine."""
-
-    path: str
-
-
-Place: TypeAlias = DatasetEntry | Dataset | KeptRows
-"""Where a worker finds a dataset."""
+Place: TypeAlias = DatasetEntry | Dataset | str
+"""Where a worker finds a dataset: by its name, here, or in a file of the process that asks."""
 
 
 def study_experiment(
@@ -384,7 +378,7 @@ def seeded_model(
     method: Method, params: Mapping[str, Any], dataset: Dataset, seed: int
 ) -> Pipeline:
     """Make a method's model with parameters; they may bring in randomness, which is seeded too."""
-    model = make_model(method, dataset.columns, seed)
+    model = make_model(method, dataset.columns, seed, task=dataset.task.name)
     set_method_params(model, params)
     free = [name for name, value in model.get_params().items() if value is None]
     return model.set_params(**{name: seed for name in free if name.endswith("random_state")})
@@ -420,14 +414,14 @@ def within_reach(dataset: Dataset, scheduler: str | None) -> Iterator[Place]:
     with TemporaryDirectory(prefix="ensemblage-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "rows.joblib"
         joblib.dump(dataset, path)
-        yield KeptRows(str(path))
+        yield str(path)
 
 
 def _same_rows(place: Place, data_dir: str | None, cell: Cell) -> Dataset:
     if isinstance(place, Dataset):
         return place
-    if isinstance(place, KeptRows):
-        return _kept(place)
+    if isinstance(place, str):
+        return _mapped(place)
     dataset, found = _opened(place, data_dir)
     if found != cell.data:
         raise ValueError(f"the rows of {place.name!r} have changed since the run began")
@@ -441,20 +435,24 @@ def _opened(entry: DatasetEntry, data_dir: str | None) -> tuple[Dataset, str]:
 
 
 @lru_cache(maxsize=1)
-def _kept(rows: KeptRows) -> Dataset:
-    dataset: Dataset = joblib.load(rows.path, mmap_mode="r")
+def _mapped(path: str) -> Dataset:
+    dataset: Dataset = joblib.load(path, mmap_mode="r")
     return replace(dataset, X=np.asarray(dataset.X), y=np.asarray(dataset.y))
 
 
 def train_rows(method: Method, n_rows: int, splits: Splits) -> int:
     """Say on how many rows a method is fitted."""
     whole = int(n_rows * (1 - splits.share))
-    return min(whole, STEEP_ROWS if method.steep else MOST_ROWS) if splits.quick else whole
+    return min(whole, _most_rows(method)) if splits.quick else whole
+
+
+def _most_rows(method: Method) -> int:
+    return SUPERLINEAR_ROWS if method.superlinear else MOST_ROWS
 
 
 def fewer_rows(fold: Fold, y: NDArray[Any], method: Method, seed: int) -> Fold:
     """Leave rows out where there are many; methods of equal limits keep equal rows."""
-    limit = STEEP_ROWS if method.steep else MOST_ROWS
+    limit = _most_rows(method)
     return Fold(
         draw_by_class(fold.train, y, limit, seed), draw_by_class(fold.test, y, TEST_ROWS, seed)
     )
@@ -478,11 +476,11 @@ def draw_by_class(
 def quick_notes(folds: Sequence[Fold], methods: Sequence[Method]) -> list[str]:
     """Say what was left out to be quick: rows of the folds, settings, methods."""
     largest, notes = max(len(fold.train) for fold in folds), []
-    slow = [method.label for method in methods if method.steep]
-    if slow and largest > STEEP_ROWS:
+    slow = [method.label for method in methods if method.superlinear]
+    if slow and largest > SUPERLINEAR_ROWS:
         notes.append(
-            f"To be quick, {listed(slow)} learned from {STEEP_ROWS} of {largest} training rows, "
-            "as their time grows faster than the rows; they may be better on all, so compare "
+            f"To be quick, {listed(slow)} learned from {SUPERLINEAR_ROWS} of {largest} training "
+            "rows, as their time grows faster than the rows; they may be better on all, so compare "
             "without `quick` before ruling them out."
         )
     if len(slow) < len(methods) and largest > MOST_ROWS:

@@ -19,7 +19,7 @@ from ensemblage._core import set_module, suggestion
 from ensemblage.datasets import Dataset, DataSummary, dataset_fingerprint, names_file
 from ensemblage.evaluation import DECIDING, TASKS, Task
 from ensemblage.studies._experiment import Experiment
-from ensemblage.studies._methods import METHODS_OF, get_method, make_model
+from ensemblage.studies._methods import METHODS, get_method, make_model, methods_for
 from ensemblage.studies._store import plain_values
 from ensemblage.studies._study import (
     DEFAULT_FOLDS,
@@ -229,7 +229,7 @@ MOST_POINTS = 10_000
 """Combinations of one method's parameters."""
 
 
-def read_experiment(
+def read_study(
     path: str | PathLike[str],
     *,
     seed: int | None = None,
@@ -319,15 +319,14 @@ def _check_dataset(entry: DatasetEntry, where: str) -> None:
 
 def _check_name(entry: MethodEntry, where: str) -> None:
     """Refuse what no method is called, before any dataset is opened."""
-    every = list(dict.fromkeys(name for methods in METHODS_OF.values() for name in methods))
     if entry.name is None:
-        raise ExperimentFileError(f"{where} needs a name, one of: {', '.join(every)}.")
-    check_choice(entry.name, every, f"{where}: name")
+        raise ExperimentFileError(f"{where} needs a name, one of: {', '.join(METHODS)}.")
+    check_choice(entry.name, METHODS, f"{where}: name")
 
 
 def _points(entry: MethodEntry, where: str, task: Task) -> list[MethodPoint]:
     """One point of the grid after the other: a list of values is tried one by one."""
-    known = METHODS_OF[task.name]
+    known = methods_for(task.name)
     name = check_choice(entry.name, known, f"{where}: {task.targets} are predicted, and name")
     label = known[name].label if entry.label is None else entry.label
     grid = {key: each if isinstance(each, list) else [each] for key, each in entry.params.items()}

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from joblib import cpu_count, parallel_config
 from joblib.externals.loky import ProcessPoolExecutor
@@ -55,19 +55,13 @@ TAKE_OVER_SECONDS = 0.5
 IDLE_SECONDS = 300
 
 Task = TypeVar("Task")
+Outcome: TypeAlias = tuple[int, Any, BaseException | None]
+"""A task's number in the order of handing out, its result, and what kept it from one, if so."""
 
 
 @set_module("ensemblage.studies")
 class WorkerDiedError(RuntimeError):
     """Every worker that was given a task died of it."""
-
-
-class Outcome(NamedTuple):
-    """What became of one task."""
-
-    number: int  # of the task, counted in the order in which they were handed out
-    result: Any  # what the function gave; None if there is an error
-    error: BaseException | None = None  # what kept the worker from giving a result
 
 
 @set_module("ensemblage.studies")
@@ -260,13 +254,13 @@ class _Stream:
     def _outcome(self, index: int, future: Future[Any]) -> Outcome:
         del self._handed[index]
         try:
-            return Outcome(index, future.result())
+            return index, future.result(), None
         except CancelledError:
             raise ConnectionError(
                 "The connection to the workers was lost. What was finished before is kept."
             ) from None
         except BaseException as error:
-            return Outcome(index, None, error)
+            return index, None, error
 
     def _after_death(self, indices: list[int]) -> list[Outcome]:
         self._pool.restart()
@@ -281,7 +275,7 @@ class _Stream:
                 f"the worker process died {self._deaths[index]} times (killed, crashed, or out "
                 "of memory)"
             )
-            given_up.append(Outcome(index, None, error))
+            given_up.append((index, None, error))
         logger.warning("A worker process died; %d tasks are run again.", len(self._suspects))
         return given_up
 
