@@ -31,7 +31,7 @@ def test_sentences_a_table_and_a_page(run, table, tmp_path):
     assert "north" in result.output
     assert "Slope and offset: what would calibrate the log odds then." in result.output
     page = (tmp_path / "audit.html").read_text(encoding="utf-8")
-    assert "Errors, source by source" in page
+    assert "Errors by source" in page
 
 
 def test_json(run, table):
