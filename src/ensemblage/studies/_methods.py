@@ -266,12 +266,6 @@ def _strata_sources(name: str, seed: int, n_jobs: int | None) -> Any:
     return _make(name, {"stratifier": SourceStrata(), "anchor": "svm"}, seed, n_jobs)
 
 
-def _strata_paper(seed: int, n_jobs: int | None) -> Any:
-    from ensemblage.strata import paper_ensemble  # noqa: PLC0415  only if asked for
-
-    return paper_ensemble(random_state=seed, n_jobs=n_jobs)
-
-
 METHODS = {
     method.name: method
     for method in (
@@ -319,7 +313,7 @@ METHODS = {
         Method(
             "strata-paper", "strata ensemble (paper)",
             "20 linear SVMs on strata of 40 % of the rows, stacked as in the paper",
-            _strata_paper, ours=True, superlinear=True, seconds=1.9, quick=None,
+            _ours("strata.paper_ensemble"), ours=True, superlinear=True, seconds=1.9, quick=None,
         ),
         Method(
             "subspace", "joint subspaces",
