@@ -364,7 +364,7 @@ class BaseBayesNet(CallbackSupportMixin, ClassifierMixin, DocLinkMixin, BaseEsti
         network: FittedNetwork,
         view_structures: list[Structure],
     ) -> None:
-        """Set the fitted attributes; a subclass may tell of the views' structures."""
+        """Set the fitted attributes; a subclass may use the views' structures."""
         names, coders = training.names, network.coders
         labels = [training.classes.tolist(), *(coder.labels for coder in coders)]
         self.network_ = network

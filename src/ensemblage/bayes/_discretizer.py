@@ -26,11 +26,11 @@ from ensemblage.bayes._coding import bin_labels, bin_of, cut_column
 
 @set_module("ensemblage.bayes")
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, DocLinkMixin, BaseEstimator):
-    r"""Cut numeric columns into bins that tell the classes apart.
+    r"""Cut numeric columns into bins that separate the classes.
 
     Each column is cut where the entropy of the classes falls most, and both sides are cut
     again, as long as the cut shortens the description of the classes (Fayyad and Irani). A
-    column that says nothing about the classes on its own keeps a single bin.
+    column that is independent of the classes on its own keeps a single bin.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class NetworkDisplay:
     target_name : str, default=None
         The class: on top, in colour, its arrows faint.
     confidence : dict of str to dict of str to float, default=None
-        For each node, the share of a crowd that chooses each parent: arrows that few choose are
+        For each node, the share of the views that choose each parent: arrows that few choose are
         thin.
 
     Attributes
@@ -93,7 +93,7 @@ class NetworkDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> NetworkDisplay:
-        """Draw a fitted classifier's network, with the confidence of its crowd if it has one.
+        """Draw a fitted classifier's network, with the confidence in its arcs if it has one.
 
         Parameters
         ----------

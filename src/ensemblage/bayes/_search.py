@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import compress
 from operator import ne
@@ -209,9 +208,24 @@ class NetworkConstraints:
 
     def __post_init__(self) -> None:
         """Keep tuples, whatever was given."""
-        for name in ("required", "forbidden"):
-            object.__setattr__(self, name, tuple(_arc(name, pair) for pair in getattr(self, name)))
-        object.__setattr__(self, "tiers", tuple(_tier(tier) for tier in self.tiers))
+        for field in ("required", "forbidden"):
+            arcs = []
+            for pair in getattr(self, field):
+                listed = isinstance(pair, Sequence) and not isinstance(pair, str)
+                if not listed or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+                    raise TypeError(
+                        f"{field} must be pairs of names, parent first, such as [('age', "
+                        f"'pressure')]; got {pair!r} among them."
+                    )
+                arcs.append((str(pair[0]), str(pair[1])))
+            object.__setattr__(self, field, tuple(arcs))
+        for tier in self.tiers:
+            if isinstance(tier, str) or not all(isinstance(each, str) for each in tier):
+                raise TypeError(
+                    "tiers must be groups of names such as [['age', 'sex'], ['pressure']]; "
+                    f"got {tier!r} among them."
+                )
+        object.__setattr__(self, "tiers", tuple(tuple(map(str, tier)) for tier in self.tiers))
 
 
 def possible_arcs(n_nodes: int) -> NDArray[np.bool_]:
@@ -279,25 +293,6 @@ def _why_not(constraints: NetworkConstraints, parent: str, child: str, target: s
     return (
         f"constraints require the arc {parent!r} -> {child!r}, but {why}. Leave out one of the two."
     )
-
-
-def _arc(name: str, pair: Any) -> tuple[str, str]:
-    is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
-    if not is_pair or not all(isinstance(each, str) for each in pair):
-        raise TypeError(
-            f"{name} must be pairs of names, parent first, such as [('age', 'pressure')]; "
-            f"got {pair!r} among them."
-        )
-    return (str(pair[0]), str(pair[1]))
-
-
-def _tier(tier: Any) -> tuple[str, ...]:
-    if isinstance(tier, str) or not all(isinstance(each, str) for each in tier):
-        raise TypeError(
-            "tiers must be groups of names such as [['age', 'sex'], ['pressure']]; "
-            f"got {tier!r} among them."
-        )
-    return tuple(map(str, tier))
 
 
 def _check_required(space: SearchSpace, search: str, names: list[str], ordered: bool) -> None:
@@ -418,35 +413,62 @@ class NetworkMeasure(ABC):
     def _score(self, candidates: Candidates) -> Doubles: ...
 
 
-class RestOfNetwork:
-    r"""Log ratios :math:`\log P_k - \log P_y` of the network without one node, rows left out.
+class LeaveOneOutMeasure(NetworkMeasure):
+    r"""Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``.
 
-    They follow the structure as it grows, so a candidate costs one pass over the rows.
+    Log ratios :math:`\log P_k - \log P_y` of the network without one node, rows left out, follow
+    the structure as it grows, so that a candidate costs one pass over the rows.
     """
 
-    def __init__(self, rows: CodedRows, views: RowViews, smoothing: float) -> None:
-        self.rows = rows
-        self.views = views
+    _log_ratios: Doubles
+    _ratios: Doubles
+
+    def __init__(self, rows: CodedRows, metric: int, smoothing: float) -> None:
+        super().__init__(rows, metric)
         self.smoothing = smoothing
-        labels = rows.nodes.codes[CLASS][views.rows]
-        view = np.repeat(np.arange(len(views.starts) - 1), np.diff(views.starts))
-        prior = np.zeros((len(views.starts) - 1, rows.n_classes))
-        np.add.at(prior, (view, labels), views.weights)
-        kept = prior[view, labels] - np.minimum(views.weights, 1.0) + smoothing
-        self._log_ratios = np.log((prior[view] + smoothing) / kept[:, None])
-        self._log_ratios[np.arange(len(labels)), labels] = 0.0
-        self._included: list[tuple[int, ...] | None] = [None] * len(rows.nodes.codes)
-        self._ratios: Doubles = np.empty_like(self._log_ratios)
+
+    @property
+    def n_views(self) -> int:
+        """Number of the views that were last set."""
+        return len(self._fewest_rows)
 
     def keep_first(self, n_views: int) -> None:
         """Forget all but the first views; what is kept belongs to no other copy."""
-        rows, starts, weights = self.views
+        rows, starts, weights = self._views
         end = starts[n_views]
-        self.views = RowViews(rows[:end], starts[: n_views + 1], weights[:end])
+        self._measure_views(RowViews(rows[:end], starts[: n_views + 1], weights[:end]))
         self._log_ratios = self._log_ratios[:end].copy()
         self._ratios = self._ratios[:end].copy()
 
-    def without(self, structure: Structure, node: int) -> Doubles:
+    def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Doubles]:
+        """Score the candidates on the first views, so many at a time: (size, n_extras) each.
+
+        They are, to the bit, those of a measure that has no other views.
+        """
+        family, widest = self._family(candidates)
+        by_entry = [self._by_entry(family, widest, size) for size in sizes]
+        scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
+        return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
+
+    def _set_views(self, views: RowViews) -> None:
+        self._measure_views(views)
+        labels = self.rows.nodes.codes[CLASS][views.rows]
+        view = np.repeat(np.arange(len(views.starts) - 1), np.diff(views.starts))
+        prior = np.zeros((len(views.starts) - 1, self.rows.n_classes))
+        np.add.at(prior, (view, labels), views.weights)
+        kept = prior[view, labels] - np.minimum(views.weights, 1.0) + self.smoothing
+        self._log_ratios = np.log((prior[view] + self.smoothing) / kept[:, None])
+        self._log_ratios[np.arange(len(labels)), labels] = 0.0
+        self._included: list[tuple[int, ...] | None] = [None] * len(self.rows.nodes.codes)
+        self._ratios = np.empty_like(self._log_ratios)
+
+    def _measure_views(self, views: RowViews) -> None:
+        self._views = views
+        # of the first views, by their number; a list is read faster than an array
+        self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
+        self._whole_rows = bool(views.weights.min() >= 1.0)
+
+    def _ratios_without(self, structure: Structure, node: int) -> Doubles:
         """Give the ratios :math:`P_k / P_y` without a node: (n_entries, n_classes)."""
         wanted: list[tuple[int, ...] | None] = [*structure.parents]
         wanted[node] = None
@@ -463,50 +485,9 @@ class RestOfNetwork:
         if CLASS in parents:
             configurations = self.rows.configurations([p for p in parents if p != CLASS])
             add_log_ratios(
-                self.rows.nodes, Family(node, True, *configurations), self.views,
+                self.rows.nodes, Family(node, True, *configurations), self._views,
                 self.smoothing, sign, self._log_ratios,
             )  # fmt: skip
-
-
-class LeaveOneOutMeasure(NetworkMeasure):
-    """Leave-one-out score of the whole network (Algorithm 3), by one of ``GLOBAL_CRITERIA``."""
-
-    _rest: RestOfNetwork
-
-    def __init__(self, rows: CodedRows, metric: int, smoothing: float) -> None:
-        super().__init__(rows, metric)
-        self.smoothing = smoothing
-
-    @property
-    def n_views(self) -> int:
-        """Number of the views that were last set."""
-        return len(self._fewest_rows)
-
-    def keep_first(self, n_views: int) -> None:
-        """Forget all but the first views; what is kept belongs to no other copy."""
-        self._rest = copy(self._rest)
-        self._rest.keep_first(n_views)
-        self._measure_views(self._rest.views)
-
-    def score_first(self, candidates: Candidates, sizes: Sequence[int]) -> list[Doubles]:
-        """Score the candidates on the first views, so many at a time: (size, n_extras) each.
-
-        They are, to the bit, those of a measure that has no other views.
-        """
-        family, widest = self._family(candidates)
-        by_entry = [self._by_entry(family, widest, size) for size in sizes]
-        scores = {way: self._score_family(candidates, family, way) for way in set(by_entry)}
-        return [scores[way][:size] for way, size in zip(by_entry, sizes, strict=True)]
-
-    def _set_views(self, views: RowViews) -> None:
-        self._rest = RestOfNetwork(self.rows, views, self.smoothing)
-        self._measure_views(views)
-
-    def _measure_views(self, views: RowViews) -> None:
-        self._views = views
-        # of the first views, by their number; a list is read faster than an array
-        self._fewest_rows = np.minimum.accumulate(np.diff(views.starts)).tolist()
-        self._whole_rows = bool(views.weights.min() >= 1.0)
 
     def _family(self, candidates: Candidates) -> tuple[Family, int]:
         """Give the node with its parents, and the entries of the widest candidate."""
@@ -531,7 +512,7 @@ class LeaveOneOutMeasure(NetworkMeasure):
 
     def _score_family(self, candidates: Candidates, family: Family, by_entry: bool) -> Doubles:
         structure, node, extras = candidates
-        ratios = self._rest.without(structure, node)
+        ratios = self._ratios_without(structure, node)
         kernel = leave_one_out_scores_by_entry if by_entry else leave_one_out_scores
         scores: Doubles = kernel(
             self.rows.nodes, family, extras, self._views, ratios, self.smoothing, self.metric

@@ -22,6 +22,8 @@ from ensemblage.inner._tree_drawing import (
 
 POINTS = 72
 """In an inch."""
+MAX_VALUES = 200
+"""More prototype values than this cannot be read in a figure."""
 
 
 @set_module("ensemblage.inner")
@@ -199,7 +201,7 @@ class PrototypeDisplay:
         estimator : clusterer
             Fitted, with ``cluster_centers_`` and ``predict``.
         X : array-like of shape (n_samples, n_features)
-            Rows that tell how each feature varies.
+            Rows that give each feature's mean and scale.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
         cmap : str, default="RdBu_r"
@@ -282,13 +284,6 @@ class PrototypeDisplay:
         steps = (self.prototypes - self.center) / self.scale
         limit = max(float(np.abs(steps).max()), 1e-12)
         self.image_ = ax.imshow(steps, cmap=cmap, vmin=-limit, vmax=limit, aspect="auto")
-        self._name_axes(ax)
-        self._write_values(ax, steps, limit)
-        ax.figure.colorbar(self.image_, ax=ax, label="standard deviations from the mean row")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _name_axes(self, ax: Any) -> None:
         n_clusters, n_features = self.prototypes.shape
         names = self.feature_names
         names = [f"x{j}" for j in range(n_features)] if names is None else list(names)
@@ -297,10 +292,10 @@ class PrototypeDisplay:
             rows = [f"{name} (n={size})" for name, size in zip(rows, self.sizes, strict=True)]
         ax.set_xticks(range(n_features), names, rotation=45, ha="right")
         ax.set_yticks(range(n_clusters), rows)
-
-    def _write_values(self, ax: Any, steps: NDArray[Any], limit: float) -> None:
-        if steps.size > 200:
-            return  # more numbers than this cannot be read
-        for (k, j), value in np.ndenumerate(self.prototypes):
+        shown = self.prototypes if steps.size <= MAX_VALUES else np.empty((0, 0))
+        for (k, j), value in np.ndenumerate(shown):
             color = "white" if abs(steps[k, j]) > 0.6 * limit else "black"
             ax.text(j, k, f"{value:.3g}", ha="center", va="center", color=color, fontsize=7)
+        ax.figure.colorbar(self.image_, ax=ax, label="standard deviations from the mean row")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -17,21 +17,15 @@ from ensemblage.inner._kmeans_kernels import Draws
 Doubles = NDArray[np.float64]
 
 
-def count_drawn(n_items: int, view_size: Any) -> int:
-    """Draws that make one view: a share (float) of the items, at least one, or a count (int)."""
-    if isinstance(view_size, Integral):
-        return int(view_size)
-    return max(1, round(float(view_size) * n_items))
-
-
 def check_view_size(n_items: int, view_size: Any, replace: bool) -> int:
-    """Give the number of draws per view, or say why there can be no such view."""
+    """Give the draws per view, at least one: a share (float) of the items, or a count (int)."""
     if isinstance(view_size, bool) or not isinstance(view_size, Real) or view_size <= 0:
         raise ValueError(
             f"view_size must be a share (float) or a count (int) above zero, got {view_size!r}. "
             "Try 0.3 for three tenths of the items."
         )
-    drawn = count_drawn(n_items, view_size)
+    drawn = view_size if isinstance(view_size, Integral) else round(float(view_size) * n_items)
+    drawn = max(1, int(drawn))
     if not replace and drawn > n_items:
         raise ValueError(
             f"view_size={view_size!r} asks for {drawn} of {n_items} items without replacement. "
@@ -87,12 +81,12 @@ def draw_feature_views(n_features: int, draws: Draws) -> NDArray[np.float64]:
 
 @set_module("ensemblage.inner")
 class ViewSampler:
-    """Draws the same views of rows or features each time it is asked.
+    """Draws the same views of rows or features in each call.
 
     Parameters
     ----------
     n_views : int, default=30
-        Size of the crowd; the paper's :math:`E`.
+        Number of views; the paper's :math:`E`.
     view_size : float or int, default=0.3
         Share (float) or number (int) of items in each view; the paper's :math:`S`.
     replace : bool, default=False
@@ -211,16 +205,16 @@ def resolve_combine(combine: Any) -> Callable[[Doubles], Doubles]:
 
 @set_module("ensemblage.inner")
 class InnerEnsemble:
-    """A measure taken by a crowd of views instead of once (Algorithm 1).
+    """A measure taken by an ensemble of views instead of once (Algorithm 1).
 
     Locate the measure that a decision inside a learner is based on, let each of many views
-    of the data answer, combine the answers, and let the learner decide on the result. The
-    inner ensemble is a measure again, so the learner's loop cannot tell the difference.
+    of the data score, combine the scores, and let the learner decide on the result. The
+    inner ensemble is a measure again, so the learner's loop stays as it is.
 
     Parameters
     ----------
     measure : Measure
-        Called as ``measure(candidates, view)``; it tells ``n_items``, what a view weighs.
+        Called as ``measure(candidates, view)``; it has ``n_items``, the length of a view.
     sampler : callable
         From ``n_items`` to the views, an array of shape (n_views, n_items); for instance
         a :class:`ViewSampler`. Called once: all candidates are judged by the same views.
@@ -232,7 +226,7 @@ class InnerEnsemble:
     n_items : int
         As the measure's.
     views : ndarray of shape (n_views, n_items)
-        The crowd's weights.
+        Weights of the items in each view.
 
     References
     ----------
@@ -241,7 +235,7 @@ class InnerEnsemble:
 
     Examples
     --------
-    Which of three prices is nearest to the typical row, as a crowd of half samples sees it?
+    Which of three prices is nearest to the typical row, by the vote of half samples?
 
     >>> import numpy as np
     >>> from ensemblage.inner import InnerEnsemble, ViewSampler
@@ -251,8 +245,8 @@ class InnerEnsemble:
     ...     def __call__(self, candidates, view):
     ...         return -np.abs(candidates - np.average(self.rows, weights=view))
     >>> rows = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 30.0])
-    >>> crowd = InnerEnsemble(Nearness(rows), ViewSampler(25, 0.5, random_state=0), "vote")
-    >>> votes = crowd(np.array([1.0, 6.0, 30.0]))
+    >>> ensemble = InnerEnsemble(Nearness(rows), ViewSampler(25, 0.5, random_state=0), "vote")
+    >>> votes = ensemble(np.array([1.0, 6.0, 30.0]))
     >>> float(votes.sum())
     25.0
     """
@@ -266,22 +260,25 @@ class InnerEnsemble:
         self.views = sampler(self.n_items)
 
     def __call__(self, candidates: Any, view: NDArray[np.float64] | None = None) -> Doubles:
-        """Score the candidates by the crowd.
+        """Score the candidates by the ensemble.
 
         Parameters
         ----------
         candidates : object
             Handed on to the measure.
         view : ndarray of shape (n_items,), default=None
-            Weights that each of the crowd's views is multiplied with.
+            Weights that each view is multiplied with.
 
         Returns
         -------
         ndarray of shape (..., n_candidates)
-            The crowd's scores.
+            Combined scores.
         """
         views = self.views if view is None else self.views * view
-        return self.combine(self._score_views(candidates, views))
+        together = getattr(self.measure, "score_views", None)
+        if together is not None:
+            return self.combine(np.asarray(together(candidates, views)))
+        return self.combine(np.stack([self.measure(candidates, each) for each in views]))
 
     def view_scores(self) -> list[Callable[[Any], Doubles]]:
         """Give the score of each view alone, from candidates to scores.
@@ -294,12 +291,6 @@ class InnerEnsemble:
         own = getattr(self.measure, "measures", [self.measure] * len(self.views))
         pairs = zip(own, self.views, strict=True)
         return [partial(measure, view=view) for measure, view in pairs]
-
-    def _score_views(self, candidates: Any, views: NDArray[np.float64]) -> Doubles:
-        together = getattr(self.measure, "score_views", None)
-        if together is not None:
-            return np.asarray(together(candidates, views))
-        return np.stack([self.measure(candidates, view) for view in views])
 
 
 class MeasurePerView:
@@ -329,7 +320,7 @@ class _RowScores:
     def __call__(self, candidates: Any, view: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = np.repeat(np.arange(self.n_items), view.astype(np.int64))
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-            # a feature may be constant on a view; it says nothing there, and scores lowest
+            # a feature may be constant on a view; it scores lowest there
             warnings.simplefilter("ignore")
             found = self.score_func(safe_indexing(self.X, rows), safe_indexing(self.y, rows))
         scores = np.array(found[0] if isinstance(found, tuple) else found, dtype=np.float64)
@@ -339,7 +330,7 @@ class _RowScores:
 
 @set_module("ensemblage.inner")
 class InnerScore:
-    """A score function whose scores are a crowd's; made by :func:`inner_score`.
+    """A score function whose scores are an ensemble's; made by :func:`inner_score`.
 
     Parameters
     ----------
@@ -375,8 +366,8 @@ class InnerScore:
         ndarray of shape (n_features,)
             Combined scores.
         """
-        crowd = InnerEnsemble(_RowScores(self.score_func, X, y), self.sampler, self.combine)
-        return crowd(None)
+        measure = _RowScores(self.score_func, X, y)
+        return InnerEnsemble(measure, self.sampler, self.combine)(None)
 
 
 def inner_score(
@@ -387,7 +378,7 @@ def inner_score(
     combine: Any = "mean",
     random_state: Any = 0,
 ) -> InnerScore:
-    """Turn a score function of scikit-learn's feature selection into the crowd's.
+    """Turn a score function of scikit-learn's feature selection into an ensemble's.
 
     The features' scores are computed on many samples of the rows and combined; the selection
     then depends less on a few rows. There are no p-values: use it with selectors that need
@@ -399,7 +390,7 @@ def inner_score(
         Such as ``f_classif`` or ``mutual_info_classif``: from (X, y) to scores, or to scores
         and p-values.
     n_views : int, default=30
-        Size of the crowd.
+        Number of views.
     view_size : float or int, default=0.5
         Share (float) or number (int) of rows in each view.
     replace : bool, default=False

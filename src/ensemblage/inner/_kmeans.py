@@ -677,7 +677,11 @@ class InnerKMeans(
             )
         n_draws = check_view_size(n_features, self.view_size, self.replace)
         tol = self.tol * mean_variance(source)
-        seeds = draw_seeds(self.random_state, self._n_starts())
+        n_starts = self.n_init
+        if n_starts == "auto":
+            random_rows_wanted = isinstance(self.init, str) and self.init == "random"
+            n_starts = RANDOM_STARTS if random_rows_wanted or callable(self.init) else 1
+        seeds = draw_seeds(self.random_state, int(n_starts))
         best, lowest = None, np.inf
         with fit_progress(self, "pass", len(seeds) * self.max_iter) as step:
             for seed in seeds:
@@ -770,12 +774,6 @@ class InnerKMeans(
         run = Run(moved, self.n_iter_ + 1, evaluated, converged=True)
         self._store(source, run, self.views_, weights)
         return self
-
-    def _n_starts(self) -> int:
-        if self.n_init != "auto":
-            return int(self.n_init)
-        many = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
-        return RANDOM_STARTS if many else 1
 
     def _deciding(self, views: Array) -> Array:
         """Give the views that decide on labels at the end and in ``predict``."""

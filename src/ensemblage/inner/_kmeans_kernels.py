@@ -277,7 +277,9 @@ def _run(
     counts = np.zeros(len(rows), np.int32)
     weights = np.ascontiguousarray(views, dtype=rows.dtype)
     ballot = Ballot(rows, centers, weights, slack_of(rows, n_features))
-    chunk = _chunk(centers, views)
+    # rows per matrix product: where it can be, all of it stays in the second-level cache
+    chunk = CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features))
+    chunk = int(np.clip(chunk - chunk % LANES, FEWEST_ROWS, MOST_ROWS))
     squares = np.zeros((n_features, n_clusters, chunk), rows.dtype)
     distances = np.zeros((len(views), n_clusters, chunk), rows.dtype)
     factors, products = squares.reshape(n_features, -1), distances.reshape(len(views), -1)
@@ -290,13 +292,6 @@ def _run(
         if len(bounds):
             _bound(distances, ballot.slack, here, labels, bounds)
     return counts
-
-
-def _chunk(centers: Array, views: Array) -> int:
-    """Rows per matrix product: where it can be, all of it stays in the second-level cache."""
-    n_clusters, n_features = centers.shape
-    rows = CHUNK_ELEMENTS // (n_clusters * (len(views) + n_features))
-    return int(np.clip(rows - rows % LANES, FEWEST_ROWS, MOST_ROWS))
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""One tree whose every split is chosen by an ensemble."""
+"""One tree whose thresholds are placed by an ensemble of bootstraps."""
 
 from __future__ import annotations
 
