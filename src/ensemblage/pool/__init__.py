@@ -5,20 +5,9 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "Contribution",
-    "Contributions",
-    "Distilled",
     "EnsemblageClassifier",
     "EnsemblageRegressor",
-    "HeldOutRecord",
-    "KnownSources",
     "Leaderboard",
-    "NumberDecision",
-    "NumberStanding",
-    "NumberVoice",
-    "PoolDecision",
     "PoolDisplay",
-    "PrunedPool",
-    "Standing",
-    "Voice",
+    "RowExplanation",
 ]

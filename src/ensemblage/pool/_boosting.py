@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import product
@@ -18,32 +17,75 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.utils.validation import check_is_fitted
 
 from ensemblage._core import Fold, expect, guarded_fit, require, set_module, take_rows
-from ensemblage.pool._compact_members import centre_and_scale, check_centre_and_scale
-from ensemblage.pool._member_spec import Attempt, HeldOut, PoolRows, Recipe, everything, fit_fresh
+from ensemblage.pool._compact_members import target_moments, check_target_moments
+from ensemblage.pool._member_spec import (
+    FoldPredictions,
+    MemberSpec,
+    TrainingData,
+    TunedMember,
+    fit_clone,
+)
 from ensemblage.pool._targets import mean_loss
 
 Doubles = NDArray[np.float64]
 
-
-FIXED = {
+FIXED_PARAMETERS = {
     "verbosity": -1,
     "deterministic": True,  # also for any number of threads
     "force_col_wise": True,
     "feature_pre_filter": False,
 }
+N_ROUNDS_GRID = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
+"""Numbers of rounds to choose from."""
+N_ROUNDS_FINE_GRID = tuple(range(10, 1501, 10))
+"""The same, where one setting is grown as long as time allows."""
+MAX_STALLED_ROUNDS = 40
+"""Rounds without a gain after which no more are grown."""
+PILOT_ROUNDS = 5
+"""Rounds by which the time of one is measured."""
 
 
-class Watched(NamedTuple):
-    """Rows that are not learned; growth stops after ``patience`` rounds in which they gain nothing.
+class BoostingSettings(NamedTuple):
+    """What boosting is tuned by; ``max_features`` is the share of columns that each tree sees."""
 
-    Their classes are among those that are learned. Growth also stops when its ``seconds`` are up.
+    learning_rate: float
+    max_leaf_nodes: int
+    min_samples_leaf: int
+    max_features: float
+    l2: float
+
+
+SETTINGS_GRID = (
+    BoostingSettings(0.05, 31, 20, 1.0, 0.0),
+    BoostingSettings(0.05, 8, 10, 0.5, 1.0),
+    BoostingSettings(0.05, 15, 5, 0.3, 1.0),
+    BoostingSettings(0.1, 4, 5, 0.8, 0.0),
+    BoostingSettings(0.05, 63, 5, 0.5, 10.0),
+)
+LARGE_DATA_SETTINGS = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
+"""For many rows, of which one setting is as good as another."""
+
+
+class EarlyStoppingSet(NamedTuple):
+    """Rows whose loss stops the growth, after so many rounds without a gain, or so many seconds.
+
+    Their classes are among those that are learned.
     """
 
     X: Any
     y: NDArray[Any]
     weights: Doubles | None
-    patience: int
+    max_stalled: int
     seconds: float | None = None
+
+
+def has_lightgbm() -> bool:
+    return find_spec("lightgbm") is not None
+
+
+def installed_library() -> str:
+    """Give the boosting library that new pools use."""
+    return "lightgbm" if has_lightgbm() else "sklearn"
 
 
 def lightgbm() -> Any:
@@ -54,88 +96,95 @@ def lightgbm() -> Any:
     )  # fmt: skip
 
 
-class GrownTrees(BaseEstimator):
-    """Gradient boosting by LightGBM, for so many rounds."""
+class BaseLightGBM(BaseEstimator):
+    """Gradient boosting by LightGBM; a subclass knows the target."""
 
     def __init__(
         self,
         n_rounds: int = 100,
         *,
         learning_rate: float = 0.05,
-        max_leaves: int = 31,
-        min_leaf: int = 20,
-        columns: float = 1.0,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 20,
+        max_features: float = 1.0,
         l2: float = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.min_leaf = min_leaf
-        self.columns = columns
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
         self.l2 = l2
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def settings(self) -> dict[str, Any]:
-        """Give LightGBM's own parameters, but for what it is to predict."""
-        return {
-            **FIXED,
+    def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
+        """Store what the target is; give LightGBM's objective."""
+        raise NotImplementedError  # look: ok
+
+    def _as_lightgbm(self, y: Any) -> NDArray[Any]:
+        """Give the target as LightGBM is to see it."""
+        raise NotImplementedError  # look: ok
+
+    def _outputs(self, raw: Any) -> Doubles:
+        """Give predictions from the sums of the trees."""
+        raise NotImplementedError  # look: ok
+
+    @guarded_fit
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, stopping: EarlyStoppingSet | None = None
+    ) -> Self:
+        """Grow the trees, fewer if the early-stopping set says so."""
+        objective = self._encode_target(y, sample_weight)
+        lgb = lightgbm()
+        self.n_features_in_ = X.shape[1]
+        parameters, stop = {
+            **objective,
+            **FIXED_PARAMETERS,
             "learning_rate": self.learning_rate,
-            "num_leaves": self.max_leaves,
-            "min_data_in_leaf": self.min_leaf,
-            "feature_fraction": self.columns,
+            "num_leaves": self.max_leaf_nodes,
+            "min_data_in_leaf": self.min_samples_leaf,
+            "feature_fraction": self.max_features,
             "lambda_l2": self.l2,
             "num_threads": self.n_jobs or 1,
             "seed": self.random_state or 0,
-        }
-
-    def _grow(
-        self, X: Any, y: Any, sample_weight: Any, watched: Watched | None, **objective: Any
-    ) -> None:
-        """Grow the trees, fewer if watched rows say so; both targets as LightGBM is to see them."""
-        lgb = lightgbm()
-        self.n_features_in_ = X.shape[1]
-        settings, stop = {**objective, **self.settings()}, {}
-        learned = lgb.Dataset(X, y, weight=sample_weight, params=settings)
-        if watched is not None:
-            test = lgb.Dataset(watched.X, watched.y, weight=watched.weights, reference=learned)
-            stop = {
-                "valid_sets": [test],
-                "callbacks": [
-                    lgb.early_stopping(watched.patience, verbose=False),
-                    *([] if watched.seconds is None else [_stop_after(watched.seconds)]),
-                ],
-            }
-        grown = lgb.train(settings, learned, self.n_rounds, keep_training_booster=True, **stop)
+        }, {}
+        train = lgb.Dataset(X, self._as_lightgbm(y), weight=sample_weight, params=parameters)
+        if stopping is not None:
+            test = lgb.Dataset(
+                stopping.X, self._as_lightgbm(stopping.y), weight=stopping.weights, reference=train
+            )
+            callbacks = [lgb.early_stopping(stopping.max_stalled, verbose=False)]
+            if stopping.seconds is not None:
+                callbacks.append(_stop_after(stopping.seconds))
+            stop = {"valid_sets": [test], "callbacks": callbacks}
+        grown = lgb.train(parameters, train, self.n_rounds, keep_training_booster=True, **stop)
         # all rounds: LightGBM would drop those after the best, and later stages would seem as good
         self.booster_ = lgb.Booster(model_str=grown.model_to_string(num_iteration=-1))
+        return self
 
-    def _answers(self, raw: Any) -> Doubles:
-        """Make answers of what the trees add up to."""
-        raise NotImplementedError  # look: ok
-
-    def _ask(self, X: Any) -> Doubles:
+    def _predict_raw(self, X: Any) -> Doubles:
         check_is_fitted(self)
         raw = self.booster_.predict(X, raw_score=True, num_threads=self.n_jobs or 1)
-        return self._answers(raw)
+        return self._outputs(raw)
 
-    def staged(self, X: Any, stages: list[int]) -> Doubles:
-        """Give answers after so many rounds each; the first axis is that of the stages."""
+    def staged_outputs(self, X: Any, n_rounds: list[int]) -> Doubles:
+        """Give predictions after so many rounds each, on the first axis."""
         total, done, staged = np.zeros(1), 0, []
         last = self.booster_.current_iteration()
-        for stage in stages:
-            end = min(stage, last)
+        for each in n_rounds:
+            end = min(each, last)
             if end > done:
                 more = self.booster_.predict(
                     X, raw_score=True, start_iteration=done, num_iteration=end - done
                 )
                 total, done = total + more, end
-            staged.append(self._answers(total))
+            staged.append(self._outputs(total))
         return np.stack(staged)
 
-    def cut(self, n_rounds: int) -> Self:
+    def truncate(self, n_rounds: int) -> Self:
         """Give the same trees without those of later rounds."""
         shorter: Self = clone(self).set_params(n_rounds=n_rounds)
         for name, kept in vars(self).items():
@@ -160,36 +209,29 @@ class GrownTrees(BaseEstimator):
 
 
 @set_module("ensemblage.pool")
-class LightGBMTrees(ClassifierMixin, GrownTrees):
+class LightGBMClassifier(ClassifierMixin, BaseLightGBM):
     """Boosted trees of classes."""
 
-    @guarded_fit
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
-    ) -> Self:
-        """Grow the trees, fewer if watched rows say so."""
-        self.classes_, numbers = np.unique(y, return_inverse=True)
+    def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
+        del sample_weight
+        self.classes_ = np.unique(y)
         n_classes = len(self.classes_)
         several = {"objective": "multiclass", "num_class": n_classes}
-        objective = {"objective": "binary"} if n_classes == 2 else several
-        if watched is not None:
-            watched = watched._replace(y=np.searchsorted(self.classes_, watched.y))
-        self._grow(X, numbers, sample_weight, watched, **objective)
-        return self
+        return {"objective": "binary"} if n_classes == 2 else several
 
-    def _answers(self, raw: Any) -> Doubles:
+    def _as_lightgbm(self, y: Any) -> NDArray[Any]:
+        return np.searchsorted(self.classes_, y)
+
+    def _outputs(self, raw: Any) -> Doubles:
         return as_probabilities(raw)
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Give probabilities, (n_samples, n_classes)."""
-        return self._ask(X)
+        return self._predict_raw(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give classes."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _check_fitted(self) -> None:
-        """Refuse trees of another number of classes."""
         n_classes = len(self.classes_)
         expect(isinstance(self.booster_, lightgbm().Booster), "booster_ holds no trees")
         sums = int(self.booster_.num_model_per_iteration())
@@ -198,46 +240,39 @@ class LightGBMTrees(ClassifierMixin, GrownTrees):
 
 
 @set_module("ensemblage.pool")
-class LightGBMTreesRegressor(RegressorMixin, GrownTrees):
-    """Boosted trees of numbers, which they know in standard deviations from their mean.
+class LightGBMRegressor(RegressorMixin, BaseLightGBM):
+    """Boosted trees of a numeric target, which they learn standardised.
 
     LightGBM keeps targets in four bytes: numbers far from zero would all be the same.
     """
 
-    @guarded_fit
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, watched: Watched | None = None
-    ) -> Self:
-        """Grow the trees, fewer if watched rows say so."""
-        self.mean_, self.scale_ = centre_and_scale(y, sample_weight)
-        if watched is not None:
-            watched = watched._replace(y=(watched.y - self.mean_) / self.scale_)
-        standard = (y - self.mean_) / self.scale_
-        self._grow(X, standard, sample_weight, watched, objective="regression")
-        return self
+    def _encode_target(self, y: Any, sample_weight: Any) -> dict[str, Any]:
+        self.mean_, self.scale_ = target_moments(y, sample_weight)
+        return {"objective": "regression"}
 
-    def _answers(self, raw: Any) -> Doubles:
+    def _as_lightgbm(self, y: Any) -> NDArray[Any]:
+        return np.asarray((y - self.mean_) / self.scale_)
+
+    def _outputs(self, raw: Any) -> Doubles:
         return np.asarray(self.mean_ + self.scale_ * np.asarray(raw, dtype=float))
 
     def predict(self, X: Any) -> Doubles:
-        """Give numbers."""
-        return self._ask(X)
+        return self._predict_raw(X)
 
     def _check_fitted(self) -> None:
-        """Refuse a mean or a standard deviation that no fit finds."""
         expect(isinstance(self.booster_, lightgbm().Booster), "booster_ holds no trees")
-        check_centre_and_scale(self)
+        check_target_moments(self)
 
 
 def _stop_after(seconds: float) -> Any:
     """Make a callback that ends the growth when its time is up."""
-    end, stop = time.perf_counter() + seconds, lightgbm().callback.EarlyStopException
+    end, stop = perf_counter() + seconds, lightgbm().callback.EarlyStopException
 
-    def look(state: Any) -> None:
-        if time.perf_counter() > end:
+    def check(state: Any) -> None:
+        if perf_counter() > end:
             raise stop(state.iteration, state.evaluation_result_list)
 
-    return look
+    return check
 
 
 def as_probabilities(raw: Any) -> Doubles:
@@ -251,21 +286,23 @@ def as_probabilities(raw: Any) -> Doubles:
 
 
 def check_text(text: str, n_features: int) -> None:
-    """Refuse trees that point outside of their arrays: LightGBM follows them without looking."""
+    """Refuse trees that point outside of their arrays: LightGBM follows them without checks."""
     header, *trees = re.split(r"^Tree=\d+$", text.partition("end of trees")[0], flags=re.MULTILINE)
     widest = _fields(header).get("max_feature_idx")
     expect(widest == str(n_features - 1), f"its trees are not of {n_features} columns")
     for each in trees:
         fields = _fields(each)
         n_inner = int(fields["num_leaves"]) - 1
-        features = _numbers(fields, "split_feature")
+        features = _integers(fields, "split_feature")
         sound = (
             fields["num_cat"] == "0"
-            and not (_numbers(fields, "decision_type") % 2).any()  # odd: a set of words
+            and not (_integers(fields, "decision_type") % 2).any()  # odd: a set of categories
             and len(features) == n_inner
             and bool(((features >= 0) & (features < n_features)).all())
-            and _children_are_sound(_numbers(fields, "left_child"), n_inner)
-            and _children_are_sound(_numbers(fields, "right_child"), n_inner)
+            and all(
+                _children_are_sound(_integers(fields, side), n_inner)
+                for side in ("left_child", "right_child")
+            )
         )
         expect(sound, "the nodes of a tree point elsewhere")
 
@@ -274,7 +311,7 @@ def _fields(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
-def _numbers(fields: dict[str, str], name: str) -> NDArray[np.int64]:
+def _integers(fields: dict[str, str], name: str) -> NDArray[np.int64]:
     return np.array(fields.get(name, "").split(), dtype=np.int64)
 
 
@@ -289,191 +326,140 @@ def _children_are_sound(children: NDArray[np.int64], n_inner: int) -> bool:
     )
 
 
-STAGES = (10, 15, 20, 30, 40, 60, 80, 110, 160, 220, 320, 450, 640, 900)
-"""Numbers of rounds to choose from."""
-FINE_STAGES = tuple(range(10, 1501, 10))
-"""The same, where one setting is grown as long as time allows."""
-PATIENCE = 40
-"""Rounds without a gain after which no more are grown."""
-
-
-class BoostingSettings(NamedTuple):
-    """What a boosting is tuned by; ``columns`` is the share of them that each tree sees."""
-
-    learning_rate: float
-    max_leaves: int
-    min_leaf: int
-    columns: float
-    l2: float
-
-
-FIVE = (
-    BoostingSettings(0.05, 31, 20, 1.0, 0.0),
-    BoostingSettings(0.05, 8, 10, 0.5, 1.0),
-    BoostingSettings(0.05, 15, 5, 0.3, 1.0),
-    BoostingSettings(0.1, 4, 5, 0.8, 0.0),
-    BoostingSettings(0.05, 63, 5, 0.5, 10.0),
-)
-QUICK = BoostingSettings(0.1, 31, 20, 0.8, 1.0)
-"""For many rows, of which one setting is as good as another."""
-
-
-def has_lightgbm() -> bool:
-    """Tell whether LightGBM is installed."""
-    return find_spec("lightgbm") is not None
-
-
-class Engine(NamedTuple):
-    """Who grows the trees: how a boosting is made, and how one is told where to stop."""
-
-    make: Callable[[BoostingSettings, int, bool], Any]
-    watch: Callable[[Any, Watched], dict[str, Any]]
-
-
-def _make_lightgbm(settings: BoostingSettings, n_rounds: int, numbers: bool) -> Any:
-    kind = LightGBMTreesRegressor if numbers else LightGBMTrees
-    return kind(n_rounds, **settings._asdict())
-
-
-def _make_histograms(settings: BoostingSettings, n_rounds: int, numbers: bool) -> Any:
-    kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
-    return kind(
-        learning_rate=settings.learning_rate,
-        max_iter=n_rounds,
-        max_leaf_nodes=settings.max_leaves,
-        min_samples_leaf=settings.min_leaf,
-        max_features=settings.columns,
-        l2_regularization=settings.l2,
-        early_stopping=False,
-    )
-
-
-def _watch_histograms(model: Any, watched: Watched) -> dict[str, Any]:
-    model.set_params(early_stopping=True, n_iter_no_change=watched.patience, tol=0.0)
-    names = {"X_val": watched.X, "y_val": watched.y, "sample_weight_val": watched.weights}
-    return {name: value for name, value in names.items() if value is not None}
-
-
-ENGINES = {
-    "lightgbm": Engine(_make_lightgbm, lambda _, watched: {"watched": watched}),
-    "sklearn": Engine(_make_histograms, _watch_histograms),
-}
-
-
-class Grown(NamedTuple):
-    """One setting on a fold: its outputs after each stage, (n_stages, n_test, n_outputs)."""
-
-    outputs: Doubles
-    rounds: int
-    model: Any
-
-
 @dataclass(frozen=True)
-class Boosting(Recipe):
+class Boosting(MemberSpec):
     """Candidates are settings; each is judged at several numbers of rounds."""
 
-    engine: str = "lightgbm"
-    stages: tuple[int, ...] = STAGES
-    threads: int | None = None
+    library: str = "lightgbm"
+    n_rounds: tuple[int, ...] = N_ROUNDS_GRID
+    n_threads: int | None = None
     seconds: float | None = None
 
-    def in_time(self, seconds: float, threads: int) -> Boosting:
+    def in_time(self, seconds: float, n_threads: int) -> Boosting:
         """Give boosting of one setting that is grown for so many seconds on so many threads."""
         return replace(
-            self, candidates=(QUICK,), stages=FINE_STAGES, seconds=seconds, threads=threads
-        )
+            self, candidates=(LARGE_DATA_SETTINGS,), n_rounds=N_ROUNDS_FINE_GRID,
+            seconds=seconds, n_threads=n_threads,
+        )  # fmt: skip
 
     @property
     def response(self) -> str:
-        """Method that the member is asked for."""
-        return "predict" if self.numbers else "predict_proba"
+        return "predict" if self.numeric else "predict_proba"
 
     def build(self, chosen: int) -> Any:
-        """Give boosting with the settings and the rounds of that number."""
-        settings, rounds = list(product(self.candidates, self.stages))[chosen]
-        return self._make(settings, rounds)
+        return self._make(*list(product(self.candidates, self.n_rounds))[chosen])
 
-    def _make(self, settings: BoostingSettings, rounds: int) -> Any:
-        model = ENGINES[self.engine].make(settings, rounds, self.numbers)
-        return model if self.engine == "sklearn" else model.set_params(n_jobs=self.threads)
+    def _make(self, settings: BoostingSettings, n_rounds: int) -> Any:
+        if self.library == "lightgbm":
+            kind = LightGBMRegressor if self.numeric else LightGBMClassifier
+            return kind(n_rounds, **settings._asdict(), n_jobs=self.n_threads)
+        histograms = (
+            HistGradientBoostingRegressor if self.numeric else HistGradientBoostingClassifier
+        )
+        return histograms(
+            learning_rate=settings.learning_rate,
+            max_iter=n_rounds,
+            max_leaf_nodes=settings.max_leaf_nodes,
+            min_samples_leaf=settings.min_samples_leaf,
+            max_features=settings.max_features,
+            l2_regularization=settings.l2,
+            early_stopping=False,
+        )
 
-    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
+    def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
         """Try the settings on a fold; where that was a matter of time, keep what has grown."""
         start = perf_counter()
-        train, test = part or everything(rows)
-        fold = Fold(self.learned(rows, train, seed), test)
-        grown = [self._grow(each, rows, fold, seed) for each in self.candidates]
-        outputs = np.concatenate([each.outputs for each in grown])
-        model = None if self.seconds is None else grown[0].model
-        rounds = tuple(each.rounds for each in grown)
-        return Attempt(outputs, perf_counter() - start, model, rounds)
+        learned = self.learned_fold(data, fold, seed)
+        grown = [self._grow(each, data, learned, seed) for each in self.candidates]
+        return FoldPredictions(
+            np.concatenate([outputs for outputs, _, _ in grown]),
+            perf_counter() - start,
+            None if self.seconds is None else grown[0][2],
+            tuple(rounds for _, rounds, _ in grown),
+        )
 
-    def may_be_chosen(self, attempts: Sequence[Attempt]) -> NDArray[np.bool_]:
-        """Rule out stages that half of the folds have not reached: they repeat their last word.
+    def eligible(self, tried: Sequence[FoldPredictions]) -> NDArray[np.bool_]:
+        """Rule out numbers of rounds that half of the folds have not reached.
 
-        That is near their best, so that too many rounds would seem harmless.
+        They repeat their last outputs, which are near their best: too many rounds would seem
+        harmless.
         """
-        reached = np.median([attempt.rounds for attempt in attempts], axis=0)
-        allowed = np.array(self.stages) <= reached[:, None]
+        reached = np.median([each.rounds for each in tried], axis=0)
+        allowed = np.array(self.n_rounds) <= reached[:, None]
         allowed[:, 0] = True
         return allowed.ravel()
 
-    def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
+    def select_candidate(
+        self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
+    ) -> TunedMember:
         """Take the best settings and rounds; what was kept is cut to these rounds."""
-        held = super().choose(rows, attempts)
-        setting, stage = divmod(held.chosen, len(self.stages))
-        needed = min(1.0, self.stages[stage] / max(1, attempts[0].rounds[setting]))
-        if not isinstance(held.model, GrownTrees):
-            return held._replace(model=None, needed=needed)
-        return held._replace(model=held.model.cut(self.stages[stage]), needed=needed)
+        tuned = super().select_candidate(data, tried, seed)
+        setting, stage = divmod(tuned.chosen, len(self.n_rounds))
+        share = min(1.0, self.n_rounds[stage] / max(1, tried[0].rounds[setting]))
+        model = tuned.model
+        kept = model.truncate(self.n_rounds[stage]) if isinstance(model, BaseLightGBM) else None
+        return tuned._replace(model=kept, refit_share=share)
 
-    def loss(self, outputs: Doubles, rows: PoolRows) -> float:
+    def loss(self, outputs: Doubles, data: TrainingData) -> float:
         """Mean loss as it is: a temperature would favour too many rounds."""
-        known = rows.held_out
-        losses = rows.target.plain_losses(outputs[known], rows.y[known])
-        return mean_loss(losses, rows.weights_at(known))
+        tested = data.tested
+        losses = data.target.uncalibrated_losses(outputs[tested], data.y[tested])
+        return mean_loss(losses, data.weights_at(tested))
 
-    def _grow(self, settings: BoostingSettings, rows: PoolRows, fold: Fold, seed: int) -> Grown:
-        """Grow one setting until the other rows of the fold no longer gain."""
-        asked, y = take_rows(rows.X, fold.test), rows.y[fold.test]
-        classes, weights = np.unique(rows.y[fold.train]), rows.weights_at(fold.test)
+    def _grow(
+        self, settings: BoostingSettings, data: TrainingData, fold: Fold, seed: int
+    ) -> tuple[Doubles, int, Any]:
+        """Grow one setting until the test rows no longer gain.
+
+        Give outputs after each number of rounds, (n_stages, n_test, n_outputs), the rounds grown
+        and the model.
+        """
+        X, y = take_rows(data.X, fold.test), data.y[fold.test]
+        classes, weights = np.unique(data.y[fold.train]), data.weights_at(fold.test)
         if len(classes) == 1:
-            constant = rows.target.constant_member(rows.y[fold.train])
-            said = rows.target.outputs(constant, asked, self.response)
-            return Grown(np.stack([said] * len(self.stages)), self.stages[-1], None)
-        known = (
-            np.isin(y, classes) if rows.target.is_classification else np.ones(len(y), dtype=bool)
-        )
+            constant = data.target.constant_member(data.y[fold.train])
+            outputs = data.target.outputs(constant, X, self.response)
+            return np.stack([outputs] * len(self.n_rounds)), self.n_rounds[-1], None
+        known = np.ones(len(y), dtype=bool)
+        if data.target.is_classification:
+            known = np.isin(y, classes)
         known_weights = None if weights is None else weights[known]
-        watched = Watched(asked[known], y[known], known_weights, PATIENCE, self.seconds)
-        model = self._make(settings, self._most_rounds(settings, rows, fold))
-        passed = ENGINES[self.engine].watch(model, watched) if known.any() else {}
-        model = fit_fresh(model, rows, fold.train, seed, **passed)
-        staged = staged_answers(model, asked, list(self.stages))
-        return Grown(rows.target.staged(staged, classes), n_rounds(model), model)
+        stopping = EarlyStoppingSet(
+            X[known], y[known], known_weights, MAX_STALLED_ROUNDS, self.seconds
+        )
+        model = self._make(settings, self._max_rounds(settings, data, fold))
+        passed = self._stop_early(model, stopping) if known.any() else {}
+        model = fit_clone(model, data, fold.train, seed, **passed)
+        if isinstance(model, BaseLightGBM):
+            staged = model.staged_outputs(X, list(self.n_rounds))
+            rounds = int(model.booster_.current_iteration())
+        else:
+            staged, rounds = _staged_predictions(model, X, list(self.n_rounds)), int(model.n_iter_)
+        return data.target.outputs_from_stages(staged, classes), rounds, model
 
-    def _most_rounds(self, settings: BoostingSettings, rows: PoolRows, fold: Fold) -> int:
+    def _stop_early(self, model: Any, stopping: EarlyStoppingSet) -> dict[str, Any]:
+        """Give the arguments of ``fit`` that stop the growth."""
+        if self.library == "lightgbm":
+            return {"stopping": stopping}
+        model.set_params(early_stopping=True, n_iter_no_change=stopping.max_stalled, tol=0.0)
+        names = {"X_val": stopping.X, "y_val": stopping.y, "sample_weight_val": stopping.weights}
+        return {name: value for name, value in names.items() if value is not None}
+
+    def _max_rounds(self, settings: BoostingSettings, data: TrainingData, fold: Fold) -> int:
         """Limit the rounds: scikit-learn's boosting cannot be stopped by the clock."""
-        if self.engine == "lightgbm" or self.seconds is None:
-            return self.stages[-1]
+        if self.library == "lightgbm" or self.seconds is None:
+            return self.n_rounds[-1]
         start = perf_counter()
-        fit_fresh(self._make(settings, 5), rows, fold.train, 0)
-        return int(np.clip(5 * self.seconds / (perf_counter() - start), 10, self.stages[-1]))
+        fit_clone(self._make(settings, PILOT_ROUNDS), data, fold.train, 0)
+        rounds = PILOT_ROUNDS * self.seconds / (perf_counter() - start)
+        return int(np.clip(rounds, 10, self.n_rounds[-1]))
 
 
-def n_rounds(model: Any) -> int:
-    """Count the rounds that a boosting has grown."""
-    trees = isinstance(model, GrownTrees)
-    return int(model.booster_.current_iteration() if trees else model.n_iter_)
-
-
-def staged_answers(model: Any, X: Any, stages: list[int]) -> Doubles:
-    """Ask a boosting after so many rounds each; one that stopped earlier repeats its last word."""
-    if isinstance(model, GrownTrees):
-        return model.staged(X, stages)
-    ask = getattr(model, "staged_predict_proba", None) or model.staged_predict
+def _staged_predictions(model: Any, X: Any, n_rounds: list[int]) -> Doubles:
+    """Predict after so many rounds each; a model that stopped earlier repeats its last outputs."""
+    predict = getattr(model, "staged_predict_proba", None) or model.staged_predict
     staged: list[Doubles] = []
-    for done, last in enumerate(ask(X), 1):
-        if done == stages[len(staged)]:
+    for done, last in enumerate(predict(X), 1):
+        if done == n_rounds[len(staged)]:
             staged.append(last)
-    return np.stack(staged + [last] * (len(stages) - len(staged)))
+    return np.stack(staged + [last] * (len(n_rounds) - len(staged)))

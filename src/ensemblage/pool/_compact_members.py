@@ -25,6 +25,9 @@ from ensemblage._core import compiled, expect, expect_array, ovr_decision_functi
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
+MAX_KERNEL_ENTRIES = 4_000_000
+"""Of the matrix of rows and support vectors at one time."""
+
 
 class PackedTrees(NamedTuple):
     """Trees one after the other; a node below zero is a leaf, ``-1 - leaf`` of all trees' leaves.
@@ -41,7 +44,7 @@ class PackedTrees(NamedTuple):
     leaves: Floats
 
 
-def forest_shares(trees: PackedTrees, rows: Floats) -> NDArray[np.float64]:
+def mean_leaf_values(trees: PackedTrees, rows: Floats) -> NDArray[np.float64]:
     """Average each row's leaves over the trees, (n_rows, n_classes)."""
     totals = np.zeros((len(rows), trees.leaves.shape[1]))
     if len(rows):
@@ -78,31 +81,31 @@ def _add_leaves(trees: PackedTrees, rows: Floats, totals: NDArray[Any]) -> None:
                     totals[m, label] += leaves[-1 - d, label]
 
 
-class PackedForest(BaseEstimator):
-    """A random forest, or extra trees on bootstraps; ``judged`` keeps its out-of-bag answers."""
+class BaseCompactForest(BaseEstimator):
+    """A random forest, or extra trees on bootstraps; ``oob_score`` keeps out-of-bag predictions."""
 
     def __init__(
         self,
         n_trees: int = 100,
         *,
-        extra: bool = False,
-        min_leaf: int = 1,
-        judged: bool = False,
+        extra_trees: bool = False,
+        min_samples_leaf: int = 1,
+        oob_score: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
-        self.extra = extra
-        self.min_leaf = min_leaf
-        self.judged = judged
+        self.extra_trees = extra_trees
+        self.min_samples_leaf = min_samples_leaf
+        self.oob_score = oob_score
         self.random_state = random_state
 
-    def _grow(self, kind: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Grow a forest of scikit-learn, and pack its trees."""
+    def _fit_forest(self, kind: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Fit a forest of scikit-learn, and pack its trees."""
         forest = kind(
             self.n_trees,
-            min_samples_leaf=self.min_leaf,
+            min_samples_leaf=self.min_samples_leaf,
             bootstrap=True,
-            oob_score=self.judged,
+            oob_score=self.oob_score,
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
@@ -119,14 +122,14 @@ class PackedForest(BaseEstimator):
         return PackedTrees(*(getattr(self, f"{name}_") for name in PackedTrees._fields))
 
     def _mean_leaves(self, X: Any) -> Doubles:
-        """Give the mean of the leaves that rows reach, (n_samples, n_outputs)."""
+        """Mean value of the leaves that rows reach, (n_samples, n_outputs)."""
         check_is_fitted(self)
         with np.errstate(over="ignore"):  # beyond what four bytes hold is infinite, as it may be
             rows = np.ascontiguousarray(X, dtype=np.float32)
-        return forest_shares(self._trees, rows)
+        return mean_leaf_values(self._trees, rows)
 
     def _check_trees(self, n_outputs: int) -> None:
-        """Refuse nodes that point elsewhere: they are followed without looking."""
+        """Refuse nodes that point elsewhere: they are followed without checks."""
         nodes, leaves = len(self.features_), len(self.leaves_)
         high = self.n_features_in_ - 1
         expect_array(self, "features_", [None], "integer", low=0, high=high)
@@ -142,65 +145,57 @@ class PackedForest(BaseEstimator):
 
 
 @set_module("ensemblage.pool")
-class Forest(ClassifierMixin, PackedForest):
+class CompactForestClassifier(ClassifierMixin, BaseCompactForest):
     """A forest of classes."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the trees, and pack them."""
-        kind = ExtraTreesClassifier if self.extra else RandomForestClassifier
-        forest = self._grow(kind, X, y, sample_weight)
+        kind = ExtraTreesClassifier if self.extra_trees else RandomForestClassifier
+        forest = self._fit_forest(kind, X, y, sample_weight)
         self.classes_ = forest.classes_
-        if self.judged:
-            self.out_of_bag_ = forest.oob_decision_function_
+        if self.oob_score:
+            self.oob_predictions_ = forest.oob_decision_function_
         return self
 
     def predict_proba(self, X: Any) -> Doubles:
-        """Give the mean of the trees' probabilities, (n_samples, n_classes)."""
         return self._mean_leaves(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give classes."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _check_fitted(self) -> None:
-        """Refuse trees that do not belong together."""
         self._check_trees(len(self.classes_))
         expect_array(self, "leaves_", [None, len(self.classes_)], low=0, high=1)
 
 
 @set_module("ensemblage.pool")
-class ForestRegressor(RegressorMixin, PackedForest):
-    """A forest of numbers; its trees know them in standard deviations from their mean."""
+class CompactForestRegressor(RegressorMixin, BaseCompactForest):
+    """A forest of a numeric target, which its trees learn standardised."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the trees, and pack them."""
-        kind = ExtraTreesRegressor if self.extra else RandomForestRegressor
-        self.mean_, self.scale_ = centre_and_scale(y, sample_weight)
-        forest = self._grow(kind, X, (y - self.mean_) / self.scale_, sample_weight)
-        if self.judged:
-            # zero, the mean, for a row that every tree knows
-            self.out_of_bag_ = self.mean_ + self.scale_ * forest.oob_prediction_
+        kind = ExtraTreesRegressor if self.extra_trees else RandomForestRegressor
+        self.mean_, self.scale_ = target_moments(y, sample_weight)
+        forest = self._fit_forest(kind, X, (y - self.mean_) / self.scale_, sample_weight)
+        if self.oob_score:
+            # zero, the mean, for a row that is in every bootstrap
+            self.oob_predictions_ = self.mean_ + self.scale_ * forest.oob_prediction_
         return self
 
     def predict(self, X: Any) -> Doubles:
-        """Give the mean of the trees' numbers."""
         return np.asarray(self.mean_ + self.scale_ * self._mean_leaves(X)[:, 0])
 
     def _check_fitted(self) -> None:
-        """Refuse trees that do not belong together."""
         self._check_trees(1)
-        check_centre_and_scale(self)
+        check_target_moments(self)
 
 
-def centre_and_scale(y: Doubles, sample_weight: Any) -> tuple[float, float]:
-    """Give mean and standard deviation; one, where numbers do not vary."""
+def target_moments(y: Doubles, sample_weight: Any) -> tuple[float, float]:
+    """Give mean and standard deviation; one for a constant target."""
     mean = float(np.average(y, weights=sample_weight))
     scale = float(np.sqrt(np.average((y - mean) ** 2, weights=sample_weight)))
     return mean, scale if scale > 0 else 1.0
 
 
-def check_centre_and_scale(member: Any) -> None:
-    """Refuse a mean or a standard deviation that no fit finds."""
+def check_target_moments(member: Any) -> None:
     sound = np.isfinite(member.mean_) and 0 < member.scale_ < np.inf
     expect(bool(sound), "mean_ and scale_ are not those of numbers")
 
@@ -217,7 +212,7 @@ def pack_trees(trees: list[Any]) -> PackedTrees:
         parts.append(
             (
                 tree.feature[inner],
-                rounded_down(tree.threshold[inner]),
+                as_float32_thresholds(tree.threshold[inner]),
                 places[np.stack([tree.children_left, tree.children_right], axis=1)[inner]],
                 values / values.sum(axis=1, keepdims=True) if of_classes else values,
             )
@@ -233,52 +228,46 @@ def pack_trees(trees: list[Any]) -> PackedTrees:
     )
 
 
-def rounded_down(thresholds: Doubles) -> NDArray[np.float32]:
-    """Give the next lower numbers of four bytes: rows of such numbers fall to the same sides."""
+def as_float32_thresholds(thresholds: Doubles) -> NDArray[np.float32]:
+    """Round down to four bytes: rows of such numbers fall to the same sides."""
     near = thresholds.astype(np.float32)
     lower: NDArray[np.float32] = np.nextafter(near, np.float32(-np.inf))
     return np.where(near > thresholds, lower, near)
 
 
-MOST_ENTRIES = 4_000_000
-"""Of the matrix of rows and support vectors at one time."""
-
-
-class SupportVectors(BaseEstimator):
+class BaseCompactSVM(BaseEstimator):
     """A support vector machine with an RBF kernel on standardised columns."""
 
     def __init__(self, C: float = 1.0, *, gamma: Any = "scale") -> None:
         self.C = C
         self.gamma = gamma
 
-    def _find(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _fit_svm(self, machine: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         """Fit a machine of scikit-learn, and keep its vectors."""
         scaler = StandardScaler().fit(X, sample_weight=sample_weight)
         machine.fit(scaler.transform(X), y, sample_weight=sample_weight)
         self.n_features_in_ = machine.n_features_in_
         self.means_, self.scales_ = scaler.mean_, scaler.scale_
-        self.width_ = float(machine._gamma)  # noqa: SLF001  what "scale" has come to
+        self.gamma_ = float(machine._gamma)  # noqa: SLF001  what "scale" has come to
         self.vectors_ = machine.support_vectors_
         return machine
 
-    def _sums(self, X: Any) -> Doubles:
-        """Add up what the vectors say of rows, (n_samples, n_intercepts)."""
+    def _rbf_decision(self, X: Any) -> Doubles:
+        """Weighted sums of the kernel, (n_samples, n_intercepts)."""
         check_is_fitted(self)
         rows = (np.asarray(X, dtype=np.float64) - self.means_) / self.scales_
-        most = max(1, MOST_ENTRIES // max(1, len(self.vectors_)))
-        return np.concatenate([self._near(rows[part]) for part in gen_batches(len(rows), most)])
-
-    def _near(self, rows: Doubles) -> Doubles:
-        """Add up what the vectors say of some standardised rows, by how near they are."""
-        near = 2 * rows @ self.vectors_.T
-        near -= (self.vectors_**2).sum(axis=1)
-        near -= (rows**2).sum(axis=1)[:, None]
-        near *= self.width_
-        np.minimum(near, 0, out=near)  # distances below zero are rounding
-        return np.asarray(np.exp(near, out=near) @ self.weights_ + self.intercepts_)
+        batch_rows = max(1, MAX_KERNEL_ENTRIES // max(1, len(self.vectors_)))
+        sums = []
+        for part in gen_batches(len(rows), batch_rows):
+            kernel = 2 * rows[part] @ self.vectors_.T
+            kernel -= (self.vectors_**2).sum(axis=1)
+            kernel -= (rows[part] ** 2).sum(axis=1)[:, None]
+            kernel *= self.gamma_
+            np.minimum(kernel, 0, out=kernel)  # distances below zero are rounding
+            sums.append(np.exp(kernel, out=kernel) @ self.weights_ + self.intercepts_)
+        return np.concatenate(sums)
 
     def _check_vectors(self, n_sums: int) -> None:
-        """Refuse arrays that do not belong together."""
         n_features = self.n_features_in_
         for name in ("means_", "scales_"):
             expect_array(self, name, [n_features])
@@ -286,16 +275,15 @@ class SupportVectors(BaseEstimator):
         expect_array(self, "vectors_", [None, n_features])
         expect_array(self, "weights_", [len(self.vectors_), n_sums])
         expect_array(self, "intercepts_", [n_sums])
-        expect(0 <= self.width_ < np.inf, "width_ is no width")
+        expect(0 <= self.gamma_ < np.inf, "gamma_ is not a finite number above zero")
 
 
 @set_module("ensemblage.pool")
-class KernelMachine(ClassifierMixin, SupportVectors):
-    """A support vector machine of classes."""
+class CompactSVC(ClassifierMixin, BaseCompactSVM):
+    """A support vector classifier."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the support vectors."""
-        machine = self._find(SVC(C=self.C, gamma=self.gamma), X, y, sample_weight)
+        machine = self._fit_svm(SVC(C=self.C, gamma=self.gamma), X, y, sample_weight)
         self.classes_ = machine.classes_
         self.weights_ = pairwise_weights(machine)
         self.intercepts_ = machine.intercept_
@@ -303,42 +291,37 @@ class KernelMachine(ClassifierMixin, SupportVectors):
 
     def decision_function(self, X: Any) -> Doubles:
         """Give decision values: (n_samples,) for two classes, else (n_samples, n_classes)."""
-        pairs = self._sums(X)
+        pairs = self._rbf_decision(X)
         if len(self.classes_) == 2:
             return np.asarray(pairs[:, 0])
         return np.asarray(ovr_decision_function(pairs < 0, -pairs, len(self.classes_)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give classes."""
         values = self.decision_function(X)
-        numbers = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.classes_[numbers])
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
 
     def _check_fitted(self) -> None:
-        """Refuse arrays that do not belong together."""
         n_classes = len(self.classes_)
         self._check_vectors(n_classes * (n_classes - 1) // 2)
 
 
 @set_module("ensemblage.pool")
-class KernelMachineRegressor(RegressorMixin, SupportVectors):
-    """A support vector machine of numbers, which it learns standardised."""
+class CompactSVR(RegressorMixin, BaseCompactSVM):
+    """Support vector regression of a standardised target."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the support vectors."""
-        mean, scale = centre_and_scale(y, sample_weight)
-        standard = (y - mean) / scale
-        machine = self._find(SVR(C=self.C, gamma=self.gamma), X, standard, sample_weight)
+        mean, scale = target_moments(y, sample_weight)
+        machine = SVR(C=self.C, gamma=self.gamma)
+        self._fit_svm(machine, X, (y - mean) / scale, sample_weight)
         self.weights_ = scale * machine.dual_coef_.T
         self.intercepts_ = mean + scale * machine.intercept_
         return self
 
     def predict(self, X: Any) -> Doubles:
-        """Give numbers."""
-        return np.asarray(self._sums(X)[:, 0])
+        return np.asarray(self._rbf_decision(X)[:, 0])
 
     def _check_fitted(self) -> None:
-        """Refuse arrays that do not belong together."""
         self._check_vectors(1)
 
 

@@ -16,20 +16,20 @@ Doubles = NDArray[np.float64]
 
 @set_module("ensemblage.pool")
 class PoolDisplay:
-    """Three pictures of a pool: weights, calibration, and how far members are apart.
+    """Weights of a pool's members, its calibration, and their disagreement.
 
     Parameters
     ----------
     names : list of str
         The members.
     weights : ndarray of shape (n_members,)
-        Their shares in the pool.
+        Their weights in the pool.
     calibration : Reliability
-        Of the pool, on rows that it has not seen.
+        Of the pool's out-of-fold predictions.
     disagreement : ndarray of shape (n_members, n_members)
-        Share of these rows of which two members predict different classes; of numbers, how far
-        apart they are in the mean, in standard deviations of the target.
-    of_classes : bool, default=True
+        Share of rows of which two members predict different classes; of a numeric target, their
+        mean distance, in standard deviations of the target.
+    is_classification : bool, default=True
         Whether classes are predicted.
 
     Attributes
@@ -42,7 +42,7 @@ class PoolDisplay:
     See Also
     --------
     ensemblage.pool.EnsemblageClassifier : The pool.
-    ensemblage.pool.EnsemblageRegressor : The pool of numbers.
+    ensemblage.pool.EnsemblageRegressor : The pool for a numeric target.
 
     Examples
     --------
@@ -61,13 +61,13 @@ class PoolDisplay:
         calibration: Reliability,
         disagreement: Doubles,
         *,
-        of_classes: bool = True,
+        is_classification: bool = True,
     ) -> None:
         self.names = names
         self.weights = weights
         self.calibration = calibration
         self.disagreement = disagreement
-        self.of_classes = of_classes
+        self.is_classification = is_classification
 
     @classmethod
     def from_estimator(cls, pool: Any, *, axes: Any = None) -> PoolDisplay:
@@ -85,13 +85,23 @@ class PoolDisplay:
         PoolDisplay
             Drawn.
         """
-        check_is_fitted(pool, "held_out_")
-        record = pool.held_out_
+        check_is_fitted(pool, "out_of_fold_")
+        record = pool.out_of_fold_
         shares = {each.member: each.weight or 0.0 for each in pool.leaderboard_}
         weights = np.array([shares[name] for name in record.names])
-        of_classes = hasattr(pool, "classes_")
-        calibration, differ = (_of_classes if of_classes else _of_numbers)(record)
-        display = cls(list(record.names), weights, calibration, differ, of_classes=of_classes)
+        is_classification = hasattr(pool, "classes_")
+        if is_classification:
+            calibration = reliability(record.pool_outputs, record.y)
+            predicted = record.outputs.argmax(axis=2)
+            differ = (predicted[:, None] != predicted[None]).mean(axis=2)
+        else:
+            mean, variance = record.pool_outputs.T
+            calibration = interval_reliability(record.y, mean, np.sqrt(variance))
+            predicted = record.outputs[..., 0] / record.y.std()
+            differ = np.abs(predicted[:, None] - predicted[None]).mean(axis=2)
+        display = cls(
+            list(record.names), weights, calibration, differ, is_classification=is_classification
+        )
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PoolDisplay:
@@ -120,7 +130,7 @@ class PoolDisplay:
         curve.plot(self.calibration.confidence, self.calibration.accuracy, "o-", color="0.2")
         low = min(self.calibration.confidence.min(), self.calibration.accuracy.min())
         curve.set(xlim=(low - 0.02, 1.02), ylim=(low - 0.02, 1.02))
-        sure, right = ("how sure the pool is", "how often it is right") if self.of_classes else (
+        sure, right = ("how sure the pool is", "how often it is right") if self.is_classification else (
             "share of rows that intervals should hold", "share that they hold"
         )  # fmt: skip
         curve.set(xlabel=sure, ylabel=right)
@@ -129,22 +139,8 @@ class PoolDisplay:
         image.set_xticks(places, self.names, rotation=90)
         image.set_yticks(places, self.names)
         image.set_title(
-            "Share of rows on which two disagree" if self.of_classes
+            "Share of rows on which two disagree" if self.is_classification
             else "Mean distance, in standard deviations"
         )  # fmt: skip
         self.axes_, self.figure_ = np.asarray(axes), bars.figure
         return self
-
-
-def _of_classes(record: Any) -> tuple[Reliability, Doubles]:
-    """Tell how sure a pool may be, and on how many rows two members say different classes."""
-    said = record.outputs.argmax(axis=2)
-    return reliability(record.pooled, record.y), (said[:, None] != said[None]).mean(axis=2)
-
-
-def _of_numbers(record: Any) -> tuple[Reliability, Doubles]:
-    """Tell whether intervals hold, and how far apart two members' numbers are."""
-    mean, variance = record.pooled.T
-    said = record.outputs[..., 0] / record.y.std()
-    apart = np.abs(said[:, None] - said[None]).mean(axis=2)
-    return interval_reliability(record.y, mean, np.sqrt(variance)), apart

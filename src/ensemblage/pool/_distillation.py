@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,33 +28,18 @@ from ensemblage.strata import ScaledLogisticRegression
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-
 N_FOLDS = 5
-LEAST_SHARE = 1e-3
-"""Classes of less probability are not told to the model."""
+MIN_PROBABILITY = 1e-3
+"""Classes of less probability are not learned."""
 
 
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
-class Distilled:
-    """A readable model fitted to a pool's probabilities, and how well it does.
+class DistilledModel:
+    """A readable model fitted to a pool's probabilities, and its out-of-fold performance.
 
-    Parameters
-    ----------
-    model : classifier
-        Fitted to all rows that were given.
-    fidelity : float
-        Share of the rows of which it says what the pool says, on rows that it has not seen.
-    log_loss, accuracy : float or None
-        Its own, on rows that it has not seen; None if the classes were not given.
-    label_log_loss : float or None
-        Of the same model fitted to the classes instead, on the same rows.
-
-    Examples
-    --------
-    >>> from ensemblage.pool import Distilled
-    >>> Distilled(None, 0.97, 0.3, 0.9, 0.4).fidelity
-    0.97
+    ``fidelity`` is the share of rows on which it agrees with the pool; ``label_log_loss`` that of
+    the same model fitted to the classes instead. The last three are None without classes.
     """
 
     model: Any
@@ -64,21 +49,10 @@ class Distilled:
     label_log_loss: float | None
 
 
-class Soft(NamedTuple):
-    """Probabilities of classes, (n_samples, n_classes), to be learned."""
-
-    targets: Doubles
-    classes: NDArray[Any]
-
-    def take(self, rows: Indices) -> Soft:
-        """Give those of some rows."""
-        return Soft(self.targets[rows], self.classes)
-
-
-def make_readable(kind: str, max_leaves: int, *, encoded: bool = False) -> Any:
-    """Make a model of a kind, not fitted; one of tables that have to be ``encoded`` does so."""
+def make_student(kind: str, max_leaf_nodes: int, *, encoded: bool = False) -> Any:
+    """Make a model of a kind, not fitted; with ``encoded`` one that reads raw tables."""
     models = {
-        "tree": InnerTreeClassifier(max_leaf_nodes=max_leaves, criterion="log_loss"),
+        "tree": InnerTreeClassifier(max_leaf_nodes=max_leaf_nodes, criterion="log_loss"),
         "network": BayesNetClassifier(calibration=None),  # copies of a row are in all folds
         "logistic": ScaledLogisticRegression(max_iter=500),
     }
@@ -93,40 +67,41 @@ def make_readable(kind: str, max_leaves: int, *, encoded: bool = False) -> Any:
     return model
 
 
-def fit_softly(model: Any, X: Any, soft: Soft) -> Any:
+def fit_to_probabilities(model: Any, X: Any, proba: Doubles, classes: NDArray[Any]) -> Any:
     """Fit a copy to probabilities: each row once per class, weighted by its probability."""
-    rows, columns = np.nonzero(soft.targets >= LEAST_SHARE)
-    fresh, weights = clone(model), soft.targets[rows, columns]
+    rows, columns = np.nonzero(proba >= MIN_PROBABILITY)
+    fresh, weights = clone(model), proba[rows, columns]
     passed: dict[str, Any] = {fit_parameter(fresh, "sample_weight") or "sample_weight": weights}
     if (groups := fit_parameter(fresh, "groups")) is not None:
         passed[groups] = rows  # copies of a row stay together
-    return fresh.fit(take_rows(X, rows), soft.classes[columns], **passed)
+    return fresh.fit(take_rows(X, rows), classes[columns], **passed)
 
 
-def distil(model: Any, X: Any, soft: Soft, y: Indices | None = None) -> Distilled:
-    """Fit a model to a pool's probabilities; judge it by folds."""
-    winners = soft.targets.argmax(axis=1)
-    said = _said_elsewhere(model, X, soft, winners)
-    fidelity = float((said.argmax(axis=1) == winners).mean())
-    whole = fit_softly(model, X, soft)
+def distill(
+    model: Any, X: Any, proba: Doubles, classes: NDArray[Any], y: Indices | None = None
+) -> DistilledModel:
+    """Fit a model to a pool's probabilities; judge it by cross-validation."""
+    pool_classes = proba.argmax(axis=1)
+
+    def cross_val_proba(targets: Doubles) -> Doubles:
+        found = np.zeros_like(targets)
+        for train, test in deal_folds(pool_classes, N_FOLDS, np.random.default_rng(0)):
+            fitted = fit_to_probabilities(model, take_rows(X, train), targets[train], classes)
+            known = np.searchsorted(classes, fitted.classes_)
+            found[test[:, None], known] = fitted.predict_proba(take_rows(X, test))
+        return found
+
+    predicted = cross_val_proba(proba)
+    fidelity = float((predicted.argmax(axis=1) == pool_classes).mean())
+    fitted = fit_to_probabilities(model, X, proba, classes)
     if y is None:
-        return Distilled(whole, fidelity, None, None, None)
-    of_labels = _said_elsewhere(model, X, Soft(np.eye(len(soft.classes))[y], soft.classes), winners)
-    accuracy = float((said.argmax(axis=1) == y).mean())
-    return Distilled(whole, fidelity, _loss(said, y), accuracy, _loss(of_labels, y))
-
-
-def _said_elsewhere(model: Any, X: Any, soft: Soft, strata: Indices) -> Doubles:
-    """Probabilities by models that have not seen the row, in folds with the strata's shares."""
-    said = np.zeros_like(soft.targets)
-    for train, test in deal_folds(strata, N_FOLDS, np.random.default_rng(0)):
-        fitted = fit_softly(model, take_rows(X, train), soft.take(train))
-        known = np.searchsorted(soft.classes, fitted.classes_)
-        said[test[:, None], known] = fitted.predict_proba(take_rows(X, test))
-    return said
-
-
-def _loss(probabilities: Doubles, y: Indices) -> float:
-    """Log loss with a floor of one in a thousand, as members of the pool have it."""
-    shares = np.bincount(y, minlength=probabilities.shape[1]) / len(y)
-    return log_loss((1 - LEAST_SHARE) * probabilities + LEAST_SHARE * shares, y)
+        return DistilledModel(fitted, fidelity, None, None, None)
+    of_labels = cross_val_proba(np.eye(len(classes))[y])
+    accuracy = float((predicted.argmax(axis=1) == y).mean())
+    # with a share of the class frequencies, as members of the pool have it
+    prior = np.bincount(y, minlength=len(classes)) / len(y)
+    losses = [
+        log_loss((1 - MIN_PROBABILITY) * each + MIN_PROBABILITY * prior, y)
+        for each in (predicted, of_labels)
+    ]
+    return DistilledModel(fitted, fidelity, losses[0], accuracy, losses[1])

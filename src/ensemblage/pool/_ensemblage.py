@@ -10,22 +10,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ensemblage._core import (
     UNKNOWN_SOURCE,
     DocLinkMixin,
-    Fold,
     HasMethods,
     Interval,
     StrOptions,
     draw_seeds,
     expect,
-    expect_array,
     expect_fitted,
     fit_context,
     guarded_fit,
+    num_samples,
     read_weights,
     set_module,
     short_weights,
@@ -34,187 +34,229 @@ from ensemblage._core import (
     with_shared,
 )
 from ensemblage.datasets import ENCODE_CONSTRAINT, ENCODE_DOCS, EncodeMixin, TableEncoder
-from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool
-from ensemblage.pool._distillation import Distilled, Soft, distil, make_readable
+from ensemblage.fusion import RESPONSE_METHODS, Fusion, LogLinearPool, SourcedClassifierMixin
+from ensemblage.pool._distillation import DistilledModel, distill, make_student
 from ensemblage.pool._fit import (
-    MANY_ROWS,
-    Clock,
+    LARGE_DATA_ROWS,
     FittedPool,
-    PoolPlan,
-    cross_fitted,
-    describe_pool,
-    learn_pool,
+    TimeBudget,
+    fit_pool,
     make_fusion,
 )
 from ensemblage.pool._leaderboard import (
-    Contributions,
-    HeldOutRecord,
+    Ablation,
     Leaderboard,
-    PrunedPool,
-    frontier,
-    fuse_again,
-    fused_again,
-    leave_places_out,
+    OutOfFold,
+    PruningStep,
+    ablate,
+    pruning_path,
 )
-from ensemblage.pool._member_spec import NUMBERS, TABLE, PoolRows, one_hold_out, shared_folds
-from ensemblage.pool._members import NUMBER_POOLS, POOLS, resolve_pool
-from ensemblage.pool._row_explanation import NumberDecision, PoolDecision, hear, hear_number
+from ensemblage.pool._member_spec import (
+    ENCODED,
+    TABLE,
+    MemberSpec,
+    TrainingData,
+    TunedMember,
+    holdout_fold,
+    make_cv_folds,
+)
+from ensemblage.pool._members import CLASSIFIER_POOLS, REGRESSOR_POOLS, resolve_members
+from ensemblage.pool._row_explanation import RowExplanation, explain_class, explain_number
 from ensemblage.pool._sources import (
-    KnownSources,
-    SourceAnswersMixin,
-    check_coverage,
-    deal_by_source,
-    explain_told,
-    fit_known_sources,
-    name_sources,
-    reach,
-    sources_plan,
+    SourcePool,
+    fit_source_pool,
+    interval_factor,
+    new_source_threshold,
+    prediction_sets,
+    stratify_folds_by_source,
+    unknown_source_threshold,
 )
 from ensemblage.pool._targets import (
-    LevelSpread,
-    PoolClasses,
-    PoolNumbers,
+    PoolClassTarget,
+    PoolNumericTarget,
     PoolTarget,
-    learn_level_spread,
+    correct_variance,
+    fit_growing_correction,
+    is_sound_correction,
 )
-from ensemblage.sources import split_source_column
+from ensemblage.sources import (
+    encode_sources,
+    lookup_sources,
+    split_fitted_column,
+    split_source_column,
+)
 
 Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ARRAY_CHECKS = {"dtype": [np.float64, np.float32], "order": "C"}
+"""One layout in memory, so that a frame and an array of the same numbers give the same bits."""
+REGRESSOR_METHODS = ("predict", "predict_std")
+SHARED_DOCS = f"""{ENCODE_DOCS}
+cv : int, splitter or iterable, default=5
+    The folds on which all members are tuned.
+n_jobs : int, default=None
+    Fits at the same time, through joblib.
+random_state : int, RandomState instance or None, default=None
+    For the folds and the members.
+member_names_ : list of str
+    Their names.
+member_inputs_ : list of {{"encoded", "table"}}
+    What each sees: the table itself, or its columns encoded as numbers.
+fusion_ : Fusion
+    Fitted, for these members.
+leaderboard_ : Leaderboard
+    Out-of-fold performance of the pool and of each member.
+out_of_fold_ : OutOfFold
+    Out-of-fold outputs: ``outputs`` of the members ``names``, (n_members, n_rows, n_outputs),
+    ``pool_outputs``, (n_rows, n_outputs), of the rows ``indices`` of ``fit``; 20,000 at most.
+n_features_in_ : int
+    Number of columns seen in ``fit``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the columns, where they all have one.
+"""
 
 
-NUMBER_RESPONSES = ("predict", "predict_std")
-"""What regressors are asked for."""
-
-
-def check_pool(pool: Any, n_classes: int | None) -> None:
-    """Refuse members, what they are asked, or a fusion that do not belong together.
-
-    The number of classes is None for a pool of numbers.
-    """
-    n_members = len(pool.estimators_)
-    expect(n_members > 0, "it has no members")
-    for name in ("member_names_", "responses_", "views_"):
-        expect(len(getattr(pool, name)) == n_members, f"{name} has another length")
-    expect_fitted(pool, {"member_names_": "words (members)"}, members=n_members)
-    expect(isinstance(pool.leaderboard_, Leaderboard), "leaderboard_ is none")
-    known = NUMBER_RESPONSES if n_classes is None else RESPONSE_METHODS
-    expect(set(pool.responses_) <= set(known), "responses_ are not known")
-    expect(set(pool.views_) <= {NUMBERS, TABLE}, "views_ are not known")
-    if isinstance(pool.fusion_, LogLinearPool):
-        known_classes = None if pool.fusion_.numeric_ else len(pool.fusion_.class_prior_)
-        lengths = (len(pool.fusion_.weights_), known_classes)
-        expect(lengths == (n_members, n_classes), "fusion_ is of another pool")
-    _check_record(pool.held_out_, n_classes)
-
-
-def _check_record(record: HeldOutRecord, n_classes: int | None) -> None:
-    """Refuse arrays of other lengths: classes of rows are indices of their probabilities."""
-    n_members, n_rows = len(record.names), len(record.y)
-    expect(len(record.places) == n_members, "places has another length")
-    if n_classes is None:
-        expect_array(record, "outputs", [n_members, n_rows, 2])
-        expect_array(record, "pooled", [n_rows, 2])
-        expect_array(record, "y", [n_rows])
-        variances = np.append(record.outputs[:, :, 1], record.pooled[:, 1])
-        expect(bool((variances > 0).all()), "a variance is not above zero")
-    else:
-        expect_array(record, "outputs", [n_members, n_rows, n_classes])
-        expect_array(record, "pooled", [n_rows, n_classes], low=0, high=1 + 1e-6)
-        expect_array(record, "y", [n_rows], "integer", low=0, high=n_classes - 1)
-    expect_array(record, "rows", [n_rows], "integer", low=0)
-    if record.weights is not None:
-        expect_array(record, "weights", [n_rows], low=0)
-
-
-# one layout in memory, so that a frame and an array of the same numbers give the same bits
-ARRAYS = {"dtype": [np.float64, np.float32], "order": "C"}
-
-
-class PoolMixin(EncodeMixin):
-    """Reads rows, keeps and asks members, and tells what a pool is made of."""
+class BaseEnsemblage(EncodeMixin):
+    """Validation, fit and pruning of a pool; a subclass knows the target and how to predict."""
 
     member_names_: list[str]
     estimators_: list[Any]
-    responses_: list[str]
-    views_: list[str]
+    response_methods_: list[str]
+    member_inputs_: list[str]
     fusion_: Fusion
     leaderboard_: Leaderboard
-    held_out_: HeldOutRecord
+    out_of_fold_: OutOfFold
+    members: Any
+    fusion: Any
     cv: Any
+    n_jobs: int | None
+    random_state: Any
+    time_budget: float | None = None
 
     _shows_table: ClassVar[bool] = True
+    _numeric: ClassVar[bool]
 
     def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolTarget]:
-        """Validate what is to be predicted; give it as numbers, and what it is."""
+        """Validate the target; give class codes or numbers, and what they are."""
         raise NotImplementedError  # look: ok
 
     def _target(self) -> PoolTarget:
-        """Give what was read in ``fit``."""
         raise NotImplementedError  # look: ok
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int) -> PoolRows:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, sources: Any = None
+    ) -> Self:
+        weighted = sample_weight is not None
+        specs = resolve_members(self.members, weighted=weighted, numeric=self._numeric)
+        fusion = make_fusion(self.fusion, has_groups=groups is not None, numeric=self._numeric)
+        budget = self._new_budget(shared=sources is not None)
+        fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(specs))
+        X, given_sources = split_source_column(X, sources)
+        data = self._validate_training_data(X, y, sample_weight, groups, fold_seed)
+        names, codes = np.empty(0), np.empty(0, dtype=np.int64)
+        if given_sources is not None:
+            names, codes = self._encode_sources(given_sources, X, data, specs, fusion)
+            data = stratify_folds_by_source(data, codes, self.cv, fold_seed)
+        pool, chosen = fit_pool(
+            specs, seeds, fusion, data,
+            budget=budget, n_jobs=self.n_jobs, correct=self._corrector(data),
+        )  # fmt: skip
+        self._store(pool)
+        self.__dict__.pop("source_pool_", None)
+        if given_sources is not None:
+            self.source_column_ = sources if isinstance(sources, str) else None
+            self.source_pool_ = fit_source_pool(
+                pool, chosen, fusion, data, names, codes, source_seed,
+                budget=self._new_budget(shared=True), n_jobs=self.n_jobs,
+            )  # fmt: skip
+            self.leaderboard_ = replace(self.leaderboard_, note=self.source_pool_.note)
+        return self
+
+    def _new_budget(self, *, shared: bool) -> TimeBudget | None:
+        """Start the budget, if there is one; pools with and without sources have a half each."""
+        if self.time_budget is None:
+            return None
+        return TimeBudget(self.time_budget / (1 + shared), self.n_jobs)
+
+    def _corrector(self, data: TrainingData) -> Any:
+        """Give what is learned from the fused out-of-fold outputs, and applied to them."""
+        del data
+
+    def _encode_sources(
+        self, sources: Any, X: Any, data: TrainingData, specs: list[MemberSpec], fusion: Fusion
+    ) -> tuple[NDArray[Any], Integers]:
+        """Give names and codes of sources; refuse a pool without probabilities."""
+        if not fusion.returns_probabilities(all(s.response == "predict_proba" for s in specs)):
+            raise ValueError(
+                f"sources were given, but fusion={fusion!r} gives no probabilities with these "
+                "members. Use fusion='log_linear', or members with predict_proba."
+            )
+        names, codes = encode_sources(sources, X, allow_missing=True)
+        return names, codes if data.indices is None else codes[data.indices]
+
+    def _validate_training_data(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, fold_seed: int
+    ) -> TrainingData:
         """Validate what ``fit`` was given, drop rows without weight, and make the folds."""
         given = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        X, y = self._training_rows(X, y, sample_weight, **ARRAYS, ensure_min_samples=2)
+        X, y = self._training_rows(X, y, sample_weight, **ARRAY_CHECKS, ensure_min_samples=2)
         table = given if isinstance(getattr(self, "encoder_", None), TableEncoder) else None
         check_consistent_length(X, groups)
-        weights, numbers = None, np.arange(len(y))
+        weights, indices = None, np.arange(len(y))
         if sample_weight is not None:
             weights = short_weights(read_weights(sample_weight, X))
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
-            numbers = np.flatnonzero(present)
-            table = None if table is None else take_rows(table, numbers)
+            indices = np.flatnonzero(present)
+            table = None if table is None else take_rows(table, indices)
             groups = None if groups is None else np.asarray(groups)[present]
         y, target = self._read_target(y)
-        rows = PoolRows(X, y, target, weights, [], groups is not None, numbers, table)
-        return rows._replace(folds=self._folds(rows, fold_seed, groups))
-
-    def _folds(self, rows: PoolRows, seed: int, groups: Any) -> list[Fold]:
-        """Make the folds that all members share."""
-        return shared_folds(rows.labels, self.cv, seed, groups)
+        data = TrainingData(X, y, target, weights, [], groups is not None, indices, table)
+        timed = self.time_budget is not None and isinstance(self.cv, Integral)
+        if timed and len(y) > LARGE_DATA_ROWS:
+            return data._replace(folds=holdout_fold(data.labels, fold_seed, groups))
+        return data._replace(folds=make_cv_folds(data.labels, self.cv, fold_seed, groups))
 
     def _store(self, pool: FittedPool) -> None:
-        """Keep the members that have a say, and what is known of all; warn of those left out."""
         self.member_names_, self.estimators_ = pool.names, pool.estimators
-        self.responses_, self.views_, self.fusion_ = pool.responses, pool.views, pool.fusion
-        self.leaderboard_, self.held_out_ = pool.leaderboard, pool.held_out
-        if pool.leaderboard.left_out:
-            warn_user(" ".join(pool.leaderboard.left_out))
+        self.response_methods_, self.member_inputs_ = pool.response_methods, pool.inputs
+        self.fusion_, self.leaderboard_ = pool.fusion, pool.leaderboard
+        self.out_of_fold_ = pool.out_of_fold
+        if pool.leaderboard.failures:
+            warn_user(" ".join(pool.leaderboard.failures))
 
-    def _ask(self, X: Any) -> Doubles:
-        """Ask the members about rows, (n_members, n_samples, n_outputs)."""
+    def _member_outputs(self, X: Any) -> Doubles:
+        """Outputs of the members, (n_members, n_samples, n_outputs)."""
         check_is_fitted(self)
-        given = X if hasattr(X, "shape") else np.array(X, dtype=object)
-        seen, target = {NUMBERS: self._new_rows(X, **ARRAYS), TABLE: given}, self._target()
-        asked = zip(self.estimators_, self.responses_, self.views_, strict=True)
-        return np.stack([target.outputs(each, seen[sees], by) for each, by, sees in asked])
+        table = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        inputs, target = {ENCODED: self._new_rows(X, **ARRAY_CHECKS), TABLE: table}, self._target()
+        members = zip(self.estimators_, self.response_methods_, self.member_inputs_, strict=True)
+        return np.stack([target.outputs(each, inputs[kind], by) for each, by, kind in members])
 
-    def contributions(self) -> Contributions:
-        """Tell what the pool would lose without each place of diversity.
+    def ablation(self) -> Ablation:
+        """Log loss of the pool without each group of members.
 
         Returns
         -------
-        Contributions
-            Log loss without each place, on rows that the pool has not seen. Only the fusion is
-            fitted again. It is of members that do not know sources.
+        Ablation
+            Out-of-fold ``log_loss`` of the whole pool, and a row for each group: ``group``,
+            ``members``, ``log_loss`` without them, its ``change`` and the ``standard_error`` of
+            that; prints as a table. Only the fusion is fitted again. It is of members that do not
+            know sources.
         """
         check_is_fitted(self)
-        return leave_places_out(self.held_out_, self._unfitted_fusion())
+        return ablate(self.out_of_fold_, clone(self.fusion_))
 
-    def _unfitted_fusion(self) -> Fusion:
-        """Give the fusion with the options that it was fitted with."""
-        fusion: Fusion = clone(self.fusion_)
-        return fusion
-
-    def frontier(self) -> list[PrunedPool]:
+    def pruning_path(self) -> list[PruningStep]:
         """List ever smaller pools: how long each takes to predict, and at what loss.
 
         Returns
         -------
-        list of PrunedPool
-            From all members that count to one; each time the member goes that costs the least
-            loss per second saved.
+        list of PruningStep
+            From all members with a weight to one; each time the member goes that costs the least
+            loss per second saved. Each has ``members``, ``latency`` (seconds for 100 rows) and
+            out-of-fold ``log_loss``.
         """
         check_is_fitted(self)
         seconds = {
@@ -222,7 +264,7 @@ class PoolMixin(EncodeMixin):
             for each in self.leaderboard_[1:]
             if each.member in self.member_names_
         }
-        return frontier(self.held_out_, seconds, self._unfitted_fusion())
+        return pruning_path(self.out_of_fold_, seconds, clone(self.fusion_))
 
     def prune(self, max_latency: float) -> Self:
         """Give a pool that predicts faster; this one stays as it is, and so does that of sources.
@@ -230,94 +272,100 @@ class PoolMixin(EncodeMixin):
         Parameters
         ----------
         max_latency : float
-            Seconds for 100 rows, as ``frontier`` has them.
+            Seconds for 100 rows, as ``pruning_path`` has them.
 
         Returns
         -------
         object
-            Fitted, of the largest pool of ``frontier`` that is fast enough; the fusion is fitted
-            again for its members.
+            Fitted, of the largest pool of ``pruning_path`` that is fast enough; the fusion is
+            fitted again for its members.
         """
-        points = self.frontier()
-        fast = [each for each in points if each.latency <= max_latency]
+        path = self.pruning_path()
+        fast = [each for each in path if each.latency <= max_latency]
         if not fast:
-            least = min(each.latency for each in points)
+            least = min(each.latency for each in path)
             raise ValueError(
                 f"max_latency={max_latency!r} is less than the {least:.2g} s for 100 rows that the "
-                "fastest of the pools takes. Allow more; frontier() lists what each costs."
+                "fastest of the pools takes. Allow more; pruning_path() lists what each costs."
             )
         kept = [k for k, name in enumerate(self.member_names_) if name in fast[0].members]
         pruned = copy(self)
-        for name in ("member_names_", "estimators_", "responses_", "views_"):
+        for name in ("member_names_", "estimators_", "response_methods_", "member_inputs_"):
             setattr(pruned, name, [getattr(self, name)[k] for k in kept])
-        pruned.fusion_ = fuse_again(self.held_out_, pruned.member_names_, self._unfitted_fusion())
+        record = self.out_of_fold_
+        members = [record.names.index(name) for name in pruned.member_names_]
+        pruned.fusion_ = record.fit_fusion(clone(self.fusion_), members)
+        pruned._refit_correction(members)
         return pruned
+
+    def _refit_correction(self, members: list[int]) -> None:
+        """Learn again what is applied to the fused outputs, of fewer members."""
+
+    def _check_pool(self, n_classes: int | None) -> None:
+        """Refuse members, methods or a fusion that do not belong together."""
+        n_members = len(self.estimators_)
+        expect(n_members > 0, "it has no members")
+        for name in ("member_names_", "response_methods_", "member_inputs_"):
+            expect(len(getattr(self, name)) == n_members, f"{name} has another length")
+        expect_fitted(self, {"member_names_": "words (members)"}, members=n_members)
+        expect(isinstance(self.leaderboard_, Leaderboard), "leaderboard_ is none")
+        known = REGRESSOR_METHODS if n_classes is None else RESPONSE_METHODS
+        expect(set(self.response_methods_) <= set(known), "response_methods_ are not known")
+        expect(set(self.member_inputs_) <= {ENCODED, TABLE}, "member_inputs_ are not known")
+        if isinstance(self.fusion_, LogLinearPool):
+            known_classes = None if self.fusion_.numeric_ else len(self.fusion_.class_prior_)
+            lengths = (len(self.fusion_.weights_), known_classes)
+            expect(lengths == (n_members, n_classes), "fusion_ is of another pool")
+        self.out_of_fold_.check(n_classes)
 
 
 @set_module("ensemblage.pool")
-@with_shared(ENCODE_DOCS)
-class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEstimator):
-    r"""A pool of members from all three places of diversity, which need no tuning by hand.
+@with_shared(SHARED_DOCS)
+class EnsemblageClassifier(BaseEnsemblage, SourcedClassifierMixin, DocLinkMixin, BaseEstimator):
+    r"""A pool of classifiers from all three places of diversity, without tuning by hand.
 
-    Members of the usual kinds and of this library are tuned on shared folds. What they say of
-    rows that they have not seen teaches a fusion how much to listen to each; those who count are
-    then fitted to all rows.
+    Members of the usual kinds and of this library are tuned on shared folds. A fusion learns
+    their weights from their out-of-fold outputs; those with a weight are then fitted to all rows.
 
     Parameters
     ----------
-    pool : {"lean", "full", "ours", "anchors"} or list, default="lean"
-        The members. ``"anchors"`` are a support vector machine, logistic regression, two forests
+    members : {"lean", "full", "library", "standard"} or list, default="lean"
+        The members. ``"standard"`` are a support vector machine, logistic regression, two forests
         and boosting; ``"lean"`` adds the inner network and the joint subspaces, ``"full"`` the
-        strata too; ``"ours"`` are these three alone. A list holds names of members, classifiers,
+        strata too; ``"library"`` are these three alone. A list holds names of members, classifiers,
         or pairs of a name and a classifier.
     fusion : {"log_linear", "stacking"} or Fusion, default="log_linear"
         How members' outputs become one. ``"log_linear"`` is
-        :class:`~ensemblage.fusion.LogLinearPool` with
-        class biases, a temperature and a floor.
-    cv : int, splitter or iterable, default=5
-        The folds on which all members are tuned and held out.
+        :class:`~ensemblage.fusion.LogLinearPool` with class biases, a temperature and a weight of
+        the class frequencies.
+    {cv}
     time_budget : float, default=None
         Seconds that ``fit`` may take; None for as long as it takes. Members are then tried by
-        what they are worth per second, on as many rows as time allows. Beyond 10,000 rows, rows
-        are held out once instead of in folds, and boosting is grown to its end before all others.
-    {encode}
-    n_jobs : int, default=None
-        Fits at the same time, through joblib.
-    random_state : int, RandomState instance or None, default=None
-        For the folds and the members.
+        their value per second, on as many rows as time allows. Beyond 10,000 rows, rows are held
+        out once instead of in folds, and boosting comes before all others.
+    {encode, n_jobs, random_state}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     estimators_ : list of classifiers
-        Fitted members that have a say; they know classes by their number.
-    member_names_ : list of str
-        Their names.
-    responses_ : list of {"predict_proba", "decision_function", "predict"}
-        What each is asked for.
-    views_ : list of {"numbers", "table"}
-        What each sees: the table itself, or the numbers that were made of it.
-    fusion_ : Fusion
-        Fitted, for these members.
-    leaderboard_ : Leaderboard
-        What the pool and each member are worth on rows that they have not seen.
-    held_out_ : HeldOutRecord
-        What they said of these rows.
-    known_sources_ : KnownSources
-        What answers rows of known sources; only after a fit with ``sources``. All else here is of
-        the pool that does not know them.
+        Fitted members with a weight; they know classes by their index.
+    {member_names_}
+    response_methods_ : list of {"predict_proba", "decision_function", "predict"}
+        The method that gives each one's outputs.
+    {member_inputs_, fusion_, leaderboard_, out_of_fold_}
+    source_pool_ : SourcePool
+        The pool that predicts rows of known sources; only after a fit with ``sources``. All else
+        here is of the pool that does not know them. It has ``names`` of the sources, ``offsets``
+        of their log probabilities, (n_sources, n_classes), and a ``leaderboard``.
     source_column_ : str or None
-        Name of the column of ``fit`` that told the sources; only after such a fit.
-    {encoder_}
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+        Name of the column of ``fit`` that held the sources; only after such a fit.
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    EnsemblageRegressor : The same of numbers.
+    EnsemblageRegressor : The same for a numeric target.
     ensemblage.fusion.LogLinearPool : The fusion.
     ensemblage.strata.StrataEnsembleClassifier : Diversity in the rows alone.
     ensemblage.subspace.JointSubspaceClassifier : Diversity in the columns alone.
@@ -331,10 +379,10 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     ``groups``, forests are judged by the folds too, and there are no biases :math:`b_c`.
 
     With ``sources``, folds keep the shares of sources and classes. The pool of known sources has
-    partial pooling, boosting and a forest, all told the source; what it says of a source's rows
-    is shifted by offsets that are drawn to zero (:class:`KnownSources`). Sources of a few rows or
-    of one class need no care: they borrow from the others. A row of ``fit`` whose source is
-    missing is learned by the other pool only.
+    partial pooling, boosting and a forest, all of which see the source; offsets that are shrunk
+    to zero are added to its log probabilities. Sources of a few rows or of one class need no care:
+    they are shrunk towards the others. A row of ``fit`` whose source is missing is learned by the
+    other pool only.
 
     References
     ----------
@@ -347,7 +395,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     >>> from ensemblage.pool import EnsemblageClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> model = EnsemblageClassifier(["logistic", "forest"], random_state=0).fit(X, y)
-    >>> bool(model.leaderboard_[0].accuracy > 0.95)
+    >>> bool(model.leaderboard_[0].score > 0.95)
     True
     """
 
@@ -355,7 +403,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True, "sources": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "pool": [StrOptions(set(POOLS)), list, tuple],
+        "members": [StrOptions(set(CLASSIFIER_POOLS)), list, tuple],
         "fusion": [StrOptions({"log_linear", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
@@ -363,10 +411,13 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+    _numeric = False
+    source_pool_: SourcePool
+    source_column_: str | None
 
     def __init__(
         self,
-        pool: Any = "lean",
+        members: Any = "lean",
         *,
         fusion: Any = "log_linear",
         cv: Any = 5,
@@ -375,7 +426,7 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.pool = pool
+        self.members = members
         self.fusion = fusion
         self.cv = cv
         self.time_budget = time_budget
@@ -387,22 +438,22 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, sources: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, sources: Any = None
     ) -> Self:
-        """Tune the members on shared folds, learn to fuse them, and fit those who count.
+        """Tune the members on shared folds, fit the fusion, and refit those with a weight.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows: numbers, and with ``encode`` also words, dates and gaps. Members, a
-            user's own too, see the numbers that are made of them.
+            Training rows: numeric columns, and with ``encode`` also categories, dates and missing
+            values. Members, a user's own too, see the columns encoded as numbers.
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are as good as absent.
+            Row weights; rows with weight zero are left out.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: no member speaks in training about a row whose group it
-            has seen.
+            Rows that belong together: out-of-fold outputs of a row are of members that have not
+            seen its group.
         sources : array-like of shape (n_samples,) or str, default=None
             Where each row comes from, or the column of X that tells; members do not see this
             column. A second pool is then fitted to rows whose source is not missing, of members
@@ -413,70 +464,102 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         self : object
             Fitted pool.
         """
-        recipes = resolve_pool(self.pool, weighted=sample_weight is not None)
-        fusion = make_fusion(self.fusion, grouped=groups is not None)
-        clock = self._clock(halved=sources is not None)
-        fold_seed, *seeds, source_seed = draw_seeds(self.random_state, 2 + len(recipes))
-        X, told = split_source_column(X, sources)
-        rows = self._read(X, y, sample_weight, groups, fold_seed)
-        named = None if told is None else name_sources(told, X, rows, recipes, fusion)
-        if named is not None:
-            rows = deal_by_source(rows, named[1], self.cv, fold_seed)
-        plan = PoolPlan(recipes, seeds, fusion, clock, self.n_jobs)
-        learned = learn_pool(plan, rows)
-        self._store(describe_pool(learned, rows, cross_fitted(fusion, learned.verdict, rows)))
-        self.__dict__.pop("known_sources_", None)
-        if named is not None:
-            self.source_column_ = sources if isinstance(sources, str) else None
-            plan = sources_plan(plan, self._clock(halved=True), source_seed, len(named[0]))
-            self.known_sources_ = fit_known_sources(plan, rows, *named, learned)
-            self.leaderboard_ = replace(self.leaderboard_, note=self.known_sources_.note)
-        return self
+        return self._fit(X, y, sample_weight, groups, sources)
 
-    def _clock(self, *, halved: bool) -> Clock | None:
-        """Start a clock, if there is a budget; the pools with and without sources halve it."""
-        return None if self.time_budget is None else Clock(self.time_budget / (1 + halved))
-
-    def _read_target(self, y: Any) -> tuple[NDArray[np.intp], PoolClasses]:
+    def _read_target(self, y: Any) -> tuple[NDArray[np.intp], PoolClassTarget]:
         check_classification_targets(y)
         self.classes_, y = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             named = "".join(f", {each!r}" for each in self.classes_.tolist())
             raise ValueError(f"y holds one class only{named}; a classifier needs at least two.")
-        return y, PoolClasses(self.classes_)
+        return y, PoolClassTarget(self.classes_)
 
-    def _folds(self, rows: PoolRows, seed: int, groups: Any) -> list[Fold]:
-        timed = self.time_budget is not None and isinstance(self.cv, Integral)
-        if timed and len(rows.y) > MANY_ROWS:
-            return one_hold_out(rows.y, seed, groups)
-        return super()._folds(rows, seed, groups)
-
-    def _check_fitted(self) -> None:
-        """Refuse attributes that do not belong together."""
-        check_pool(self, len(self.classes_))
-        known = vars(self).get("known_sources_")
-        expect(known is None or isinstance(known, KnownSources), "known_sources_ are none")
+    def _target(self) -> PoolClassTarget:
+        return PoolClassTarget(self.classes_)
 
     def _returns_probabilities(self) -> bool:
-        if hasattr(self, "responses_"):
-            responses, fusion = self.responses_, self.fusion_
+        if hasattr(self, "response_methods_"):
+            methods, fusion = self.response_methods_, self.fusion_
         else:
-            responses = [each.response for each in resolve_pool(self.pool)]
-            fusion = make_fusion(self.fusion, grouped=False)
-        probable = all(name == "predict_proba" for name in responses)
-        return bool(fusion.returns_probabilities(probable))
+            methods = [each.response for each in resolve_members(self.members)]
+            fusion = make_fusion(self.fusion, has_groups=False)
+        return bool(fusion.returns_probabilities(all(each == "predict_proba" for each in methods)))
 
-    def _target(self) -> PoolClasses:
-        return PoolClasses(self.classes_)
+    def _split_sources(self, X: Any, sources: Any) -> tuple[Any, Integers]:
+        """Give rows without a column of sources, and codes of these."""
+        check_is_fitted(self)
+        pool = getattr(self, "source_pool_", None)
+        if pool is None:
+            if sources is not None:
+                raise ValueError(
+                    "sources were given, but the pool was fitted without: pass "
+                    "fit(..., sources=...), or leave them out."
+                )
+            return X, np.full(num_samples(X), UNKNOWN_SOURCE, dtype=np.int64)
+        X, sources = split_fitted_column(X, sources, self.source_column_)
+        return X, lookup_sources(sources, pool.names, num_samples(X))
 
-    def _scores_without(self, X: Any) -> Doubles:
-        return np.asarray(self.fusion_.combine(self._ask(X)))
+    def _scores(self, X: Any, sources: Any = None) -> Doubles:
+        return self._scores_by_source(*self._split_sources(X, sources))
 
-    def _numbers(self, X: Any) -> Doubles:
-        return np.asarray(self._new_rows(X, **ARRAYS))
+    def _scores_by_source(self, X: Any, codes: Integers) -> Doubles:
+        """Predict rows by the pool that knows their source, or the one that needs none."""
+        if (codes == UNKNOWN_SOURCE).all():
+            return np.asarray(self.fusion_.combine(self._member_outputs(X)))
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        scores = np.empty((len(codes), len(self.classes_)))
+        known = np.flatnonzero(codes != UNKNOWN_SOURCE)
+        unknown = np.flatnonzero(codes == UNKNOWN_SOURCE)
+        rows = np.asarray(self._new_rows(take_rows(X, known), **ARRAY_CHECKS))
+        scores[known] = self.source_pool_.predict_proba(rows, codes[known])
+        if len(unknown):
+            scores[unknown] = self.fusion_.combine(self._member_outputs(take_rows(X, unknown)))
+        return scores
 
-    def explain_row(self, x: Any, source: Any = None) -> PoolDecision:
-        """Tell who said what of one row, and what it meant for the answer.
+    @available_if(lambda self: self._returns_probabilities())
+    def predict_set(
+        self, X: Any, sources: Any = None, *, coverage: float = 0.9
+    ) -> NDArray[np.bool_]:
+        r"""Give prediction sets: for each row the classes that it may well have.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        sources : array-like of shape (n_samples,) or str, default=None
+            As in ``predict_proba``.
+        coverage : float, default=0.9
+            Share of rows whose set is to hold their class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            True for classes in the set; the most probable always is.
+
+        Notes
+        -----
+        Conformal: a class is in the set if :math:`1 - p` is at most the quantile of the
+        out-of-fold :math:`1 - p(y)`. Each known source has its own quantile, in which all other
+        sources count as 20 rows; that of rows whose source is new or missing is of rows whose
+        source had been left out, all sources alike. The coverage is that of rows like those of
+        training; of a new source it may be less.
+        """
+        _check_coverage(coverage)
+        X, codes = self._split_sources(X, sources)
+        pool = getattr(self, "source_pool_", None)
+        proba = self._scores_by_source(X, codes)
+        if pool is None or pool.unseen_source_scores is None:
+            threshold = unknown_source_threshold(self.out_of_fold_, coverage)
+        else:
+            threshold = new_source_threshold(**pool.unseen_source_scores, coverage=coverage)
+        thresholds = np.full(len(codes), threshold)
+        if pool is not None and (codes != UNKNOWN_SOURCE).any():
+            own = pool.thresholds(coverage)
+            thresholds = np.where(codes != UNKNOWN_SOURCE, own[codes], thresholds)
+        return prediction_sets(proba, thresholds)
+
+    def explain_row(self, x: Any, source: Any = None) -> RowExplanation:
+        """Explain the prediction of one row by what the members predict.
 
         Parameters
         ----------
@@ -487,15 +570,17 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
 
         Returns
         -------
-        PoolDecision
-            The answer, and each member's probabilities, weight and push; prints as a table.
+        RowExplanation
+            The prediction, and each member's probabilities, weight and contribution; prints as a
+            table.
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        row, codes = self._look_up(row, None if source is None else [source])
+        row, codes = self._split_sources(row, None if source is None else [source])
         if codes[0] == UNKNOWN_SOURCE:
-            return hear(self.member_names_, self._ask(row), self.fusion_, self.classes_)
-        told = self._numbers(row)
-        return explain_told(self.known_sources_, told, int(codes[0]), self.classes_)
+            outputs = self._member_outputs(row)
+            return explain_class(self.member_names_, outputs, self.fusion_, self.classes_)
+        encoded = np.asarray(self._new_rows(row, **ARRAY_CHECKS))
+        return self.source_pool_.explain_row(encoded, int(codes[0]), self.classes_)
 
     def distill(
         self,
@@ -503,10 +588,10 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
         y: Any = None,
         *,
         kind: str = "tree",
-        max_leaves: int = 16,
-        training: bool = False,
-    ) -> Distilled:
-        """Fit one readable model to what the pool says.
+        max_leaf_nodes: int = 16,
+        out_of_fold: bool = False,
+    ) -> DistilledModel:
+        """Fit one readable model to the pool's probabilities.
 
         Parameters
         ----------
@@ -516,106 +601,92 @@ class EnsemblageClassifier(PoolMixin, SourceAnswersMixin, DocLinkMixin, BaseEsti
             Their classes, to judge the model by.
         kind : {"tree", "network", "logistic"}, default="tree"
             A decision tree, a Bayesian network, or logistic regression.
-        max_leaves : int, default=16
+        max_leaf_nodes : int, default=16
             Leaves of the tree at most.
-        training : bool, default=False
-            Whether X are the rows of ``fit``, in their order: then the model learns what the pool
-            said of each when it had not seen it.
+        out_of_fold : bool, default=False
+            Whether X are the rows of ``fit``, in their order: then the model learns the pool's
+            out-of-fold probabilities.
 
         Returns
         -------
-        Distilled
-            The model, its fidelity to the pool, and its own score.
+        DistilledModel
+            The fitted ``model``, and out of fold its ``fidelity`` (share of rows on which it agrees
+            with the pool), ``log_loss``, ``accuracy`` and the ``label_log_loss`` of the same model
+            fitted to the classes; the last three are None without ``y``.
         """
         check_is_fitted(self)
-        model = make_readable(kind, max_leaves, encoded=hasattr(self, "encoder_"))
-        if training:
-            known = self.held_out_.rows
-            targets = self.held_out_.pooled.astype(float)
-            X, y = take_rows(X, known), None if y is None else np.asarray(y)[known]
+        model = make_student(kind, max_leaf_nodes, encoded=hasattr(self, "encoder_"))
+        if out_of_fold:
+            rows = self.out_of_fold_.indices
+            proba = self.out_of_fold_.pool_outputs.astype(float)
+            X, y = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
         else:
-            targets = self.predict_proba(X)
-        X, _ = self._look_up(X, None)
-        numbers = None if y is None else np.searchsorted(self.classes_, y)
-        return distil(model, X, Soft(targets, self.classes_), numbers)
+            proba = self.predict_proba(X)
+        X, _ = self._split_sources(X, None)
+        codes = None if y is None else np.searchsorted(self.classes_, y)
+        return distill(model, X, proba, self.classes_, codes)
+
+    def _check_fitted(self) -> None:
+        self._check_pool(len(self.classes_))
+        pool = vars(self).get("source_pool_")
+        expect(pool is None or isinstance(pool, SourcePool), "source_pool_ is none")
 
 
 @set_module("ensemblage.pool")
-@with_shared(ENCODE_DOCS)
-class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator):
-    r"""A pool of regressors of the usual kinds and of this library, which need no tuning by hand.
+@with_shared(SHARED_DOCS)
+class EnsemblageRegressor(BaseEnsemblage, RegressorMixin, DocLinkMixin, BaseEstimator):
+    r"""A pool of regressors of the usual kinds and of this library, without tuning by hand.
 
-    Members are tuned on shared folds. What they say of rows that they have not seen tells how far
-    each is off, and teaches a fusion how much to listen to each; those who count are then fitted to
-    all rows.
+    Members are tuned on shared folds. Their out-of-fold residuals tell the variance of each, and
+    teach a fusion their weights; those with a weight are then fitted to all rows.
 
     Parameters
     ----------
-    pool : {"lean", "full", "anchors"} or list, default="lean"
-        The members. ``"anchors"`` are ridge regression, a support vector machine, two forests and
-        boosting; ``"lean"`` adds the crowd tree, ``"full"`` the strata too. A list holds names of
+    members : {"lean", "full", "standard"} or list, default="lean"
+        The members. ``"standard"`` are ridge regression, a support vector machine, two forests and
+        boosting; ``"lean"`` adds the inner tree, ``"full"`` the strata too. A list holds names of
         members, regressors, or pairs of a name and a regressor.
     fusion : {"log_linear", "mean", "stacking"} or Fusion, default="log_linear"
         How members' densities become one. ``"log_linear"`` is
         :class:`~ensemblage.fusion.LogLinearPool`.
-    cv : int, splitter or iterable, default=5
-        The folds on which all members are tuned and held out.
-    {encode}
-    n_jobs : int, default=None
-        Fits at the same time, through joblib.
-    random_state : int, RandomState instance or None, default=None
-        For the folds and the members.
+    {cv, encode, n_jobs, random_state}
 
     Attributes
     ----------
     estimators_ : list of regressors
-        Fitted members that have a say.
-    member_names_ : list of str
-        Their names.
-    responses_ : list of {"predict", "predict_std"}
-        What each is asked for; the second tells its spread, too.
-    views_ : list of {"numbers", "table"}
-        What each sees: the table itself, or the numbers that were made of it.
-    fusion_ : Fusion
-        Fitted, for these members.
-    leaderboard_ : Leaderboard
-        What the pool and each member are worth on rows that they have not seen.
-    held_out_ : HeldOutRecord
-        What they said of these rows.
+        Fitted members with a weight.
+    {member_names_}
+    response_methods_ : list of {"predict", "predict_std"}
+        The method that gives each one's outputs; the second has its standard deviation, too.
+    {member_inputs_, fusion_, leaderboard_, out_of_fold_}
     target_mean_, target_scale_ : float
         Mean and standard deviation of the target in training.
-    spread_factor_, spread_floor_ : float
-        By which the fused variance is multiplied, and what is added to it: as makes rows most
-        likely that neither members nor fusion had seen.
-    spread_growth_, spread_levels_ : float, tuple of float
-        Log of how many times as large that variance is where the prediction is highest as where it
-        is lowest, and these two predictions; 0 where no growth is clear.
-    {encoder_}
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where they all have one.
+    variance_correction_ : dict
+        How the fused variance is corrected, as out-of-fold residuals say: multiplied by
+        ``factor``, with ``offset`` added, and grown with the prediction by exp(``log_growth`` t),
+        where t is 0 at the prediction ``low`` and 1 at ``high``; ``log_growth`` is 0 where no
+        growth is significant.
+    {encoder_, n_features_in_, feature_names_in_}
 
     See Also
     --------
-    EnsemblageClassifier : The same of classes; only it has a budget of seconds, known sources and
-        distilling so far.
+    EnsemblageClassifier : The same for classes; only it has a time budget, known sources and
+        distillation so far.
     ensemblage.fusion.LogLinearPool : The fusion.
     ensemblage.strata.StrataEnsembleRegressor : Diversity in the rows alone.
     ensemblage.inner.InnerTreeRegressor : Diversity in the decisions alone.
 
     Notes
     -----
-    A member says a normal density: its prediction :math:`\mu_k`, and a variance :math:`s_k^2`
-    learned from its residuals on rows that it has not seen. The pool is eq. 10 of the joint-subset
+    A member's output is a normal density: its prediction :math:`\mu_k`, and a variance
+    :math:`s_k^2` learned from its out-of-fold residuals. The pool is eq. 10 of the joint-subset
     paper, :math:`p(y|x) \propto \prod_k p_k(y|x)^{i_k}`, which is normal again: its precision is
     :math:`\sum_k i_k / s_k^2`, and its mean that of the members, weighted by their parts of the
-    precision. Members whose ``predict`` tells no spread of its own are off by as much on all rows.
-    Importances fit the rows that they were learned from a little too well, variances that differ
-    from row to row may not hold, and large numbers are often known less exactly than small ones:
-    by rows that neither members nor fusion had seen the variance becomes
-    :math:`(a s^2 + b)\, e^{g t}`, where t, between 0 and 1, tells how high the prediction lies
-    between the lowest one and the highest.
+    precision. Members whose ``predict`` has no standard deviation of its own have the same one on
+    all rows. Importances fit the rows that they were learned from a little too well, variances
+    that differ from row to row may not hold, and large values are often known less exactly than
+    small ones: by out-of-fold residuals the variance becomes :math:`(a s^2 + b)\, e^{g t}`, where
+    t, between 0 and 1, tells how high the prediction lies between the lowest one and the highest.
 
     Forests are judged out of bag and strata by their own folds, of which only the gate is fitted
     again; where rows belong to ``groups``, forests are judged by the folds too.
@@ -640,17 +711,18 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "pool": [StrOptions(set(NUMBER_POOLS)), list, tuple],
+        "members": [StrOptions(set(REGRESSOR_POOLS)), list, tuple],
         "fusion": [StrOptions({"log_linear", "mean", "stacking"}), HasMethods(["fit", "combine"])],
         "cv": [Interval(Integral, 2, None, closed="left"), "cv_object"],
         "encode": ENCODE_CONSTRAINT,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
+    _numeric = True
 
     def __init__(
         self,
-        pool: Any = "lean",
+        members: Any = "lean",
         *,
         fusion: Any = "log_linear",
         cv: Any = 5,
@@ -658,7 +730,7 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.pool = pool
+        self.members = members
         self.fusion = fusion
         self.cv = cv
         self.encode = encode
@@ -668,42 +740,59 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
     # prefer_skip_nested_validation=False: members validate their own parameters
     @guarded_fit
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Tune the members on shared folds, learn to fuse them, and fit those who count.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Tune the members on shared folds, fit the fusion, and refit those with a weight.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training rows: numbers, and with ``encode`` also words, dates and gaps. Members, a
-            user's own too, see the numbers that are made of them.
+            Training rows: numeric columns, and with ``encode`` also categories, dates and missing
+            values. Members, a user's own too, see the columns encoded as numbers.
         y : array-like of shape (n_samples,)
-            Numbers to predict.
+            Numeric target.
         sample_weight : array-like of shape (n_samples,), default=None
-            Row weights; rows with weight zero are as good as absent.
+            Row weights; rows with weight zero are left out.
         groups : array-like of shape (n_samples,), default=None
-            Rows that belong together: no member speaks in training about a row whose group it
-            has seen.
+            Rows that belong together: out-of-fold outputs of a row are of members that have not
+            seen its group.
 
         Returns
         -------
         self : object
             Fitted pool.
         """
-        recipes = resolve_pool(self.pool, weighted=sample_weight is not None, numbers=True)
-        fusion = make_fusion(self.fusion, grouped=groups is not None, numbers=True)
-        fold_seed, *seeds = draw_seeds(self.random_state, 1 + len(recipes))
-        rows = self._read(X, y, sample_weight, groups, fold_seed)
-        learned = learn_pool(PoolPlan(recipes, seeds, fusion, None, self.n_jobs), rows)
-        self.target_mean_ = float(rows.prior[0])
-        self.target_scale_ = float(np.sqrt(rows.prior[1]))
-        pooled, known = cross_fitted(fusion, learned.verdict, rows), learned.verdict.known
-        spread = learn_level_spread(pooled, rows.y[known], rows.weights_at(known))
-        self._keep_spread(spread)
-        self._store(describe_pool(learned, rows, spread.widen(pooled)))
-        return self
+        return self._fit(X, y, sample_weight, groups)
+
+    def _corrector(self, data: TrainingData) -> Any:
+        self.target_mean_ = float(data.prior[0])
+        self.target_scale_ = float(np.sqrt(data.prior[1]))
+
+        def correct(fused: Doubles) -> Doubles:
+            tested = data.tested
+            weights = data.weights_at(tested)
+            self.variance_correction_ = fit_growing_correction(fused, data.y[tested], weights)
+            return correct_variance(fused, self.variance_correction_)
+
+        return correct
+
+    def _refit_correction(self, members: list[int]) -> None:
+        record = self.out_of_fold_
+        fused = record.cross_fuse(clone(self.fusion_), members)
+        self.variance_correction_ = fit_growing_correction(fused, record.y, record.weights)
+
+    def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumericTarget]:
+        return PoolNumericTarget.read(y, np.ones(len(y)))
+
+    def _target(self) -> PoolNumericTarget:
+        return PoolNumericTarget(self.target_scale_)
+
+    def _fused(self, X: Any) -> Doubles:
+        """Means and corrected variances, (n_samples, 2)."""
+        outputs = self._member_outputs(X)
+        return correct_variance(self.fusion_.combine(outputs), self.variance_correction_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict numbers, and how far they may be off.
+        """Predict the target, and its standard deviation.
 
         Parameters
         ----------
@@ -722,15 +811,15 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         mean, variance = self._fused(X).T
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Doubles:
-        r"""Give an interval that holds the truth for a share of the rows.
+    def predict_interval(self, X: Any, *, coverage: float = 0.9) -> Doubles:
+        r"""Give prediction intervals.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         coverage : float, default=0.9
-            The share of rows whose truth is to be inside, between 0 and 1.
+            The share of rows whose target is to be inside, between 0 and 1.
 
         Returns
         -------
@@ -740,16 +829,16 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
         Notes
         -----
         Conformal: the interval is :math:`\mu(x) \pm q\, s(x)`, with q such that a share of the
-        residuals on rows that the pool had not seen, each in units of its :math:`s(x)`, is at most
-        q. Where rows are too few for a coverage, q is the largest residual seen.
+        out-of-fold residuals, each in units of its :math:`s(x)`, is at most q. Where rows are too
+        few for a coverage, q is the largest residual seen.
         """
-        check_coverage(coverage)
+        _check_coverage(coverage)
         mean, variance = self._fused(X).T
-        half = reach(self.held_out_, coverage) * np.sqrt(variance)
+        half = interval_factor(self.out_of_fold_, coverage) * np.sqrt(variance)
         return np.column_stack([mean - half, mean + half])
 
-    def explain_row(self, x: Any) -> NumberDecision:
-        """Tell who said what of one row, and what it meant for the answer.
+    def explain_row(self, x: Any) -> RowExplanation:
+        """Explain the prediction of one row by what the members predict.
 
         Parameters
         ----------
@@ -758,48 +847,25 @@ class EnsemblageRegressor(PoolMixin, RegressorMixin, DocLinkMixin, BaseEstimator
 
         Returns
         -------
-        NumberDecision
-            The answer, and each member's number, spread, weight and push; prints as a table.
+        RowExplanation
+            The prediction, and each member's prediction, standard deviation, weight and
+            contribution; prints as a table.
         """
         row = x if hasattr(x, "columns") else np.asarray(x).reshape(1, -1)
-        outputs = self._ask(row)
-        told = hear_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
-        widened = self._spread().widen(np.array([[told.prediction, told.spread**2]]))
-        return replace(told, spread=float(np.sqrt(widened[0, 1])))
-
-    def prune(self, max_latency: float) -> Self:
-        pruned: Self = super().prune(max_latency)
-        record = self.held_out_
-        members = [record.names.index(name) for name in pruned.member_names_]
-        fused = fused_again(record, self._unfitted_fusion(), members)
-        pruned._keep_spread(learn_level_spread(fused, record.y, record.weights))
-        return pruned
-
-    prune.__doc__ = PoolMixin.prune.__doc__
-
-    def _fused(self, X: Any) -> Doubles:
-        """Fuse what members say of rows to means and variances, (n_samples, 2)."""
-        outputs = self._ask(X)
-        return self._spread().widen(self.fusion_.combine(outputs))
-
-    def _keep_spread(self, spread: LevelSpread) -> None:
-        self.spread_factor_, self.spread_floor_, self.spread_growth_, *levels = spread
-        self.spread_levels_ = tuple(levels)
-
-    def _spread(self) -> LevelSpread:
-        sizes = self.spread_factor_, self.spread_floor_, self.spread_growth_
-        return LevelSpread(*sizes, *self.spread_levels_)
-
-    def _read_target(self, y: Any) -> tuple[NDArray[Any], PoolNumbers]:
-        return PoolNumbers.read(y, np.ones(len(y)))
-
-    def _target(self) -> PoolNumbers:
-        return PoolNumbers(self.target_scale_)
+        outputs = self._member_outputs(row)
+        found = explain_number(self.member_names_, outputs, self.fusion_, self.target_mean_)
+        fused = np.array([[found.prediction, (found.std or 0.0) ** 2]])
+        variance = correct_variance(fused, self.variance_correction_)[0, 1]
+        return replace(found, std=float(np.sqrt(variance)))
 
     def _check_fitted(self) -> None:
-        """Refuse attributes that do not belong together."""
-        check_pool(self, None)
+        self._check_pool(None)
         expect(bool(np.isfinite(self.target_mean_)), "target_mean_ is not finite")
         expect(bool(0 < self.target_scale_ < np.inf), "target_scale_ is not above zero")
-        expect(len(self.spread_levels_) == 2, "spread_levels_ are not two")
-        expect(self._spread().is_sound, "the spread is not above zero and finite")
+        sound = isinstance(self.variance_correction_, dict)
+        expect(sound and is_sound_correction(self.variance_correction_), "the variance is unsound")
+
+
+def _check_coverage(coverage: Any) -> None:
+    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise ValueError(f"coverage={coverage!r} is no share: use a number between 0 and 1.")

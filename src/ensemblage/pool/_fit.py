@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,533 +27,465 @@ from ensemblage._core import (
 )
 from ensemblage.fusion import Fusion, LogLinearPool, cross_val_combine, resolve_fusion
 from ensemblage.pool._boosting import Boosting
-from ensemblage.pool._leaderboard import (
-    HeldOutRecord,
-    Leaderboard,
-    NumberStanding,
-    Standing,
-    keep_held_out,
-)
+from ensemblage.pool._leaderboard import ACCURACY, RMSE, Leaderboard, LeaderboardRow, OutOfFold
 from ensemblage.pool._member_spec import (
-    NUMBERS,
+    ENCODED,
     TABLE,
-    Attempt,
-    HeldOut,
-    PoolRows,
-    Recipe,
-    calibrated,
-    thin,
+    FoldPredictions,
+    MemberSpec,
+    TrainingData,
+    TunedMember,
+    calibrate_member,
+    stratified_subsample,
 )
-from ensemblage.pool._members import RECIPES
-from ensemblage.pool._targets import FLOOR, mean_loss
+from ensemblage.pool._members import CLASSIFIERS
+from ensemblage.pool._targets import PRIOR_WEIGHT, mean_loss
 
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+LARGE_DATA_ROWS = 10_000
+"""Beyond, with a time budget, rows are held out once, and boosting comes first."""
+PILOT_ROWS = 300
+"""Rows of the fit by which a member's time is estimated."""
+WARM_UP_ROWS = 30
+"""Rows of the fit before it, which compiles and imports."""
+MIN_REMAINING_SHARE = 0.05
+"""With less of the budget no new member is begun."""
+MIN_ROWS = 500
+"""A member on fewer rows is not worth its time."""
+RESERVED_SHARE = 0.12
+"""Share of the budget for the fusion, and for what nobody foresees."""
+BOOSTING_SHARE = 0.7
+"""Share of the budget for boosting many rows; where it is used up, nothing is fitted again."""
+N_FUSION_FOLDS = 5
+"""By which a fusion is cross-fitted where rows are held out once."""
+TIMED_ROWS = 100
+"""Rows by which the time of a prediction is measured."""
+TIMED_CALLS = 3
+"""Of which the fastest counts: the first may have to compile."""
+MAX_STORED_ROWS = 20_000
+"""Rows whose out-of-fold outputs are kept."""
 
-class Failure(NamedTuple):
-    """Why a member could not be fitted."""
 
-    reason: str
-
-
-class Candidate(NamedTuple):
-    """A member before the fusion: how it is made, its seed, and what it says of unseen rows."""
-
-    recipe: Recipe
-    seed: int
-    held: HeldOut
-
-
-class LeftOut(NamedTuple):
+class MemberFailure(NamedTuple):
     """A member that is not in the pool, and why: the end of a sentence."""
 
     name: str
     reason: str
 
 
-def try_part(recipe: Recipe, rows: PoolRows, part: Fold | None, seed: int) -> Attempt | Failure:
-    """Try a recipe on a part of the rows; an error is a result like any other."""
-    try:
-        with threadpool_limits(1), _quietly():
-            return recipe.attempt(rows, part, seed)
-    except Exception as error:
-        return Failure(_first_line(error))
-
-
-def refit_member(recipe: Recipe, rows: PoolRows, held: HeldOut, seed: int) -> Any:
-    """Fit a chosen member to all rows; give a failure in its place if it cannot."""
-    try:
-        with threadpool_limits(1), _quietly():
-            return recipe.refit(rows, held, seed)
-    except Exception as error:
-        return Failure(_first_line(error))
-
-
-def hold_out_members(
-    recipes: Sequence[Recipe], rows: PoolRows, seeds: Sequence[int], n_jobs: int | None
-) -> tuple[list[Candidate], list[LeftOut]]:
-    """Try all members on the shared folds; give those that can be pooled, and the others."""
-    tasks, owners = [], []
-    for number, (recipe, seed) in enumerate(zip(recipes, seeds, strict=True)):
-        parts = recipe.parts(rows)
-        for part, part_seed in zip(parts, draw_seeds(seed, len(parts)), strict=True):
-            tasks.append((recipe, recipe.view(rows), part, part_seed))
-            owners.append(number)
-    results = run_tasks(try_part, tasks, n_jobs)
-    candidates, left_out = [], []
-    for number, (recipe, seed) in enumerate(zip(recipes, seeds, strict=True)):
-        own = [each for each, owner in zip(results, owners, strict=True) if owner == number]
-        failed = [each for each in own if isinstance(each, Failure)]
-        if failed:
-            left_out.append(LeftOut(recipe.name, f"it could not be fitted ({failed[0].reason})"))
-            continue
-        candidates.append(Candidate(recipe, seed, recipe.choose(rows, own)))
-    return candidates, left_out
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-
-
-class _quietly(warnings.catch_warnings):  # noqa: N801  reads as a verb
-    """Keep to itself what members warn of while they are tried: most of them are not taken."""
+class suppress_member_warnings(warnings.catch_warnings):  # noqa: N801  reads as a verb
+    """Ignore warnings of members while they are tried: most candidates are not taken."""
 
     def __enter__(self) -> None:
         super().__enter__()
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
+        for category in (ConvergenceWarning, UserWarning, RuntimeWarning):
+            warnings.simplefilter("ignore", category)
 
 
-MANY_ROWS = 10_000
-"""Beyond, rows are held out once, and boosting comes first."""
-PILOT_ROWS = 300
-WARM_UP_ROWS = 30
-LEAST_SHARE = 0.05
-"""With less of the budget nothing new is begun."""
-FEWEST_ROWS = 500
-"""A member on fewer rows is not worth its time."""
-KEPT_BACK = 0.12
-"""Share of the budget for the fusion, and for what nobody foresees."""
-BOOSTING_SHARE = 0.7
-"""Share of the budget for boosting many rows; where it is used up, nothing is fitted again."""
+def try_fold(
+    spec: MemberSpec, data: TrainingData, fold: Fold | None, seed: int
+) -> FoldPredictions | MemberFailure:
+    """Try a member on a fold; an error is a result like any other."""
+    return _attempt(spec.name, "fitted", lambda: spec.fit_predict_fold(data, fold, seed))
 
 
-class Clock:
-    """Seconds that are left of a budget; fits to all rows that are still to come are set aside."""
+def refit_member(tuned: TunedMember, data: TrainingData) -> Any:
+    """Fit a tuned member to all rows; give a failure in its place if it cannot."""
+    name = tuned.spec.name
+    return _attempt(name, "fitted to all rows", lambda: tuned.spec.refit(data, tuned))
 
-    def __init__(self, seconds: float) -> None:
+
+def _attempt(name: str, done: str, work: Callable[[], Any]) -> Any:
+    try:
+        with threadpool_limits(1), suppress_member_warnings():
+            return work()
+    except Exception as error:
+        first = [f": {line}" for line in str(error).strip().splitlines()[:1]]
+        reason = f"{type(error).__name__}{''.join(first)}"
+        return MemberFailure(name, f"it could not be {done} ({reason})")
+
+
+def cross_validate_members(
+    specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], n_jobs: int | None
+) -> tuple[list[TunedMember], list[MemberFailure]]:
+    """Try all members on the shared folds; give those that can be pooled, and the failures."""
+    tasks, owners = [], []
+    for number, (spec, seed) in enumerate(zip(specs, seeds, strict=True)):
+        parts = spec.parts(data)
+        for part, part_seed in zip(parts, draw_seeds(seed, len(parts)), strict=True):
+            tasks.append((spec, spec.input_data(data), part, part_seed))
+            owners.append(number)
+    results = run_tasks(try_fold, tasks, n_jobs)
+    tuned, failures = [], []
+    for number, (spec, seed) in enumerate(zip(specs, seeds, strict=True)):
+        own = [each for each, owner in zip(results, owners, strict=True) if owner == number]
+        failed = [each for each in own if isinstance(each, MemberFailure)]
+        if failed:
+            failures.append(failed[0])
+        else:
+            tuned.append(spec.select_candidate(data, own, seed))
+    return tuned, failures
+
+
+class TimeBudget:
+    """Seconds that remain of a budget; refits that are still to come are reserved."""
+
+    def __init__(self, seconds: float, n_jobs: int | None = None) -> None:
         self.seconds = seconds
+        self.n_jobs = n_jobs
+        self.workers = int(effective_n_jobs(n_jobs))
         self._end = time.perf_counter() + seconds
-        self._set_aside = KEPT_BACK * seconds
+        self._reserved = RESERVED_SHARE * seconds
 
-    def left(self) -> float:
-        """Give the seconds for what else is to be tried."""
-        return self._end - time.perf_counter() - self._set_aside
+    def remaining(self) -> float:
+        return self._end - time.perf_counter() - self._reserved
 
-    def set_aside(self, seconds: float) -> None:
-        """Count on a fit to all rows at the end."""
-        self._set_aside += seconds
+    def reserve(self, seconds: float) -> None:
+        self._reserved += seconds
 
 
-class Limits(NamedTuple):
-    """What there is to spend."""
-
-    clock: Clock
-    n_jobs: int | None
-
-    @property
-    def workers(self) -> int:
-        """Fits at the same time."""
-        return int(effective_n_jobs(self.n_jobs))
-
-
-class Cost(NamedTuple):
-    """Seconds that a member is expected to take: on the folds, and for the fit to all rows."""
-
-    trials: float
-    refit: float
-
-
-def hold_out_in_time(
-    recipes: Sequence[Recipe], rows: PoolRows, seeds: Sequence[int], limits: Limits
-) -> tuple[list[Candidate], list[LeftOut]]:
-    """Try members by what they are worth per second, as far as time allows.
-
-    What is found is in the order of the recipes. One member there is in any case, however short
-    the time.
-    """
-    found: dict[int, Candidate] = {}
-    left_out: dict[int, LeftOut] = {}
-    order = _by_value(recipes, rows)
+def cross_validate_in_time(
+    specs: Sequence[MemberSpec], data: TrainingData, seeds: Sequence[int], budget: TimeBudget
+) -> tuple[list[TunedMember], list[MemberFailure]]:
+    """Try members by their value per second, as far as time allows; one in any case."""
+    tuned: dict[int, TunedMember] = {}
+    failures: dict[int, MemberFailure] = {}
+    order = order_by_value(specs, data)
     for number in order:
-        held = _try_in_time(recipes[number], rows, seeds[number], limits)
-        (left_out if isinstance(held, LeftOut) else found)[number] = held  # type: ignore[assignment]
-    for number in () if found else order:
-        least = recipes[number].limited(FEWEST_ROWS)
-        held_out, _ = hold_out_members([least], rows, [seeds[number]], limits.n_jobs)
-        if held_out:
-            return held_out, [each for k, each in left_out.items() if k != number]
-    return [found[number] for number in sorted(found)], [*left_out.values()]
+        found = _try_in_time(specs[number], data, seeds[number], budget)
+        (failures if isinstance(found, MemberFailure) else tuned)[number] = found  # type: ignore[assignment]
+    for number in () if tuned else order:
+        least = specs[number].limited(MIN_ROWS)
+        one, _ = cross_validate_members([least], data, [seeds[number]], budget.n_jobs)
+        if one:
+            return one, [each for k, each in failures.items() if k != number]
+    return [tuned[number] for number in sorted(tuned)], [*failures.values()]
 
 
-def _by_value(recipes: Sequence[Recipe], rows: PoolRows) -> list[int]:
-    """Order members: a user's own, then by value per second; at many rows boosting before all."""
-    ranks = {name: rank for rank, name in enumerate(RECIPES)}
+def order_by_value(specs: Sequence[MemberSpec], data: TrainingData) -> list[int]:
+    """Order members: a user's own, then by value per second; of many rows boosting before all."""
+    ranks = {name: rank for rank, name in enumerate(CLASSIFIERS)}
 
     def rank(number: int) -> int:
-        recipe = recipes[number]
-        return -2 if _comes_first(recipe, rows) else ranks.get(recipe.name, -1)
+        spec = specs[number]
+        return -2 if _is_large_boosting(spec, data) else ranks.get(spec.name, -1)
 
-    return sorted(range(len(recipes)), key=rank)
-
-
-def _comes_first(recipe: Recipe, rows: PoolRows) -> bool:
-    return isinstance(recipe, Boosting) and len(rows.folds) == 1 and len(rows.y) > MANY_ROWS
+    return sorted(range(len(specs)), key=rank)
 
 
-def _try_in_time(recipe: Recipe, rows: PoolRows, seed: int, limits: Limits) -> Candidate | LeftOut:
-    if isinstance(recipe, Boosting) and _comes_first(recipe, rows):
-        return _boost(recipe, rows, seed, limits)
-    planned = plan(recipe, rows, seed, limits)
-    if isinstance(planned, LeftOut):
+def _is_large_boosting(spec: MemberSpec, data: TrainingData) -> bool:
+    return isinstance(spec, Boosting) and len(data.folds) == 1 and len(data.y) > LARGE_DATA_ROWS
+
+
+def _try_in_time(
+    spec: MemberSpec, data: TrainingData, seed: int, budget: TimeBudget
+) -> TunedMember | MemberFailure:
+    if isinstance(spec, Boosting) and _is_large_boosting(spec, data):
+        return _boost_in_time(spec, data, seed, budget)
+    planned = plan_member(spec, data, seed, budget)
+    if isinstance(planned, MemberFailure):
         return planned
-    shorter, cost = planned
-    held, failed = hold_out_members([shorter], rows, [seed], limits.n_jobs)
-    limits.clock.set_aside(cost.refit)
-    return held[0] if held else failed[0]
+    limited, _, refit_seconds = planned
+    tuned, failures = cross_validate_members([limited], data, [seed], budget.n_jobs)
+    budget.reserve(refit_seconds)
+    return tuned[0] if tuned else failures[0]
 
 
-def _boost(recipe: Boosting, rows: PoolRows, seed: int, limits: Limits) -> Candidate | LeftOut:
-    """Grow boosting to its end, if there is time for it; fit it to all rows if there is more."""
-    clock = limits.clock
-    seconds = min(BOOSTING_SHARE * clock.seconds, clock.left())
-    held, failed = hold_out_members(
-        [recipe.in_time(seconds, limits.workers)], rows, [seed], limits.n_jobs
-    )
-    if not held:
-        return failed[0]
-    grown = held[0].held
-    again = grown.needed * grown.seconds * len(rows.y) / len(rows.folds[0].train)
-    # one member is soon fused: what is kept back for that may be spent on all rows
-    if grown.model is not None and again > clock.left() + KEPT_BACK * clock.seconds:
-        return held[0]
-    clock.set_aside(again)
-    return held[0]._replace(held=grown._replace(model=None))
+def _boost_in_time(
+    spec: Boosting, data: TrainingData, seed: int, budget: TimeBudget
+) -> TunedMember | MemberFailure:
+    """Boost until no more is gained, if there is time; fit to all rows if there is more."""
+    seconds = min(BOOSTING_SHARE * budget.seconds, budget.remaining())
+    timed = spec.in_time(seconds, budget.workers)
+    tuned, failures = cross_validate_members([timed], data, [seed], budget.n_jobs)
+    if not tuned:
+        return failures[0]
+    grown = tuned[0]
+    refit_seconds = grown.refit_share * grown.seconds * len(data.y) / len(data.folds[0].train)
+    # one member is soon fused: what is reserved for that may be spent on all rows
+    spare = budget.remaining() + RESERVED_SHARE * budget.seconds
+    if grown.model is not None and refit_seconds > spare:
+        return grown
+    budget.reserve(refit_seconds)
+    return grown._replace(model=None)
 
 
-def plan(
-    recipe: Recipe, rows: PoolRows, seed: int, limits: Limits
-) -> tuple[Recipe, Cost] | LeftOut:
-    """Find how many rows a member can learn in the time that is left, by a trial on few."""
-    if limits.clock.left() <= LEAST_SHARE * limits.clock.seconds:
-        return LeftOut(recipe.name, "the time was up")
-    train, test = rows.folds[0]
-    small, times = recipe.sample()
+def plan_member(
+    spec: MemberSpec, data: TrainingData, seed: int, budget: TimeBudget
+) -> tuple[MemberSpec, float, float] | MemberFailure:
+    """Find how many rows a member can learn in time, by a trial on few.
+
+    Give the limited spec, and the seconds expected for the folds and for the refit.
+    """
+    if budget.remaining() <= MIN_REMAINING_SHARE * budget.seconds:
+        return MemberFailure(spec.name, "the time was up")
+    train, test = data.folds[0]
+    small, times = spec.cheap_variant()
     n_pilot = min(PILOT_ROWS, len(train))
-    pilot = Fold(train, thin(test, rows.y, PILOT_ROWS, seed))
-    # what is compiled or imported at the first call says nothing of the next
-    try_part(small.limited(WARM_UP_ROWS), recipe.view(rows), Fold(train, test[:1]), seed)
+    pilot = Fold(train, stratified_subsample(test, data.y, PILOT_ROWS, seed))
+    try_fold(small.limited(WARM_UP_ROWS), spec.input_data(data), Fold(train, test[:1]), seed)
     start = time.perf_counter()
-    tried = try_part(small.limited(n_pilot), recipe.view(rows), pilot, seed)
-    if isinstance(tried, Failure):
-        return LeftOut(recipe.name, f"it could not be fitted ({tried.reason})")
-    rate = times * (time.perf_counter() - start) / recipe.effort(n_pilot)
-    limit, room = min(len(rows.y), recipe.most_rows or len(rows.y)), limits.clock.left()
-    shorter, cost = recipe, expected_cost(recipe, rows, rate, limits.workers)
+    tried = try_fold(small.limited(n_pilot), spec.input_data(data), pilot, seed)
+    if isinstance(tried, MemberFailure):
+        return tried
+    rate = times * (time.perf_counter() - start) / spec.relative_cost(n_pilot)
+    limit, room = min(len(data.y), spec.max_rows or len(data.y)), budget.remaining()
+    limited, cost = spec, expected_seconds(spec, data, rate, budget.workers)
     least = sum(cost)
     while sum(cost) > room:
         limit //= 2
-        if limit < FEWEST_ROWS:
+        if limit < MIN_ROWS:
             reason = f"it needs about {least:.1f} s, and {max(room, 0):.1f} s are left"
-            return LeftOut(recipe.name, reason)
-        shorter = recipe.limited(limit)
-        cost = expected_cost(shorter, rows, rate, limits.workers)
+            return MemberFailure(spec.name, reason)
+        limited = spec.limited(limit)
+        cost = expected_seconds(limited, data, rate, budget.workers)
         least = min(least, sum(cost))
-    return shorter, cost
+    return limited, *cost
 
 
-def expected_cost(recipe: Recipe, rows: PoolRows, rate: float, workers: int) -> Cost:
-    """Tell how long a member takes, if a fit takes ``rate`` times its effort."""
-    whole = rate * recipe.effort(len(rows.y))
-    parts = recipe.parts(rows)
-    if parts[0] is None:
-        return Cost(whole, 0.0)
-    folds = [rate * recipe.effort(len(fold.train)) for fold in rows.folds]
+def expected_seconds(
+    spec: MemberSpec, data: TrainingData, rate: float, workers: int
+) -> tuple[float, float]:
+    """Give seconds for the folds and for the refit, if a fit takes ``rate`` times its cost."""
+    whole = rate * spec.relative_cost(len(data.y))
+    if spec.parts(data)[0] is None:
+        return whole, 0.0
+    folds = [rate * spec.relative_cost(len(fold.train)) for fold in data.folds]
     rounds = -(-len(folds) // workers)
-    return Cost(max(folds) * rounds, whole / len(recipe.candidates))
+    return max(folds) * rounds, whole / len(spec.candidates)
 
 
-N_FOLDS = 5
-TIMED_ROWS = 100
-TIMED_CALLS = 3
-
-
-class Verdict(NamedTuple):
-    """Candidates, the fusion that they taught, and their outputs on rows that they had not seen.
-
-    ``outputs`` are (n_members, n_known, n_outputs), of the rows ``known``.
-    """
-
-    candidates: list[Candidate]
-    fusion: Fusion
-    outputs: Doubles
-    known: Indices
-
-    @property
-    def counting(self) -> Indices:
-        """Members that have a say."""
-        if isinstance(self.fusion, LogLinearPool):
-            return np.flatnonzero(self.fusion.weights_)
-        return np.arange(len(self.candidates))
-
-    def without(self, members: Sequence[int]) -> list[Candidate]:
-        """Give the candidates but for some."""
-        return [each for k, each in enumerate(self.candidates) if k not in members]
-
-
-class Member(NamedTuple):
-    """A fitted member: its name, how it is asked, and how long it took to fit and to ask.
-
-    It sees the ``"table"``, or the ``"numbers"`` made of it.
-    """
-
-    name: str
-    model: Any
-    response: str
-    sees: str
-    fit_seconds: float
-    predict_seconds: float  # for a hundred rows
-
-
-def make_fusion(fusion: Any, *, grouped: bool, numbers: bool = False) -> Fusion:
+def make_fusion(fusion: Any, *, has_groups: bool, numeric: bool = False) -> Fusion:
     """Give the fusion by name; a log-linear pool with all its options.
 
-    Class biases are left out where rows belong to groups: they do not hold for new ones.
+    Class biases are left out where rows have groups: they do not hold for new ones.
     """
-    if fusion == "log_linear" and not numbers:
+    if fusion == "log_linear" and not numeric:
         return LogLinearPool(
-            bias_penalty=None if grouped else 10.0, temperature_scaling=True, prior_weight=FLOOR
+            bias_penalty=None if has_groups else 10.0,
+            temperature_scaling=True,
+            prior_weight=PRIOR_WEIGHT,
         )
-    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numeric=numbers))
+    resolved: Fusion = clone(resolve_fusion(fusion, offered=frozenset(), numeric=numeric))
     return resolved
 
 
-def fuse(candidates: list[Candidate], rows: PoolRows, fusion: Fusion) -> Verdict:
-    """Let a fusion learn from what members say of rows that they have not seen."""
-    known = rows.held_out
-    outputs = np.stack([each.held.outputs[known] for each in candidates])
-    fitted = clone(fusion).fit(
-        outputs,
-        rows.y[known],
-        numeric=not rows.target.is_classification,
-        sample_weight=rows.weights_at(known),
+def stack_tested(members: Sequence[TunedMember], data: TrainingData) -> Doubles:
+    """Give the members' out-of-fold outputs, (n_members, n_tested, n_outputs)."""
+    tested = data.tested
+    return np.stack([each.outputs[tested] for each in members])
+
+
+def fit_fusion(fusion: Fusion, members: Sequence[TunedMember], data: TrainingData) -> Fusion:
+    """Fit a copy of a fusion to the members' out-of-fold outputs."""
+    tested = data.tested
+    fitted: Fusion = clone(fusion).fit(
+        stack_tested(members, data),
+        data.y[tested],
+        numeric=not data.target.is_classification,
+        sample_weight=data.weights_at(tested),
     )
-    return Verdict(candidates, fitted, outputs, known)
+    return fitted
 
 
-def fit_counting(
-    verdict: Verdict, rows: PoolRows, n_jobs: int | None
-) -> tuple[list[Member], dict[int, LeftOut]]:
-    """Fit the members that have a say to all rows; tell which cannot be, by their number."""
-    counting = verdict.counting
-    chosen = [verdict.candidates[k] for k in counting]
-    tasks = [(each, each.recipe.view(rows), each.recipe.sees(rows)) for each in chosen]
-    members, failed = [], {}
-    for k, done in zip(counting, run_tasks(_fit_member, tasks, n_jobs), strict=True):
-        if isinstance(done, Failure):
-            name = verdict.candidates[k].recipe.name
-            failed[int(k)] = LeftOut(name, f"it could not be fitted to all rows ({done.reason})")
-        else:
-            members.append(done)
-    return members, failed
+def selected(fusion: Fusion, n_members: int) -> Indices:
+    """Give the members with a weight above zero."""
+    if isinstance(fusion, LogLinearPool):
+        return np.flatnonzero(fusion.weights_)
+    return np.arange(n_members)
 
 
-def _fit_member(candidate: Candidate, rows: PoolRows, sees: str) -> Member | Failure:
-    recipe, seed, held = candidate
+def refit_and_time(
+    tuned: TunedMember, data: TrainingData
+) -> tuple[Any, float, float] | MemberFailure:
+    """Fit a member to all rows; give it with seconds of the fit and of predicting 100 rows."""
     start = time.perf_counter()
-    model = refit_member(recipe, rows, held, seed)
-    if isinstance(model, Failure):
+    model = refit_member(tuned, data)
+    if isinstance(model, MemberFailure):
         return model
     seconds = time.perf_counter() - start
-    latency = _latency(model, rows, recipe.response)
-    return Member(recipe.name, model, recipe.response, sees, seconds, latency)
-
-
-def _latency(model: Any, rows: PoolRows, response: str) -> float:
-    """Seconds for a hundred rows, the best of some calls: the first may have to compile."""
-    asked = take_rows(rows.X, np.arange(len(rows.y))[:TIMED_ROWS])
-    best = np.inf
+    X = take_rows(data.X, np.arange(len(data.y))[:TIMED_ROWS])
+    latency = np.inf
     for _ in range(TIMED_CALLS):
         start = time.perf_counter()
-        rows.target.outputs(model, asked, response)
-        best = min(best, time.perf_counter() - start)
-    return float(best * TIMED_ROWS / min(TIMED_ROWS, len(rows.y)))
+        data.target.outputs(model, X, tuned.spec.response)
+        latency = min(latency, time.perf_counter() - start)
+    return model, seconds, float(latency * TIMED_ROWS / min(TIMED_ROWS, len(data.y)))
 
 
-def cross_fitted(fusion: Fusion, verdict: Verdict, rows: PoolRows) -> Doubles:
-    """Fuse held-out outputs by fusions that have not seen the row either, (n_known, n_outputs)."""
-    y = rows.y[verdict.known]
-    folds = folds_of_known(verdict.known, rows)
-    weights = rows.weights_at(verdict.known)
-    numeric = not rows.target.is_classification
+def out_of_fold_outputs(
+    fusion: Fusion, fitted: Fusion, members: Sequence[TunedMember], data: TrainingData
+) -> Doubles:
+    """Fuse by fusions that have not seen the row either, (n_tested, n_outputs)."""
+    tested, outputs = data.tested, stack_tested(members, data)
     fused = cross_val_combine(
-        clone(fusion), verdict.outputs, y, folds, numeric=numeric, sample_weight=weights
+        clone(fusion),
+        outputs,
+        data.y[tested],
+        restrict_folds(data),
+        numeric=not data.target.is_classification,
+        sample_weight=data.weights_at(tested),
     )
-    lacking = np.isnan(fused).any(axis=1)
-    if lacking.any():
-        fused[lacking] = verdict.fusion.combine(verdict.outputs[:, lacking])
+    unknown = np.isnan(fused).any(axis=1)
+    if unknown.any():
+        fused[unknown] = fitted.combine(outputs[:, unknown])
     return fused
 
 
-def folds_of_known(known: Indices, rows: PoolRows) -> list[Fold]:
-    """Restrict the shared folds to rows that are held out; where there is one fold, deal five."""
-    if len(rows.folds) == 1:
-        return deal_folds(rows.labels[known], N_FOLDS, np.random.default_rng(0))
-    tests = [np.searchsorted(known, fold.test) for fold in rows.folds]
-    every = np.arange(len(known))
+def restrict_folds(data: TrainingData) -> list[Fold]:
+    """Restrict the shared folds to the tested rows; where there is one fold, deal five."""
+    tested = data.tested
+    if len(data.folds) == 1:
+        return deal_folds(data.labels[tested], N_FUSION_FOLDS, np.random.default_rng(0))
+    tests = [np.searchsorted(tested, fold.test) for fold in data.folds]
+    every = np.arange(len(tested))
     return [Fold(np.setdiff1d(every, test), test) for test in tests]
-
-
-def standings(
-    verdict: Verdict, members: list[Member], rows: PoolRows, pooled: Doubles
-) -> list[Standing | NumberStanding]:
-    """Write the lines of the leaderboard, the pool first; ``pooled`` are its held-out outputs."""
-    known, fitted = verdict.known, {each.name: each for each in members}
-    y, weights, target = rows.y[known], rows.weights_at(known), rows.target
-    line = Standing if target.is_classification else NumberStanding
-    shares = verdict.fusion.member_weights(len(verdict.candidates))
-    lines = []
-    for k, (recipe, _, held) in enumerate(verdict.candidates):
-        alone, own = calibrated(held.outputs, rows, known), fitted.get(recipe.name)
-        lines.append(
-            line(
-                recipe.name,
-                recipe.place,
-                mean_loss(target.row_losses(alone, y), weights),
-                target.score(alone, y, weights),
-                None if shares is None else float(shares[k]),
-                held.seconds + (0.0 if own is None else own.fit_seconds),
-                None if own is None else own.predict_seconds,
-                min(len(rows.y), recipe.most_rows or len(rows.y)),
-            )
-        )
-    everybody = line(
-        "pool",
-        "all",
-        mean_loss(target.row_losses(pooled, y), weights),
-        target.score(pooled, y, weights),
-        1.0,
-        sum(each.fit_seconds for each in lines),
-        sum(each.predict_seconds or 0.0 for each in lines),
-        len(rows.y),
-    )
-    return [everybody, *sorted(lines, key=lambda each: each.log_loss)]
-
-
-class PoolPlan(NamedTuple):
-    """What a pool is to be made of: recipes with their seeds, a fusion, and the time for it."""
-
-    recipes: Sequence[Recipe]
-    seeds: Sequence[int]
-    fusion: Fusion
-    clock: Clock | None
-    n_jobs: int | None
-
-
-class Learned(NamedTuple):
-    """A pool that has learned to fuse its members, those who count fitted to all rows."""
-
-    verdict: Verdict
-    members: list[Member]
-    left_out: list[LeftOut]
-
-    @property
-    def fusion(self) -> Fusion:
-        """Give the fusion of those who count."""
-        fusion = self.verdict.fusion
-        if isinstance(fusion, LogLinearPool):
-            return fusion.subset(self.verdict.counting)
-        return fusion
 
 
 @set_module("ensemblage.pool")
 @dataclass(frozen=True)
 class FittedPool:
-    """Members that have a say, what each is asked for and sees of a row, and how they fuse."""
+    """Members with a weight, the method and input of each, and their fusion."""
 
     names: list[str]
     estimators: list[Any]
-    responses: list[str]
-    views: list[str]
+    response_methods: list[str]
+    inputs: list[str]
     fusion: Fusion
     leaderboard: Leaderboard
-    held_out: HeldOutRecord
+    out_of_fold: OutOfFold
 
     def _check_fitted(self) -> None:
-        """Refuse members that do not belong together."""
         rules = {"estimators": "list (members)", "names": "words (members)"}
-        expect_fitted(self, {**rules, "responses": "words (members)", "views": "words (members)"})
+        of_each = {"response_methods": "words (members)", "inputs": "words (members)"}
+        expect_fitted(self, {**rules, **of_each})
         whole = all(hasattr(each, "get_params") for each in self.estimators)
         expect(whole and hasattr(self.fusion, "combine"), "a member or the fusion is none")
-        expect(set(self.views) <= {NUMBERS, TABLE}, "views are not known")
+        expect(set(self.inputs) <= {ENCODED, TABLE}, "inputs are not known")
         expect(isinstance(self.leaderboard, Leaderboard), "leaderboard is none")
 
 
-def learn_pool(plan: PoolPlan, rows: PoolRows) -> Learned:
-    """Try the members, learn to fuse them, and fit those who count; who fails is left out."""
-    _, _, fusion, clock, n_jobs = plan
-    recipes, seeds, too_wide = _narrow_enough(plan, rows)
-    if clock is None:
-        candidates, left_out = hold_out_members(recipes, rows, seeds, n_jobs)
-    else:
-        candidates, left_out = hold_out_in_time(recipes, rows, seeds, Limits(clock, n_jobs))
-    left_out = too_wide + left_out
-    verdict = fuse(_any(candidates, left_out), rows, fusion)
-    members, failed = fit_counting(verdict, rows, n_jobs)
-    while failed:
-        left_out += failed.values()
-        verdict = fuse(_any(verdict.without([*failed]), left_out), rows, fusion)
-        members, failed = fit_counting(verdict, rows, n_jobs)
-    return Learned(verdict, members, left_out)
+def fit_pool(
+    specs: Sequence[MemberSpec],
+    seeds: Sequence[int],
+    fusion: Fusion,
+    data: TrainingData,
+    *,
+    budget: TimeBudget | None = None,
+    n_jobs: int | None = None,
+    correct: Callable[[Doubles], Doubles] | None = None,
+) -> tuple[FittedPool, list[TunedMember]]:
+    """Tune the members, fit the fusion, and refit those with a weight; drop those that fail.
 
-
-def _narrow_enough(plan: PoolPlan, rows: PoolRows) -> tuple[list[Recipe], list[int], list[LeftOut]]:
-    """Part the members that take so many columns, with their seeds, from those that do not."""
-    members = list(zip(plan.recipes, plan.seeds, strict=True))
-    left_out = [
-        LeftOut(
-            recipe.name,
+    ``correct`` is what happens to the fused out-of-fold outputs. Also give the members with a
+    weight as they were tuned.
+    """
+    failures = [
+        MemberFailure(
+            spec.name,
             f"its time grows with the square of the columns, and there are more than "
-            f"{recipe.most_columns}; name it in a list, pool=[...], to have it all the same",
+            f"{spec.max_columns}; name it in a list, members=[...], to have it all the same",
         )
-        for recipe, _ in members
-        if recipe.too_wide(rows)
+        for spec in specs
+        if spec.too_wide(data)
     ]
-    kept = [each for each in members if not each[0].too_wide(rows)]
-    return [recipe for recipe, _ in kept], [seed for _, seed in kept], left_out
-
-
-def describe_pool(learned: Learned, rows: PoolRows, pooled: Doubles) -> FittedPool:
-    """Keep the members that have a say; ``pooled`` are held-out outputs of the whole pool."""
-    verdict, members, left_out = learned
-    sentences = tuple(f"{each.name} is left out: {each.reason}." for each in left_out)
-    return FittedPool(
-        [each.name for each in members],
-        [each.model for each in members],
-        [each.response for each in members],
-        [each.sees for each in members],
-        learned.fusion,
-        Leaderboard(tuple(standings(verdict, members, rows, pooled)), sentences),
-        keep_held_out(verdict, pooled, rows),
+    pairs = [(spec, s) for spec, s in zip(specs, seeds, strict=True) if not spec.too_wide(data)]
+    narrow, seeds = [spec for spec, _ in pairs], [seed for _, seed in pairs]
+    if budget is None:
+        tuned, failed = cross_validate_members(narrow, data, seeds, n_jobs)
+    else:
+        tuned, failed = cross_validate_in_time(narrow, data, seeds, budget)
+    failures += failed
+    while True:
+        if not tuned:
+            reasons = "; ".join(f"{each.name}: {each.reason}" for each in failures)
+            raise ValueError(f"No member of the pool could be fitted. {reasons}.")
+        fitted = fit_fusion(fusion, tuned, data)
+        kept = selected(fitted, len(tuned))
+        chosen = [tuned[k] for k in kept]
+        tasks = [(each, each.spec.input_data(data)) for each in chosen]
+        refits = run_tasks(refit_and_time, tasks, n_jobs)
+        failed = [each for each in refits if isinstance(each, MemberFailure)]
+        if not failed:
+            break
+        failures += failed
+        lost = {k for k, each in zip(kept, refits, strict=True) if isinstance(each, MemberFailure)}
+        tuned = [each for k, each in enumerate(tuned) if k not in lost]
+    pool_outputs = out_of_fold_outputs(fusion, fitted, tuned, data)
+    pool_outputs = pool_outputs if correct is None else correct(pool_outputs)
+    names = [each.spec.name for each in chosen]
+    seconds = {name: refit[1:] for name, refit in zip(names, refits, strict=True)}
+    pool = FittedPool(
+        names,
+        [model for model, _, _ in refits],
+        [each.spec.response for each in chosen],
+        [each.spec.input_kind(data) for each in chosen],
+        fitted.subset(kept) if isinstance(fitted, LogLinearPool) else fitted,
+        Leaderboard(
+            tuple(leaderboard_rows(fitted, tuned, data, pool_outputs, seconds)),
+            tuple(f"{each.name} is left out: {each.reason}." for each in failures),
+            metric=ACCURACY if data.target.is_classification else RMSE,
+        ),
+        keep_out_of_fold(tuned, data, pool_outputs),
     )
+    return pool, chosen
 
 
-def _any(candidates: list[Candidate], left_out: list[LeftOut]) -> list[Candidate]:
-    """Give the candidates back, or say why there are none."""
-    if candidates:
-        return candidates
-    reasons = "; ".join(f"{each.name}: {each.reason}" for each in left_out)
-    raise ValueError(f"No member of the pool could be fitted. {reasons}.")
+def leaderboard_rows(
+    fitted: Fusion,
+    members: Sequence[TunedMember],
+    data: TrainingData,
+    pool_outputs: Doubles,
+    seconds: dict[str, tuple[float, float]],
+) -> list[LeaderboardRow]:
+    """Give the pool's row, then the members' by log loss; ``seconds`` of refits and predictions."""
+    tested, target = data.tested, data.target
+    y, weights = data.y[tested], data.weights_at(tested)
+    shares = fitted.member_weights(len(members))
+    rows = []
+    for k, each in enumerate(members):
+        alone = calibrate_member(each.outputs, data)
+        refit_seconds, predict_seconds = seconds.get(each.spec.name, (0.0, None))
+        rows.append(
+            LeaderboardRow(
+                each.spec.name,
+                each.spec.group,
+                mean_loss(target.row_losses(alone, y), weights),
+                target.score(alone, y, weights),
+                None if shares is None else float(shares[k]),
+                each.seconds + refit_seconds,
+                predict_seconds,
+                min(len(data.y), each.spec.max_rows or len(data.y)),
+            )
+        )
+    pool = LeaderboardRow(
+        "pool",
+        "all",
+        mean_loss(target.row_losses(pool_outputs, y), weights),
+        target.score(pool_outputs, y, weights),
+        1.0,
+        sum(each.fit_seconds for each in rows),
+        sum(each.predict_seconds or 0.0 for each in rows),
+        len(data.y),
+    )
+    return [pool, *sorted(rows, key=lambda each: each.log_loss)]
+
+
+def keep_out_of_fold(
+    members: Sequence[TunedMember], data: TrainingData, pool_outputs: Doubles
+) -> OutOfFold:
+    """Keep the out-of-fold outputs of 20,000 rows at most."""
+    tested, dtype = data.tested, data.target.storage_dtype
+    kept = stratified_subsample(np.arange(len(tested)), data.labels[tested], MAX_STORED_ROWS, 0)
+    rows = tested[kept]
+    return OutOfFold(
+        tuple(each.spec.name for each in members),
+        tuple(each.spec.group for each in members),
+        stack_tested(members, data)[:, kept].astype(dtype),
+        pool_outputs[kept].astype(dtype),
+        data.y[rows],
+        rows if data.indices is None else data.indices[rows],
+        data.weights_at(rows),
+    )

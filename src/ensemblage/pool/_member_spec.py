@@ -21,18 +21,19 @@ from ensemblage.strata import fit_with_out_of_fold
 Doubles = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+MAX_HOLDOUT_ROWS = 10_000
+"""Test rows that are enough to fit a fusion."""
+ENCODED = "encoded"
+"""Input of members that see the table as numeric columns."""
+TABLE = "table"
+"""Input of members that see the table itself."""
 
-MOST_HELD_OUT = 10_000
 
+class TrainingData(NamedTuple):
+    """Validated rows; ``y`` are class codes or a numeric target, as the ``target`` says.
 
-class PoolRows(NamedTuple):
-    """Validated rows; ``y`` are class numbers, or numbers as the ``target`` is.
-
-    ``weights`` are None where none were given.
-
-    ``grouped`` tells that rows belong together, so that no copy of a group may be on both sides of
-    a fold, and none of a row's kin may have been seen by what speaks of it. ``numbers`` are the
-    rows' positions in what the user gave. ``table`` are the same rows with words as words; None
+    With ``has_groups`` no group may be on both sides of a fold. ``indices`` are the rows' positions
+    in what the user gave, None for all. ``table`` are the same rows with their categories; None
     where ``X`` is all that there is.
     """
 
@@ -41,46 +42,56 @@ class PoolRows(NamedTuple):
     target: PoolTarget
     weights: Doubles | None
     folds: list[Fold]
-    grouped: bool = False
-    numbers: Indices | None = None
+    has_groups: bool = False
+    indices: Indices | None = None
     table: Any = None
 
     def weights_at(self, rows: Indices) -> Doubles | None:
-        """Give the weights of some rows; None where none were given."""
         return None if self.weights is None else self.weights[rows]
 
     @property
     def n_outputs(self) -> int:
-        """Numbers that a member says of a row: one per class, or mean and variance."""
+        """Columns of a member's outputs: one per class, or mean and variance."""
         return self.target.n_outputs
 
     @property
     def labels(self) -> Indices:
-        """What folds and draws keep the shares of: classes, or tenths of numbers."""
+        """What folds and subsamples keep the shares of: classes, or quantiles of the target."""
         return self.target.stratification_labels(self.y)
 
     @property
     def prior(self) -> Doubles:
-        """What is said of a row of which nothing is known, (n_outputs,)."""
-        return self.target.prior(self.y, self.weights)
+        """Output without any member, (n_outputs,)."""
+        return self.target.prior_output(self.y, self.weights)
 
     @property
-    def held_out(self) -> Indices:
+    def tested(self) -> Indices:
         """Rows that are in the test part of a fold, sorted."""
         return np.unique(np.concatenate([fold.test for fold in self.folds]))
 
     @property
-    def all_held_out(self) -> bool:
+    def every_row_tested_once(self) -> bool:
         """Whether several folds test every row once, as an ensemble's own outputs need it."""
         tested = np.concatenate([fold.test for fold in self.folds])
         return len(self.folds) > 1 and np.array_equal(np.sort(tested), np.arange(len(self.y)))
 
+    def take(self, kept: Indices) -> TrainingData:
+        """Leave the other rows out, of the folds too; without the table."""
+        places = np.full(len(self.y), -1)
+        places[kept] = np.arange(len(kept))
+        folds = [Fold(*(places[side][places[side] >= 0] for side in fold)) for fold in self.folds]
+        return self._replace(
+            X=self.X[kept],
+            y=self.y[kept],
+            weights=self.weights_at(kept),
+            folds=[fold for fold in folds if len(fold.test) and len(fold.train)],
+            indices=kept if self.indices is None else self.indices[kept],
+            table=None,
+        )
 
-def shared_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fold]:
-    """Make the folds that a user's ``cv`` asks for.
 
-    A class may have fewer rows than there are folds: it is missing from some of them then.
-    """
+def make_cv_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fold]:
+    """Make the folds that all members share; a rare class may be missing from some of them."""
     if not isinstance(cv, Integral):
         splits = check_cv(cv, y, classifier=True).split(np.zeros(len(y)), y, groups)
         return [Fold(np.asarray(train), np.asarray(test)) for train, test in splits]
@@ -88,14 +99,14 @@ def shared_folds(y: Indices, cv: Any, seed: int, groups: Any = None) -> list[Fol
     return make_folds(y, n_folds, seed, groups)
 
 
-def one_hold_out(y: Indices, seed: int, groups: Any = None) -> list[Fold]:
-    """Hold a tenth of the rows out once, or as many as will do to learn a fusion from."""
+def holdout_fold(y: Indices, seed: int, groups: Any = None) -> list[Fold]:
+    """Hold a tenth of the rows out once, or as many as are enough to fit a fusion."""
     tenth = make_folds(y, 10, seed, groups)[0].test
-    test = thin(tenth, y, MOST_HELD_OUT, seed)
+    test = stratified_subsample(tenth, y, MAX_HOLDOUT_ROWS, seed)
     return [Fold(np.setdiff1d(np.arange(len(y)), tenth if groups is not None else test), test)]
 
 
-def thin(rows: Indices, y: Indices, limit: int | None, seed: int) -> Indices:
+def stratified_subsample(rows: Indices, y: Indices, limit: int | None, seed: int) -> Indices:
     """Draw so many of some rows, sorted, with the classes' shares; two or more of each class."""
     if limit is None or len(rows) <= limit:
         return rows
@@ -111,15 +122,11 @@ def thin(rows: Indices, y: Indices, limit: int | None, seed: int) -> Indices:
     return np.sort(rows[order[kept]])
 
 
-NUMBERS, TABLE = "numbers", "table"
-"""What members see."""
+class FoldPredictions(NamedTuple):
+    """Outputs of a member's candidates on the test rows of one fold, or on all rows.
 
-
-class Attempt(NamedTuple):
-    """What a recipe's candidates say of the test rows of one fold, or of all rows.
-
-    ``outputs`` are (n_candidates, n_test, n_outputs). A member that is its own judge, such as a
-    forest out of bag, is fitted to all rows already: ``model``. One that grows tells in how many
+    ``outputs`` are (n_candidates, n_test, n_outputs). A member with out-of-fold outputs of its own,
+    such as a forest out of bag, is fitted to all rows already: ``model``. Boosting tells how many
     ``rounds`` each candidate has.
     """
 
@@ -129,216 +136,205 @@ class Attempt(NamedTuple):
     rounds: tuple[int, ...] = ()
 
 
-class HeldOut(NamedTuple):
-    """A member as chosen, and what it says of rows that it has not seen.
+class TunedMember(NamedTuple):
+    """A member as tuned, with its seed and its out-of-fold outputs.
 
-    ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the
-    number of the candidate, and ``needed`` the share of its seconds that it would take again.
+    ``outputs`` are (n_samples, n_outputs), NaN for a row that no fold tests; ``chosen`` is the index
+    of the candidate, and ``refit_share`` the share of its ``seconds`` that a refit would take.
     """
 
+    spec: MemberSpec
+    seed: int
     outputs: Doubles
     chosen: int
     seconds: float
     model: Any = None
-    needed: float = 1.0
+    refit_share: float = 1.0
 
 
 @dataclass(frozen=True)
-class Recipe:
+class MemberSpec:
     """A member: candidates that are tried on the shared folds, the best of which is fitted.
 
-    The time of a fit is that of its rows and of ``fixed`` further ones, to the power of ``growth``.
-    It learns ``most_rows`` at most, drawn at random; None for all. Of more than ``most_columns`` it
-    is left out. One that ``reads_tables`` gets words as words. One of ``numbers`` is a regressor.
+    ``group`` is where its diversity is. A fit to n rows costs (n + ``cost_offset``) to the power of
+    ``cost_exponent``. At most ``max_rows`` are learned, drawn at random; with more columns than
+    ``max_columns`` the member is dropped; None for any. One that ``reads_tables`` gets categories as
+    they are. A ``numeric`` one is a regressor.
     """
 
     name: str
-    place: str
+    group: str
     candidates: tuple[Any, ...]
-    growth: float = 1.0
-    fixed: int = 1_000
-    most_rows: int | None = None
-    most_columns: int | None = None
+    cost_exponent: float = 1.0
+    cost_offset: int = 1_000
+    max_rows: int | None = None
+    max_columns: int | None = None
     reads_tables: bool = False
-    numbers: bool = False
+    numeric: bool = False
 
-    def effort(self, n_rows: int) -> float:
-        """Tell how much work a fit to so many rows is, in a unit of its own."""
-        n_learned = min(n_rows, self.most_rows or n_rows)
-        return float((n_learned + self.fixed) ** self.growth)
+    def relative_cost(self, n_rows: int) -> float:
+        """Cost of a fit, in a unit of its own."""
+        n_learned = min(n_rows, self.max_rows or n_rows)
+        return float((n_learned + self.cost_offset) ** self.cost_exponent)
 
-    def sample(self) -> tuple[Self, float]:
-        """Give a recipe of the same kind that takes less time, and how many times less."""
+    def cheap_variant(self) -> tuple[Self, float]:
+        """Give a spec of the same kind that takes less time, and how many times less."""
         return replace(self, candidates=self.candidates[:1]), float(len(self.candidates))
 
     @property
     def response(self) -> str:
-        """Method that the member is asked for."""
-        if self.numbers:
+        """Method that gives the member's outputs."""
+        if self.numeric:
             return regressor_response_method(self.candidates[0])
         return common_response_method(self.candidates)
 
-    def limited(self, rows: int) -> Self:
-        """Give the recipe of a member that learns so many rows at most."""
-        return replace(self, most_rows=min(rows, self.most_rows or rows))
+    def limited(self, n_rows: int) -> Self:
+        """Give a spec that learns so many rows at most."""
+        return replace(self, max_rows=min(n_rows, self.max_rows or n_rows))
 
-    def sees_all(self, rows: PoolRows) -> bool:
-        """Tell whether the member learns all rows."""
-        return self.most_rows is None or self.most_rows >= len(rows.y)
+    def learns_all(self, data: TrainingData) -> bool:
+        return self.max_rows is None or self.max_rows >= len(data.y)
 
-    def too_wide(self, rows: PoolRows) -> bool:
-        """Tell whether there are more columns than the member takes."""
-        n_columns = np.shape(self.view(rows).X)[1]
-        return self.most_columns is not None and n_columns > self.most_columns
+    def too_wide(self, data: TrainingData) -> bool:
+        n_columns = np.shape(self.input_data(data).X)[1]
+        return self.max_columns is not None and n_columns > self.max_columns
 
-    def view(self, rows: PoolRows) -> PoolRows:
+    def input_kind(self, data: TrainingData) -> str:
+        return TABLE if self.reads_tables and data.table is not None else ENCODED
+
+    def input_data(self, data: TrainingData) -> TrainingData:
         """Give the rows as the member sees them."""
-        return rows._replace(X=rows.table if self.sees(rows) == TABLE else rows.X, table=None)
+        X = data.table if self.input_kind(data) == TABLE else data.X
+        return data._replace(X=X, table=None)
 
-    def sees(self, rows: PoolRows) -> str:
-        """Tell whether the member sees the table or the numbers that were made of it."""
-        return TABLE if self.reads_tables and rows.table is not None else NUMBERS
+    def parts(self, data: TrainingData) -> Sequence[Fold | None]:
+        """List what can be tried in parallel: folds; None stands for all rows at once."""
+        return data.folds
 
-    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
-        """List what can be tried at the same time: folds; None stands for all rows at once."""
-        return rows.folds
-
-    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
-        """Try the candidates on a fold, or what this kind of member does instead."""
+    def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
+        """Try the candidates on a fold."""
         start = time.perf_counter()
-        train, test = part or everything(rows)
-        outputs = self.speak_elsewhere(rows, Fold(self.learned(rows, train, seed), test), seed)
-        return Attempt(outputs, time.perf_counter() - start)
+        outputs = self.predict_held_out(data, self.learned_fold(data, fold, seed), seed)
+        return FoldPredictions(outputs, time.perf_counter() - start)
 
-    def speak_elsewhere(self, rows: PoolRows, fold: Fold, seed: int) -> Doubles:
-        """Fit each candidate to a fold, and ask it about the other rows."""
-        asked = take_rows(rows.X, fold.test)
-        fitted = (fit_fresh(each, rows, fold.train, seed) for each in self.candidates)
-        return np.stack([rows.target.outputs(each, asked, self.response) for each in fitted])
+    def learned_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> Fold:
+        """Restrict a fold, or all rows on both sides, to the training rows that are learned."""
+        every = np.arange(len(data.y))
+        train, test = fold or (every, every)
+        return Fold(stratified_subsample(train, data.labels, self.max_rows, seed), test)
 
-    def choose(self, rows: PoolRows, attempts: Sequence[Attempt]) -> HeldOut:
-        """Take the candidate with the least loss on all held-out rows, once it is calibrated."""
-        n_candidates = len(attempts[0].outputs)
-        outputs = np.full((n_candidates, len(rows.y), rows.n_outputs), np.nan)
-        for part, attempt in zip(self.parts(rows), attempts, strict=True):
-            test = slice(None) if part is None else part.test
-            outputs[:, test] = attempt.outputs
-        losses = [self.loss(each, rows) for each in outputs] if n_candidates > 1 else [0.0]
-        best = int(np.argmin(np.where(self.may_be_chosen(attempts), losses, np.inf)))
-        seconds = sum(attempt.seconds for attempt in attempts)
-        return HeldOut(outputs[best], best, seconds, attempts[0].model)
+    def predict_held_out(self, data: TrainingData, fold: Fold, seed: int) -> Doubles:
+        """Fit each candidate to a fold, and predict its test rows."""
+        X = take_rows(data.X, fold.test)
+        fitted = (fit_clone(each, data, fold.train, seed) for each in self.candidates)
+        return np.stack([data.target.outputs(each, X, self.response) for each in fitted])
 
-    def may_be_chosen(self, attempts: Sequence[Attempt]) -> NDArray[np.bool_]:
+    def select_candidate(
+        self, data: TrainingData, tried: Sequence[FoldPredictions], seed: int
+    ) -> TunedMember:
+        """Take the candidate with the least out-of-fold loss, once it is calibrated."""
+        n_candidates = len(tried[0].outputs)
+        outputs = np.full((n_candidates, len(data.y), data.n_outputs), np.nan)
+        for part, each in zip(self.parts(data), tried, strict=True):
+            outputs[:, slice(None) if part is None else part.test] = each.outputs
+        losses = [self.loss(each, data) for each in outputs] if n_candidates > 1 else [0.0]
+        best = int(np.argmin(np.where(self.eligible(tried), losses, np.inf)))
+        seconds = sum(each.seconds for each in tried)
+        return TunedMember(self, seed, outputs[best], best, seconds, tried[0].model)
+
+    def eligible(self, tried: Sequence[FoldPredictions]) -> NDArray[np.bool_]:
         """Tell of which candidates the loss can be believed."""
-        return np.ones(len(attempts[0].outputs), dtype=bool)
+        return np.ones(len(tried[0].outputs), dtype=bool)
 
-    def loss(self, outputs: Doubles, rows: PoolRows) -> float:
-        """Judge a candidate by what it says of rows that it has not seen."""
-        return held_out_loss(outputs, rows)
+    def loss(self, outputs: Doubles, data: TrainingData) -> float:
+        """Mean out-of-fold log loss, once calibrated."""
+        tested = data.tested
+        losses = data.target.row_losses(calibrate_member(outputs, data), data.y[tested])
+        return mean_loss(losses, data.weights_at(tested))
 
     def build(self, chosen: int) -> Any:
-        """Give the candidate of that number, not fitted."""
+        """Give the candidate of that index, not fitted."""
         return self.candidates[chosen]
 
-    def refit(self, rows: PoolRows, held: HeldOut, seed: int) -> Any:
-        """Fit the chosen candidate to all rows, unless that is what was held out."""
-        if held.model is not None:
-            return held.model
-        learned = self.learned(rows, np.arange(len(rows.y)), seed)
-        return fit_fresh(self.build(held.chosen), rows, learned, seed)
-
-    def learned(self, rows: PoolRows, train: Indices, seed: int) -> Indices:
-        """Give those of some rows that the member learns."""
-        return thin(train, rows.labels, self.most_rows, seed)
+    def refit(self, data: TrainingData, tuned: TunedMember) -> Any:
+        """Fit the chosen candidate to all rows, unless it is fitted already."""
+        if tuned.model is not None:
+            return tuned.model
+        train = self.learned_fold(data, None, tuned.seed).train
+        return fit_clone(self.build(tuned.chosen), data, train, tuned.seed)
 
 
-def everything(rows: PoolRows) -> Fold:
-    """Give all rows on both sides."""
-    every = np.arange(len(rows.y))
-    return Fold(every, every)
-
-
-def fit_fresh(estimator: Any, rows: PoolRows, train: Indices, seed: int, **passed: Any) -> Any:
-    """Fit a copy to some rows; if these are all alike, a member that always says so."""
-    y = rows.y[train]
+def fit_clone(estimator: Any, data: TrainingData, train: Indices, seed: int, **passed: Any) -> Any:
+    """Fit a copy to some rows; if their targets are all alike, a constant member."""
+    y = data.y[train]
     if (y == y[0]).all():
-        return rows.target.constant_member(y)
+        return data.target.constant_member(y)
     member = set_seed(clone(estimator), seed)
-    weights = rows.weights_at(train)
+    weights = data.weights_at(train)
     if weights is not None:
         passed[fit_parameter(member, "sample_weight") or "sample_weight"] = weights
-    return member.fit(take_rows(rows.X, train), y, **passed)
+    return member.fit(take_rows(data.X, train), y, **passed)
 
 
-def calibrated(outputs: Doubles, rows: PoolRows, known: Indices) -> Doubles:
-    """Calibrate a member alone: its temperature, or its spread; (len(known), n_outputs)."""
-    said = outputs[known][None]
-    alone = rows.target.alone()
-    alone.fit(
-        said,
-        rows.y[known],
-        numeric=not rows.target.is_classification,
-        sample_weight=rows.weights_at(known),
+def calibrate_member(outputs: Doubles, data: TrainingData) -> Doubles:
+    """Calibrate the temperature, or the variance, of one member; (n_tested, n_outputs)."""
+    tested = data.tested
+    own = outputs[tested][None]
+    calibrator = data.target.calibrator()
+    calibrator.fit(
+        own,
+        data.y[tested],
+        numeric=not data.target.is_classification,
+        sample_weight=data.weights_at(tested),
     )
-    return alone.combine(said)
-
-
-def held_out_loss(outputs: Doubles, rows: PoolRows) -> float:
-    """Mean log loss of a member alone on rows that it has not seen, once it is calibrated."""
-    known = rows.held_out
-    losses = rows.target.row_losses(calibrated(outputs, rows, known), rows.y[known])
-    return mean_loss(losses, rows.weights_at(known))
+    return calibrator.combine(own)
 
 
 @dataclass(frozen=True)
-class OutOfBag(Recipe):
-    """A forest: each row is judged by the trees whose bootstrap left it out.
+class OutOfBag(MemberSpec):
+    """A forest: each row is predicted by the trees whose bootstrap left it out.
 
-    Where rows belong together that would not be honest, and folds are used.
+    Where rows have groups that would leak, and folds are used.
     """
 
-    def sample(self) -> tuple[Self, float]:
+    def cheap_variant(self) -> tuple[Self, float]:
         """Give a tenth of the forest."""
         (forest,) = self.candidates
         n_trees = max(1, forest.n_trees // 10)
         fewer = clone(forest).set_params(n_trees=n_trees)
         return replace(self, candidates=(fewer,)), forest.n_trees / n_trees
 
-    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
-        """List all rows at once, or the folds."""
-        alone = rows.all_held_out and self.sees_all(rows) and not rows.grouped
-        return [None] if alone else rows.folds
+    def parts(self, data: TrainingData) -> Sequence[Fold | None]:
+        out_of_bag = data.every_row_tested_once and self.learns_all(data) and not data.has_groups
+        return [None] if out_of_bag else data.folds
 
-    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
-        """Fit to all rows, and ask each tree about the others."""
-        if part is not None:
-            return super().attempt(rows, part, seed)
+    def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
+        if fold is not None:
+            return super().fit_predict_fold(data, fold, seed)
         start = time.perf_counter()
         (forest,) = self.candidates
-        judged = clone(forest).set_params(judged=True)
-        model = fit_fresh(judged, rows, np.arange(len(rows.y)), seed)
-        outputs = rows.target.out_of_bag(model.out_of_bag_, rows.prior)
-        del model.out_of_bag_
-        return Attempt(outputs[None], time.perf_counter() - start, model)
+        scored = clone(forest).set_params(oob_score=True)
+        model = fit_clone(scored, data, np.arange(len(data.y)), seed)
+        outputs = data.target.outputs_from_oob(model.oob_predictions_, data.prior)
+        del model.oob_predictions_
+        return FoldPredictions(outputs[None], time.perf_counter() - start, model)
 
 
 @dataclass(frozen=True)
-class OwnFolds(Recipe):
-    """An ensemble on strata: its members are held out by its own folds, only its gate again."""
+class InternalFolds(MemberSpec):
+    """An ensemble on strata: out-of-fold outputs of its members, only its gate is refitted."""
 
-    def parts(self, rows: PoolRows) -> Sequence[Fold | None]:
-        """List all rows at once, or the folds."""
-        return [None] if rows.all_held_out and self.sees_all(rows) else rows.folds
+    def parts(self, data: TrainingData) -> Sequence[Fold | None]:
+        return [None] if data.every_row_tested_once and self.learns_all(data) else data.folds
 
-    def attempt(self, rows: PoolRows, part: Fold | None, seed: int) -> Attempt:
-        """Fit to all rows with the shared folds, and cross-fit the gate."""
-        if part is not None:
-            return super().attempt(rows, part, seed)
+    def fit_predict_fold(self, data: TrainingData, fold: Fold | None, seed: int) -> FoldPredictions:
+        if fold is not None:
+            return super().fit_predict_fold(data, fold, seed)
         start = time.perf_counter()
         (ensemble,) = self.candidates
-        model = set_seed(clone(ensemble), seed).set_params(cv=rows.folds)
-        outputs = fit_with_out_of_fold(model, rows.X, rows.y, sample_weight=rows.weights)
-        model.set_params(cv=len(rows.folds))  # folds need not be kept
-        lacking = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
-        outputs[lacking] = rows.prior
-        return Attempt(outputs[None], time.perf_counter() - start, model)
+        model = set_seed(clone(ensemble), seed).set_params(cv=data.folds)
+        outputs = fit_with_out_of_fold(model, data.X, data.y, sample_weight=data.weights)
+        model.set_params(cv=len(data.folds))  # folds need not be kept
+        unknown = np.isnan(outputs).any(axis=1)  # in a fold without which a class is missing
+        outputs[unknown] = data.prior
+        return FoldPredictions(outputs[None], time.perf_counter() - start, model)

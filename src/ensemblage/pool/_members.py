@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sklearn.base import is_classifier
 
 from ensemblage._core import fit_parameter, listing, require, suggestion
 from ensemblage.inner import InnerBayesNetClassifier, InnerTreeRegressor
-from ensemblage.pool._boosting import FIVE, Boosting, has_lightgbm
+from ensemblage.pool._boosting import SETTINGS_GRID, Boosting, installed_library
 from ensemblage.pool._compact_members import (
-    Forest,
-    ForestRegressor,
-    KernelMachine,
-    KernelMachineRegressor,
+    CompactForestClassifier,
+    CompactForestRegressor,
+    CompactSVC,
+    CompactSVR,
 )
-from ensemblage.pool._member_spec import OutOfBag, OwnFolds, Recipe
+from ensemblage.pool._member_spec import InternalFolds, MemberSpec, OutOfBag
 from ensemblage.strata import (
     ScaledLogisticRegression,
     ScaledRidge,
@@ -27,186 +28,167 @@ from ensemblage.strata import (
 )
 from ensemblage.subspace import JointSubspaceClassifier
 
+STANDARD = "standard"
+"""Group of members of usual kinds."""
+USER = "user"
+"""Group of a user's own members."""
 N_TREES = 200
-GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
-"""Of support vector machines."""
+MAX_LIBRARY_ROWS = 20_000
+"""Rows that members of this library learn at most."""
+SVM_GRID = [(C, gamma) for C in (1.0, 10.0, 100.0) for gamma in ("scale", 0.01, 0.1)]
 
 
-def _logistic() -> Recipe:
-    strengths = (0.01, 0.1, 1.0, 10.0, 100.0)
-    candidates = tuple(ScaledLogisticRegression(C=C, max_iter=500) for C in strengths)
-    return Recipe("logistic", "anchor", candidates)
+def _logistic() -> MemberSpec:
+    grid = (0.01, 0.1, 1.0, 10.0, 100.0)
+    candidates = tuple(ScaledLogisticRegression(C=C, max_iter=500) for C in grid)
+    return MemberSpec("logistic", STANDARD, candidates)
 
 
-def _svm() -> Recipe:
-    candidates = tuple(KernelMachine(C, gamma=gamma) for C, gamma in GRID)
-    return Recipe("svm", "anchor", candidates, growth=2.0, fixed=100, most_rows=5_000)
-
-
-def _forest() -> Recipe:
-    return OutOfBag("forest", "anchor", (Forest(N_TREES),))
-
-
-def _extra_trees() -> Recipe:
-    return OutOfBag("extra-trees", "anchor", (Forest(N_TREES, extra=True),))
-
-
-def _boosting() -> Recipe:
-    return Boosting("boosting", "anchor", FIVE, engine="lightgbm" if has_lightgbm() else "sklearn")
-
-
-def _catboost() -> Recipe:
-    found = require("catboost", "The member 'catboost'", otherwise="Or leave it out of `pool`.")
-    quiet = found.CatBoostClassifier(verbose=False, allow_writing_files=False, thread_count=1)
-    return Recipe("catboost", "anchor", (quiet,))
-
-
-def _strata() -> Recipe:
-    return OwnFolds("strata", "rows", (StrataEnsembleClassifier(),), most_rows=20_000)
-
-
-def _subspaces() -> Recipe:
-    candidates = (JointSubspaceClassifier(5, refine="gate"),)
-    return Recipe("subspaces", "columns", candidates, most_rows=20_000)
-
-
-def _network() -> Recipe:
-    candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
-    # a search for parents compares all pairs of columns
-    return Recipe(
-        "network", "decisions", candidates, most_rows=20_000, most_columns=300, reads_tables=True
-    )
-
-
-def _ridge() -> Recipe:
+def _ridge() -> MemberSpec:
     candidates = tuple(ScaledRidge(alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
-    return Recipe("ridge", "anchor", candidates, numbers=True)
+    return MemberSpec("ridge", STANDARD, candidates, numeric=True)
 
 
-def _svr() -> Recipe:
-    candidates = tuple(KernelMachineRegressor(C, gamma=gamma) for C, gamma in GRID)
-    return replace(_svm(), name="svr", candidates=candidates, numbers=True)
+def _svm(*, numeric: bool = False) -> MemberSpec:
+    name, machine = ("svr", CompactSVR) if numeric else ("svm", CompactSVC)
+    candidates = tuple(machine(C, gamma=gamma) for C, gamma in SVM_GRID)
+    return MemberSpec(
+        name, STANDARD, candidates,
+        cost_exponent=2.0, cost_offset=100, max_rows=5_000, numeric=numeric,
+    )  # fmt: skip
 
 
-def _number_forest() -> Recipe:
-    return OutOfBag("forest", "anchor", (ForestRegressor(N_TREES),), numbers=True)
+def _forest(name: str, *, extra_trees: bool = False, numeric: bool = False) -> MemberSpec:
+    kind = CompactForestRegressor if numeric else CompactForestClassifier
+    forest = kind(N_TREES, extra_trees=extra_trees)
+    return OutOfBag(name, STANDARD, (forest,), numeric=numeric)
 
 
-def _number_extra_trees() -> Recipe:
-    return OutOfBag("extra-trees", "anchor", (ForestRegressor(N_TREES, extra=True),), numbers=True)
+def _boosting(*, numeric: bool = False) -> MemberSpec:
+    library = installed_library()
+    return Boosting("boosting", STANDARD, SETTINGS_GRID, numeric=numeric, library=library)
 
 
-def _number_boosting() -> Recipe:
-    return replace(_boosting(), numbers=True)
+def _catboost() -> MemberSpec:
+    found = require("catboost", "The member 'catboost'", otherwise="Or leave it out of `members`.")
+    quiet = found.CatBoostClassifier(verbose=False, allow_writing_files=False, thread_count=1)
+    return MemberSpec("catboost", STANDARD, (quiet,))
 
 
-def _number_tree() -> Recipe:
-    candidates = (InnerTreeRegressor(),)
-    return Recipe(
-        "tree", "decisions", candidates, most_rows=20_000, reads_tables=True, numbers=True
-    )
+def _strata(*, numeric: bool = False) -> MemberSpec:
+    ensemble = StrataEnsembleRegressor() if numeric else StrataEnsembleClassifier()
+    return InternalFolds("strata", "rows", (ensemble,), max_rows=MAX_LIBRARY_ROWS, numeric=numeric)
 
 
-def _number_strata() -> Recipe:
-    candidates = (StrataEnsembleRegressor(),)
-    return OwnFolds("strata", "rows", candidates, most_rows=20_000, numbers=True)
+def _subspaces() -> MemberSpec:
+    candidates = (JointSubspaceClassifier(5, refine="gate"),)
+    return MemberSpec("subspaces", "columns", candidates, max_rows=MAX_LIBRARY_ROWS)
 
 
-RECIPES: dict[str, Callable[[], Recipe]] = {
+def _network() -> MemberSpec:
+    candidates = (InnerBayesNetClassifier(view_size=0.3, arc_confidence=False),)
+    return MemberSpec(
+        "network", "decisions", candidates, reads_tables=True, max_rows=MAX_LIBRARY_ROWS,
+        max_columns=300,  # a search for parents compares all pairs of columns
+    )  # fmt: skip
+
+
+def _tree() -> MemberSpec:
+    return MemberSpec(
+        "tree", "decisions", (InnerTreeRegressor(),),
+        max_rows=MAX_LIBRARY_ROWS, reads_tables=True, numeric=True,
+    )  # fmt: skip
+
+
+CLASSIFIERS: dict[str, Callable[[], MemberSpec]] = {
     "svm": _svm,
     "logistic": _logistic,
-    "extra-trees": _extra_trees,
-    "forest": _forest,
+    "extra-trees": partial(_forest, "extra-trees", extra_trees=True),
+    "forest": partial(_forest, "forest"),
     "network": _network,
     "boosting": _boosting,
     "subspaces": _subspaces,
     "strata": _strata,
     "catboost": _catboost,
 }
-"""By value per second on small data, the best first."""
-
-ANCHORS = ("svm", "logistic", "extra-trees", "forest", "boosting")
-POOLS: dict[str, tuple[str, ...]] = {
-    "anchors": ANCHORS,
-    "lean": (*ANCHORS, "network", "subspaces"),
-    "full": (*ANCHORS, "network", "subspaces", "strata"),
-    "ours": ("network", "subspaces", "strata"),
-}
-
-NUMBER_RECIPES: dict[str, Callable[[], Recipe]] = {
-    "svr": _svr,
+"""By value per second on small data, the best first: a time budget goes by this order."""
+REGRESSORS: dict[str, Callable[[], MemberSpec]] = {
+    "svr": partial(_svm, numeric=True),
     "ridge": _ridge,
-    "extra-trees": _number_extra_trees,
-    "forest": _number_forest,
-    "tree": _number_tree,
-    "boosting": _number_boosting,
-    "strata": _number_strata,
-}
-"""Members that predict numbers."""
-
-NUMBER_ANCHORS = ("svr", "ridge", "extra-trees", "forest", "boosting")
-NUMBER_POOLS: dict[str, tuple[str, ...]] = {
-    "anchors": NUMBER_ANCHORS,
-    "lean": (*NUMBER_ANCHORS, "tree"),
-    "full": (*NUMBER_ANCHORS, "tree", "strata"),
+    "extra-trees": partial(_forest, "extra-trees", extra_trees=True, numeric=True),
+    "forest": partial(_forest, "forest", numeric=True),
+    "tree": _tree,
+    "boosting": partial(_boosting, numeric=True),
+    "strata": partial(_strata, numeric=True),
 }
 
+STANDARD_CLASSIFIERS = ("svm", "logistic", "extra-trees", "forest", "boosting")
+CLASSIFIER_POOLS: dict[str, tuple[str, ...]] = {
+    "standard": STANDARD_CLASSIFIERS,
+    "lean": (*STANDARD_CLASSIFIERS, "network", "subspaces"),
+    "full": (*STANDARD_CLASSIFIERS, "network", "subspaces", "strata"),
+    "library": ("network", "subspaces", "strata"),
+}
+STANDARD_REGRESSORS = ("svr", "ridge", "extra-trees", "forest", "boosting")
+REGRESSOR_POOLS: dict[str, tuple[str, ...]] = {
+    "standard": STANDARD_REGRESSORS,
+    "lean": (*STANDARD_REGRESSORS, "tree"),
+    "full": (*STANDARD_REGRESSORS, "tree", "strata"),
+}
 
-def resolve_pool(pool: Any, *, weighted: bool = False, numbers: bool = False) -> list[Recipe]:
-    """Make recipes of what the user asks for: a pool's name, or names, estimators and pairs."""
-    pools = NUMBER_POOLS if numbers else POOLS
-    if isinstance(pool, str):
-        if pool not in pools:
+
+def resolve_members(
+    members: Any, *, weighted: bool = False, numeric: bool = False
+) -> list[MemberSpec]:
+    """Make specs of a pool's name, or of a list of names, estimators and pairs of both."""
+    pools = REGRESSOR_POOLS if numeric else CLASSIFIER_POOLS
+    if isinstance(members, str):
+        if members not in pools:
             raise ValueError(
-                f"pool={pool!r} is not known.{suggestion(pool, pools)} Use one of "
+                f"members={members!r} is not known.{suggestion(members, pools)} Use one of "
                 f"{listing(map(repr, pools))}, or a list of members."
             )
-        recipes = [_recipe(each, numbers) for each in pools[pool]]
-    elif len(pool) == 0:
-        raise ValueError("pool is an empty list; a pool needs a member or more.")
-    else:  # who is asked for by name takes part on any number of columns
-        asked = [replace(_recipe(each, numbers), most_columns=None) for each in pool]
-        recipes = _named_apart(asked)
-    for each in recipes if weighted else ():
-        _require_weights(each)
-    return recipes
-
-
-def _recipe(given: Any, numbers: bool) -> Recipe:
-    """Make a recipe of a name, an estimator, or a pair of a name and an estimator."""
-    recipes = NUMBER_RECIPES if numbers else RECIPES
-    if isinstance(given, str):
-        if given not in recipes:
+        specs = [_resolve_member(each, numeric) for each in pools[members]]
+    elif len(members) == 0:
+        raise ValueError("members is an empty list; a pool needs a member or more.")
+    else:  # a member that is named takes part on any number of columns
+        named = [replace(_resolve_member(each, numeric), max_columns=None) for each in members]
+        specs = _with_unique_names(named)
+    for each in specs if weighted else ():
+        if each.group == USER and fit_parameter(each.candidates[0], "sample_weight") is None:
             raise ValueError(
-                f"pool holds {given!r}, which is no member.{suggestion(given, recipes)} There are: "
-                f"{listing(recipes)}."
+                f"sample_weight was given, but the member {each.name!r} takes none. Leave "
+                "sample_weight out, or the member out of `members`."
             )
-        return recipes[given]()
+    return specs
+
+
+def _resolve_member(given: Any, numeric: bool) -> MemberSpec:
+    known = REGRESSORS if numeric else CLASSIFIERS
+    if isinstance(given, str):
+        if given not in known:
+            raise ValueError(
+                f"members holds {given!r}, which is no member.{suggestion(given, known)} There "
+                f"are: {listing(known)}."
+            )
+        return known[given]()
     name, estimator = given if isinstance(given, tuple) else (type(given).__name__, given)
-    kind = "regressor" if numbers else "classifier"
+    kind = "regressor" if numeric else "classifier"
     usable = hasattr(estimator, "fit") and hasattr(estimator, "predict")
-    if not usable or (numbers and is_classifier(estimator)):
+    if not usable or (numeric and is_classifier(estimator)):
         raise TypeError(
-            f"pool holds {estimator!r}, which is no {kind}. Give names of members, "
+            f"members holds {estimator!r}, which is no {kind}. Give names of members, "
             f"{kind}s, or pairs of a name and a {kind}."
         )
-    return Recipe(str(name), "given", (estimator,), numbers=numbers)
+    return MemberSpec(str(name), USER, (estimator,), numeric=numeric)
 
 
-def _named_apart(recipes: list[Recipe]) -> list[Recipe]:
-    """Put numbers after names that several have."""
-    counts, met = Counter(each.name for each in recipes), Counter[str]()
-    apart = []
-    for each in recipes:
-        met[each.name] += 1
-        again = counts[each.name] > 1
-        apart.append(replace(each, name=f"{each.name}-{met[each.name]}") if again else each)
-    return apart
-
-
-def _require_weights(recipe: Recipe) -> None:
-    if recipe.place == "given" and fit_parameter(recipe.candidates[0], "sample_weight") is None:
-        raise ValueError(
-            f"sample_weight was given, but the member {recipe.name!r} takes none. Leave "
-            "sample_weight out, or the member out of `pool`."
-        )
+def _with_unique_names(specs: list[MemberSpec]) -> list[MemberSpec]:
+    """Put a counter after names that several have."""
+    counts, seen = Counter(each.name for each in specs), Counter[str]()
+    unique = []
+    for each in specs:
+        seen[each.name] += 1
+        repeated = counts[each.name] > 1
+        unique.append(replace(each, name=f"{each.name}-{seen[each.name]}") if repeated else each)
+    return unique
